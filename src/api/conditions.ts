@@ -44,7 +44,7 @@ export type ConditionType = (typeof types)[number];
 
 /** All reasons of conditions. Programs match on them, so a reason must never be renamed. */
 export const reasons = {
-  // Ready=True. Neither Reconciling nor Stalled is present.
+  // Reasons of resources with the condition Ready=True, which have neither Reconciling nor Stalled.
   /** Every collector of the policy runs the target version, except collectors that are offline or left out. */
   allUpdated: 'AllUpdated',
   /** Every row that matches the query is in the files, as the export manifest proves. The condition `Complete` is True as well. */
@@ -59,7 +59,7 @@ export const reasons = {
   /** A schedule has ended, and all its time is exported. */
   scheduleEnded: 'ScheduleEnded',
 
-  // Ready=False and Reconciling=True: logfleet is working, or waits for an event that needs no person.
+  // Reasons of resources with Ready=False and Reconciling=True: logfleet is working, or waits for an event that needs no person.
   /** Collectors are being upgraded, or will be. */
   rollingOut: 'RollingOut',
   /**
@@ -139,7 +139,7 @@ export const reasons = {
   /** A failure without a more specific reason. logfleet retries. */
   internalError: 'InternalError',
 
-  // Ready=False and Stalled=True: a person must act.
+  // Reasons of resources with the conditions Ready=False and Stalled=True: a person must act.
   /** Runs of a schedule failed. Their time is exported again only on request. */
   runsFailed: 'RunsFailed',
   /** A run of a schedule is stalled. */
@@ -170,7 +170,7 @@ export const reasons = {
   ledgerForeign: 'LedgerForeign',
   /** The ledger (stored rollout state) is damaged or was changed by someone else. */
   ledgerUnreadable: 'LedgerUnreadable',
-  /** The status shows a rollout, and its ledger may be in ConfigMaps that the operator cannot read. */
+  /** The status shows a rollout, but its ledger (stored state) is missing: it may be in ConfigMaps that the operator cannot read. */
   ledgerMissing: 'LedgerMissing',
   /** The API server does not know the kind Ledger: the CRDs are older than the operator. */
   ledgerNotInstalled: 'LedgerNotInstalled',
@@ -178,7 +178,7 @@ export const reasons = {
   ledgerFull: 'LedgerFull',
   /** An interval (part of the time range) could not be proven complete, and `incompletePolicy` is `Fail` (E6). */
   intervalIncomplete: 'IntervalIncomplete',
-  /** `limits.maxMessages` rows are written or found. */
+  /** The export has written or found as many rows as `limits.maxMessages` allows. */
   maxMessagesReached: 'MaxMessagesReached',
   /** The service has scanned as many bytes for the export as `limits.maxBytesScanned` allows. */
   maxBytesScannedReached: 'MaxBytesScannedReached',
@@ -192,7 +192,7 @@ export const reasons = {
   jobRefused: 'JobRefused',
   /** The ServiceAccount of an export's pod does not exist, or lacks the label for exports. */
   serviceAccountNotAllowed: 'ServiceAccountNotAllowed',
-  /** Only one node can mount the claim of an export that has several workers. */
+  /** Only one node can mount the PersistentVolumeClaim of an export, but the export has several workers. */
   claimNotShared: 'ClaimNotShared',
   /** The service's request limits are too small to give a share to each pod of an export's Kubernetes Job (B8). */
   shareTooSmall: 'ShareTooSmall',
@@ -208,7 +208,7 @@ export const reasons = {
   destinationNotFound: 'DestinationNotFound',
   /** The destination denies logfleet read or write access. */
   destinationAccessDenied: 'DestinationAccessDenied',
-  /** The store rejects the credentials. */
+  /** The object store rejects the credentials of an export. */
   destinationCredentialsInvalid: 'DestinationCredentialsInvalid',
   /** A setting of the destination is wrong. */
   destinationInvalid: 'DestinationInvalid',
@@ -228,7 +228,7 @@ export const reasons = {
   certificateNotTrusted: 'CertificateNotTrusted',
   /** The service answers 401: the access id is unknown, or the access key is wrong. */
   unauthorized: 'Unauthorized',
-  /** 403: the account or its role lacks a permission. */
+  /** The service answers 403: its user, or the user's role, lacks a permission. */
   forbidden: 'Forbidden',
   /** The service cannot parse the query, or does not accept it. */
   queryRefused: 'QueryRefused',
@@ -245,7 +245,7 @@ export const reasons = {
   /** The service redirects a request (301) to a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',
 
-  // Ready=Unknown. Neither Reconciling nor Stalled is present.
+  // Reasons of resources with the condition Ready=Unknown, which have neither Reconciling nor Stalled.
   /** The resource is paused by `spec.paused`, by its annotation, or by the switch that pauses the whole operator. */
   paused: 'Paused',
 
@@ -253,11 +253,11 @@ export const reasons = {
   /** The service, the store or something else that logfleet needs has not worked for ten minutes. */
   outage: 'Outage',
 
-  // OtherOperator=True.
+  // Reason of the condition OtherOperator=True.
   /** Operators of two namespaces manage the same resource. Only the operator that came first acts. */
   otherOperator: 'OtherOperator',
 
-  // Overlapping=True.
+  // Reason of the condition Overlapping=True.
   /** Another policy owns collectors that this policy selects, so this policy does not upgrade them. */
   overlapping: 'Overlapping',
 } as const;

@@ -54,7 +54,7 @@ function* checkSize(path: JsonPath, annotations: Members): Generator<Finding> {
   });
 }
 
-/** Checks the names of labels or annotations, each after `normalized`. */
+/** Checks the names of labels or annotations, after `normalized` was applied to each name. */
 function* checkNamesIn(path: JsonPath, texts: Members, normalized: (name: string) => string): Generator<Finding> {
   for (const name of Object.keys(texts)) {
     if (isQualifiedName(normalized(name))) continue;

@@ -153,7 +153,7 @@ export function validateResource(
 }
 
 interface KindChecks {
-  /** Finds all errors of the schema. */
+  /** Finds all places at which a resource violates its schema. */
   readonly checkForm: (resource: unknown) => readonly Finding[];
   /** Finds problems that neither schema nor CEL can express, in a spec without errors. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];

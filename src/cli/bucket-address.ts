@@ -4,7 +4,7 @@ import { UsageError } from './usage-error.ts';
 export interface BucketAddress {
   readonly scheme: 's3' | 'gs';
   readonly bucket: string;
-  /** Name below the bucket, without a slash at its end. Empty for the bucket itself. */
+  /** Folder below the bucket, without a slash at its end. Empty for the bucket itself. */
   readonly folder: string;
 }
 

@@ -57,7 +57,7 @@ export function resourcesIn<K extends KindName>(
     }
     const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
     const metadata = { ...key, ...identity, annotations };
-    // The type is right, because the schema has already checked the spec and filled in its defaults.
+    // The type of `spec` is right, because the schema has checked the spec and filled in its defaults before.
     return { apiVersion: 'logfleet.dev/v1alpha1', kind, spec, metadata } as ResourceOf<K>;
   });
 }

@@ -48,7 +48,7 @@ function forNamespaces(namespaces: readonly string[], options: ManifestsOptions)
   return [...base, ...bindings];
 }
 
-/** Sets the image of pods that run exports in the operator's Deployment. Returns the roles of the component. */
+/** Adds exports in Kubernetes Jobs: sets the image of their pods in the operator's Deployment, and returns further roles. */
 function addExportJobs(installed: readonly Document[], options: ManifestsOptions): readonly Document[] {
   for (const document of installed) {
     if (kindOf(document) !== 'Deployment') continue;

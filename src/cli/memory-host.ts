@@ -1,5 +1,5 @@
 /**
- * Host of a command that keeps its resources, statuses and ledgers (stored rollout state) in memory: `logfleet export` and `logfleet plan`.
+ * Host of `logfleet export` and `logfleet plan`, which keep resources, statuses and ledgers (stored rollout state) in memory.
  * No other process works on these resources, so the command always leads.
  */
 import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';

@@ -54,7 +54,7 @@ function output(stream: NodeJS.WriteStream): Output {
     },
     isTTY: stream.isTTY === true,
     colour: stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
-    // A terminal without a known size reports 0.
+    // Node reports 0 columns for a terminal of unknown size.
     columns: () => stream.columns || 80,
     rows: () => stream.rows || 24,
   };
@@ -71,7 +71,7 @@ function stopSignal(): AbortSignal {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // The terminal was closed, so no Ctrl-C can follow.
+  // SIGHUP means that the terminal was closed, so no Ctrl-C can follow.
   process.on('SIGHUP', () => onSignal('SIGTERM'));
   return stop.signal;
 }

@@ -122,11 +122,11 @@ export class Controller {
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // Until the first list of resources is complete, no reconcile starts. For a key that was queued before, only this call starts one.
+    // The queue announces a key only once. A key that it announced before the first list of resources was complete is started here.
     this.#startSoon();
   }
 
-  /** Returns whether every resource is settled or stalled, and no reconcile is queued or running. Delayed reconciles do not count. */
+  /** Returns whether nothing is left to do for any resource without a person. Delayed reconciles of such resources do not count. */
   idle(): boolean {
     return (
       this.#state === 'running' &&
@@ -137,7 +137,7 @@ export class Controller {
     );
   }
 
-  /** Resolves when every resource has settled or stalled and no reconcile is queued or running, possibly at once. */
+  /** Resolves when nothing is left to do for any resource without a person, possibly at once. */
   whenSettled(): Promise<void> {
     return new Promise((resolve) => {
       this.#settledListeners.push(resolve);

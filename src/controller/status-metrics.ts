@@ -1,4 +1,4 @@
-/** Metrics of a kind that derive from the statuses of its resources: states with reasons for alerts, and numbers of the kind (C3). */
+/** Metrics of a kind that derive from the statuses of its resources: states with reasons for alerts, and numbers such as counts of collectors (C3). */
 import type { Condition } from '../api/conditions.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import type { ResourceKey } from '../host/host.ts';

@@ -135,7 +135,7 @@ async function follow(request: GetRequest): Promise<void> {
         };
         // A broken connection ends the watches of all kinds, so only the watch of the first kind reports the failure.
         const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
-        // If the watch of one kind ends, by the signal or by an error, the watches of the other kinds end too.
+        // If the watch of one kind of resources ends, by a signal or an error, the watches of the other kinds end too.
         return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
       }),
     ]);

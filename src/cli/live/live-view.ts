@@ -108,7 +108,7 @@ export class LiveView {
     this.#requests.add(this.#clock.monotonic());
   }
 
-  /** Prints a line, for example of the log. On a terminal, the line appears above the redrawn block. */
+  /** Prints a line, for example of the log. On a terminal, the line appears above the live view. */
   print(text: string): void {
     const line = text.trimEnd();
     if (this.#screen) {
@@ -147,7 +147,7 @@ export class LiveView {
 
   #lines(): readonly string[] {
     const count = this.#shown.size;
-    // An empty line separates the blocks of several resources. The last line of the window must stay free for the cursor.
+    // Empty lines separate the views of several resources. The last line of the window must stay free for the cursor.
     const height = Math.floor((this.#output.rows() - 1 - (count - 1)) / count);
     const options = { width: this.#output.columns() - 1, height, colour: this.#output.colour };
     const requestsPerSecond = this.#requests.perSecond(this.#drawnMs);

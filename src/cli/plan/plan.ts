@@ -76,7 +76,7 @@ export async function planCommand(
   return isAnyLeft ? exitStatus.failed : exitStatus.ok;
 }
 
-/** Results of planning the samples of schedules. */
+/** Returns the results of planning one sample run of each schedule. */
 function outlooksOf(schedules: readonly ScheduleOutlook[]): readonly ExportOutlook[] {
   return schedules.flatMap(({ outlook }) => outlook ?? []);
 }

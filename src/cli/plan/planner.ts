@@ -46,7 +46,7 @@ export interface Problem<R> {
   readonly message: string;
 }
 
-/** Result of planning one policy. `waiting`: the policy has no target version yet, because no build is old enough. */
+/** Result of planning one policy. `waiting`: the policy has no target version yet, because no build has reached `minAge`. */
 export type Outlook = { readonly resource: CollectorVersionPolicy } & (
   | { readonly kind: 'plan'; readonly plan: RolloutPlan }
   | { readonly kind: 'waiting'; readonly nextBuild: NextBuild; readonly message: string }

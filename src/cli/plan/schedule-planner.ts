@@ -84,7 +84,7 @@ function lengthOf(items: Iterable<unknown>): number {
   return count;
 }
 
-/** Number of ticks after `afterMs`, up to and including `untilMs`. */
+/** Number of ticks (times of the cron schedule) after `afterMs`, up to and including `untilMs`. */
 function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): number {
   return untilMs <= afterMs ? 0 : lengthOf(calendar.divide({ fromMs: afterMs, toMs: untilMs + 1 })) - 1;
 }

@@ -22,7 +22,7 @@ interface StateLine {
   /** State and figures of the resource, as a text. On outputs without a terminal, a line is printed only if this text has changed. */
   readonly key: string;
   readonly line: string;
-  /** Reason for waiting at the end of the line. */
+  /** Reason why the resource waits, as shown at the end of the line. */
   readonly wait: string | undefined;
 }
 

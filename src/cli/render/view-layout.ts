@@ -40,13 +40,13 @@ export interface Moment {
 export interface KindView<R extends AnyResource> {
   /** Renders the state and the figures of a resource. Without a maximum height, all details are shown. */
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
-  /** Returns the figures for one line, for outputs without a terminal. Empty if there are none. */
+  /** Returns the figures of a resource in one line, for outputs without a terminal. Empty if there are none. */
   figuresOf(status: StatusOf<R>): string;
   /**
    * Returns a text that changes when the figures should be printed again. Without this function, every change of the figures is printed.
    */
   keyOf?(status: StatusOf<R>): string;
-  /** Returns the reason for waiting. Undefined while the resource makes progress. */
+  /** Returns the reason why a resource waits. Undefined while it makes progress. */
   waitOf(status: StatusOf<R>): string | undefined;
   /** Returns why work in progress takes long. Undefined if there is nothing to report. */
   reasonOf(status: StatusOf<R>): string | undefined;
@@ -60,9 +60,9 @@ type Block = readonly [title: string, lines: readonly string[]];
 
 interface Parts {
   readonly detail?: string;
-  /** Text at the right end of the headline. */
+  /** Text at the right end of the resource's headline. */
   readonly figure: string | undefined;
-  /** Lines with figures, below the headline. */
+  /** Lines with figures, below the resource's headline. */
   readonly figures: readonly string[];
   /** Reason why the resource waits for something other than a person. Undefined if it does not wait. */
   readonly wait: string | undefined;

@@ -18,9 +18,9 @@ export interface RetainedResource {
   readonly key: ResourceKey;
   /** File that contained the manifest of the resource. */
   readonly file: string;
-  /** Wall time in ms at which the deletion of the manifest was noticed. */
+  /** Wall time in ms at which logfleet noticed that the manifest was deleted. */
   readonly sinceMs: number;
-  /** Wall time in ms at which the state is discarded. */
+  /** Wall time in ms at which the state of the retained resource is discarded. */
   readonly untilMs: number;
 }
 

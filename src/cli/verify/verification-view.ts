@@ -80,7 +80,7 @@ interface Check {
   readonly what: string;
 }
 
-/** Check to which each kind of difference belongs. */
+/** Row of the table of checks that shows a kind of difference. */
 const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   gap: 'range',
   overlap: 'range',
