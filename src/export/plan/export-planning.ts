@@ -2,7 +2,7 @@
  * Plans an export: divides its time range into segments and writes the plan at the destination (E2). The search job used for planning
  * becomes the export's first search.
  *
- * This job searches the whole range, so a small export needs no other job. If the service cuts this search, the rest of the range is
+ * This job searches the whole range, so a small export needs no other job. If the service cuts this search short, the rest of the range is
  * divided by the number of rows in it: the service counts the rows (`slice-counts.ts`), or logfleet estimates them. A query that cannot be
  * run for shorter time ranges (E8) gets one segment.
  *
@@ -67,7 +67,7 @@ export interface ExportForecast {
   readonly segments: readonly SegmentCount[];
   /** True if an aggregation or a single complete search counted the rows, false for estimates. */
   readonly areKnown: boolean;
-  /** Number of rows at which the service cuts a search; undefined if it cut none. */
+  /** Number of rows at which the service cuts a search short; undefined if that has not happened. */
   readonly limit: number | undefined;
   /** Minimum number of requests to the service for the whole export, including its planning. */
   readonly requests: number;
@@ -102,8 +102,8 @@ export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise
 /** Maximum wait in ms for the end of the first search. After a longer search, the range becomes a single segment. */
 const longestWaitMs = 30 * 60_000;
 /**
- * Maximum wait in ms until the service accepts the counting search job. The open search job of this planning may be the reason that it does
- * not.
+ * Maximum wait in ms for a free search job that counts rows. Without a maximum, planning could wait forever for the search job that it
+ * holds itself.
  */
 const longestTurnMs = 60_000;
 /**
@@ -251,7 +251,7 @@ class RangePlanning {
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
-    // If the service cut a search by receipt time, rows may be missing anywhere in its range.
+    // If the service cut short a search by receipt time, rows may be missing anywhere in its range.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
@@ -279,12 +279,12 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // A complete search needs no second one, so the message limit is assumed to be above its number of rows.
+    // One complete search covers the range, so no segment needs to be divided: the limit is set above the search's number of rows.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
-  /** Number of rows at which the service cuts a search. If the service has not reported it, the number of rows found is assumed. */
+  /** Number of rows at which the service cuts a search short. If the service has not reported it, the number of rows found is assumed. */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
   }
@@ -305,7 +305,10 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return guessed([{ ...range, rows: job.progress.messageCount }]);
 }
 
-/** Newest part of the range that the first search has found completely, although the service cut the search; undefined if there is none. */
+/**
+ * Newest part of the range that the first search has found completely, although the service cut the search short; undefined if there is
+ * none.
+ */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };

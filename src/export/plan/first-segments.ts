@@ -23,7 +23,7 @@ export interface SegmentsInput {
   readonly range: Interval;
   /** Short periods of the export's range with their numbers of rows, in order of time. */
   readonly slices: readonly SliceCount[];
-  /** Number of rows at which the service cuts a search, so that older rows are missing. */
+  /** Number of rows at which the service cuts a search short, so that older rows are missing. */
   readonly limit: number;
   /** Number of rows that a search has already found. They are the newest rows of the range, and form the newest segment. */
   readonly foundRows: number;
@@ -44,7 +44,7 @@ export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
   }
 }
 
-/** Maximum number of equal parts of an interval whose rows were not counted. So many parts can be searched in parallel. */
+/** Maximum number of equal parts of an interval whose rows were not counted. More parts would not make parallel searches faster. */
 const mostEvenSegments = 16;
 
 /** Divides an interval into `wanted` parts of equal length, in order of time. Assumes that its rows are evenly distributed. */
@@ -65,7 +65,7 @@ export function fullestRows(limit: number): number {
   return inWholePages / requestsOf(inWholePages) >= most / requestsOf(most) ? inWholePages : most;
 }
 
-/** Minimum number of requests of a search that finds this many rows and is not cut. */
+/** Minimum number of requests of a search that finds this many rows and is not cut short. */
 function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }
@@ -76,7 +76,8 @@ export function requestsOfSegments(segments: readonly SegmentCount[], limit: num
 }
 
 /**
- * A segment with more rows than the message limit needs several searches. All of them except the last are cut, so they also need a count.
+ * A segment with more rows than the message limit needs several searches. The service cuts all of them short except the last one, and each
+ * of these needs a count.
  */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);
@@ -94,8 +95,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // A segment with a round number of rows would count as cut by the message limit, so its oldest period goes to the next segment. The
-    // newest segment needs no such change, because its rows were already found.
+    // A segment with a round number of rows would count as cut short by the message limit, so its oldest period goes to the next segment.
+    // The newest segment needs no such change, because its rows were already found.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

@@ -335,7 +335,7 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 
 /**
  * Returns the segments in which intervals are searched again because their digest differs from the written rows. If rows are missing, the
- * service may have cut the former searches without saying so, so the segments get fewer rows than those searches returned.
+ * service may have cut the former searches short without saying so, so the segments get fewer rows than those searches returned.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,

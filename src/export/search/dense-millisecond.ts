@@ -1,6 +1,6 @@
 /**
  * Reads a dense millisecond: one with more rows than the service returns for one search. Every message id ends in a digit, so ten searches,
- * one for each last digit, find each row once. If the service cuts the search for a digit, too, its rows are searched by their last two
+ * one for each last digit, find each row once. If the service cuts one of these ten short as well, its rows are searched by their last two
  * digits.
  *
  * Invariant: rows are returned only if their number equals the count of an aggregation (E6).
@@ -26,7 +26,7 @@ export interface DenseMillisecond {
   readonly atMs: number;
   /** Number of rows in the dense millisecond, counted by an aggregation. */
   readonly rows: number;
-  /** Interval of the search whose newest rows were all in the dense millisecond. */
+  /** Interval in which a search returned only rows of the dense millisecond. */
   readonly order: SearchOrder;
 }
 
@@ -69,7 +69,7 @@ const mostDigits = 2;
 const mostTries = 3;
 const retryDelayMs = 2_000;
 
-/** Result of one search for the message ids with certain last digits. */
+/** Result of one search for the message ids that end in certain digits. */
 type ClassResult = ReadClass | { readonly kind: 'cut' } | ClassFailure;
 type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
 
@@ -156,7 +156,8 @@ class DenseSearch {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
     const isTainted = this.#read.some((part) => part.isTainted);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')} rows in total`;
-    // If a status answer was lost, an unknown error may explain the different number of rows (E5), so the attempt does not count as failed.
+    // If a status answer was lost, the search job may have had an unknown error that explains the different number of rows (E5). The
+    // attempt then does not count as failed.
     return {
       kind: 'again',
       isFailure: !isTainted,
@@ -182,7 +183,7 @@ class DenseSearch {
     };
   }
 
-  /** Reads the rows of the dense millisecond whose message ids have the given ending. Writes no row if the service cut the search. */
+  /** Reads the rows of the dense millisecond whose message ids have the given ending. Writes no row if the service cut the search short. */
   async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
     const tally = this.#newTally();
@@ -220,8 +221,8 @@ class DenseSearch {
       const progress = await job.whenFinished(this.#signal);
       if (progress.errors.texts.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
-      // A number of rows that looks like the message limit is no proof that the service cut the search. If the ids cannot be divided by
-      // more digits, the number counted by an aggregation decides later.
+      // A number of rows that looks like the message limit is no proof that the service cut the search short. If the ids cannot be divided
+      // by more digits, the number counted by an aggregation decides later.
       if (sign !== undefined && !(isDoubt(sign) && ending.length === mostDigits)) return { kind: 'cut' };
       return await this.#readJob(job, tally, isEndMoved);
     } finally {
@@ -242,8 +243,8 @@ class DenseSearch {
     }
     if (strays({ isEndMoved }, figures) > 0) return again('a search by _messageid returned rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
-    // A repeated row may stand in place of a missing one. A lost status answer may have reported an error that explains this, so the rows
-    // prove nothing (E5).
+    // A repeated row may stand in place of a missing one if the search job had an error. After a lost status answer, it is unknown whether
+    // it had one (E5).
     if (isTainted)
       return {
         ...again(
@@ -283,7 +284,7 @@ class DenseSearch {
   }
 }
 
-/** True if only the number of rows suggests that the service cut the search, so that the search may also be complete. */
+/** True if only the number of rows suggests that the service cut the search short, so that the search may also be complete. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

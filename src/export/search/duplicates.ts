@@ -23,7 +23,7 @@ const maxKeptBytes = 4 * 1_024 * 1_024;
 type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
-  /** First row of the current millisecond. It is compared by its bytes, so the common millisecond with one row needs no map of ids. */
+  /** First row of the current millisecond. Most milliseconds have only this row, so the map of further rows is seldom used. */
   #first: KeptRow | undefined;
   readonly #byId = new Map<string, KeptRow | KeptRow[]>();
   readonly #maxKeptBytes: number;

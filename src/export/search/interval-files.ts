@@ -53,7 +53,7 @@ export class IntervalFiles {
     return this.#parts.drained();
   }
 
-  /** Receives the rows of result pages, and writes the rows that `tally` accepts. */
+  /** Receives the rows of result pages, and writes all except duplicates and rows that do not belong to the interval. */
   receiver(tally: RunTally): RowReceiver {
     const folderOf = folderFinder(this.#tools.task.identity);
     return {

@@ -55,7 +55,7 @@ interface Judged {
   errors: readonly string[];
 }
 
-/** Uploaded files of the interval, until a commit record names them or they are removed. */
+/** Uploaded files of the interval. At the end, a commit record names them, or they are removed. */
 type Staging = Pick<ResultReader, 'end' | 'giveUp'>;
 
 export class IntervalSearch implements RunningSearch {
@@ -134,7 +134,8 @@ export class IntervalSearch implements RunningSearch {
 
   /** Ends the search job before the service cancels it for running eight hours, and commits the rows found so far (E13). */
   endAsCut(): void {
-    // A finished search job has found all rows, so it is not ended early. It may only wait for late status answers with errors (E5).
+    // A finished search job has already found all its rows. Ending it now would only lose late status answers, which may report errors
+    // (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#cutShort.resolve();
   }
@@ -198,7 +199,7 @@ export class IntervalSearch implements RunningSearch {
     this.#tools.onProgress();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
-    // Aggregations have no message limit (section 8 of docs/service.md), so only searches for messages show it.
+    // Aggregations have no message limit (section 8 of docs/service.md), so only searches for messages can show the limit.
     if (this.#tools.task.identity.results === 'Messages') quirks.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }

@@ -1,13 +1,13 @@
 /**
- * Decides whether the service cut a search: it returned only the newest messages, up to its message limit (E4). Any possible sign of a cut
- * counts, because a cut that is overlooked loses rows, and a cut that is assumed wrongly only costs one more search.
+ * Decides whether the service cut a search short: it returned only the newest messages, up to its message limit (E4). Any possible sign
+ * counts, because overlooking a cut loses rows, and assuming one wrongly only costs one more search.
  */
 
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 
-/** Signs that the service cut a search at its message limit, the most certain sign first. */
+/** Signs that the service cut a search short at its message limit, the most certain sign first. */
 export type CutSign =
-  /** The service reports that it cut the search. */
+  /** The service reports that it cut the search short. */
   | 'forcePaused'
   | 'warning'
   /** logfleet ended the search shortly before the service's maximum duration of a query (E13). */
@@ -26,8 +26,8 @@ const roundStep = 1_000;
 const leastRound = 10_000;
 
 /**
- * Returns the sign that the service cut a search, or undefined if the search is complete. `smallestLimit` is the smallest number of rows at
- * which the service has cut any earlier search.
+ * Returns the sign that the service cut a search short, or undefined if the search is complete. `smallestLimit` is the smallest number of
+ * rows at which the service has cut any earlier search short.
  */
 export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
@@ -38,12 +38,12 @@ export function cutSign(facts: CutFacts, smallestLimit: number | undefined): Cut
   return isRoundCount(messageCount) ? 'roundCount' : undefined;
 }
 
-/** True for a number of rows that looks like a message limit. A search that found this number counts as cut. */
+/** True for a number of rows that looks like a message limit. A search that found this number counts as cut short. */
 export function isRoundCount(messageCount: number): boolean {
   return messageCount >= leastRound && messageCount % roundStep === 0;
 }
 
-/** Returns the smallest number of rows at which the service has cut a search, including this search. */
+/** Returns the smallest number of rows at which the service has cut a search short, including this search. */
 export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | undefined): number | undefined {
   const { messageCount, isLimitReached, state } = facts;
   const isLimit = (isLimitReached || state === 'forcePaused') && messageCount > 0;
@@ -64,7 +64,7 @@ export interface RowOrder {
   readonly isDisordered: boolean;
 }
 
-/** How an interval continues after the service cut its search. */
+/** How an interval continues after the service cut its search short. */
 export type Cut =
   /** Rows from `atMs` to the interval's end are complete. The time before `atMs` is searched next. */
   | { readonly kind: 'at'; readonly atMs: number }
@@ -76,7 +76,7 @@ export type Cut =
 export function cutOf(interval: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const { fromMs, toMs } = interval;
   const lastMs = toMs - 1;
-  // If the service cut a search by receipt time, rows may be missing anywhere, because pages are ordered by message time.
+  // If the service cut short a search by receipt time, rows may be missing anywhere, because pages are ordered by message time.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
   if (isUnordered) return fromMs === lastMs ? { kind: 'dense', atMs: fromMs } : bisected(interval);
   return oldestMs === lastMs ? { kind: 'dense', atMs: lastMs } : { kind: 'at', atMs: oldestMs + 1 };
@@ -87,9 +87,9 @@ function bisected({ fromMs, toMs }: Interval): Cut {
 }
 
 /**
- * Returns the start of the newest part of an interval that is complete although the service cut its search (E6). The search finds newer
- * rows first, so all histogram buckets with rows are complete, except the oldest one. Undefined if no bucket is complete, or if the sum of
- * the buckets differs from the number of rows.
+ * Returns the start of the newest part of an interval that is complete although the service cut its search short (E6). The search finds
+ * newer rows first, so all histogram buckets with rows are complete, except the oldest one. Undefined if no bucket is complete, or if the
+ * sum of the buckets differs from the number of rows.
  */
 export function wholeBuckets(
   histogram: MessageHistogram,

@@ -102,9 +102,9 @@ export class MessageReader implements ResultReader {
   }
 
   /**
-   * Time from which the rows of a cut search are written. Older rows are left to the next search, including all rows of the oldest
-   * millisecond read, because the service may have cut the search within this millisecond. At least the newest millisecond of the interval
-   * is written.
+   * Time from which the rows of a search that the service cut short are written. Older rows are left to the next search, including all rows
+   * of the oldest millisecond read, because the service may have cut the search short within this millisecond. At least the newest
+   * millisecond of the interval is written.
    */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
     const { fromMs, toMs } = this.#options.order;

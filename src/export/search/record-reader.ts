@@ -28,8 +28,8 @@ export class RecordReader implements ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // Without an aggregation in the query, the search job also has zero records. A request for records tells the two cases apart, because
-    // the service refuses it if the query has no aggregation.
+    // A search job has no records if its aggregation had no result, but also if its query has no aggregation. Only in the second case, the
+    // service refuses a request for records.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();

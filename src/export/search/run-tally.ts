@@ -26,7 +26,8 @@ export interface RunFigures {
   /** Number of duplicates of written rows. */
   readonly duplicatesOfWritten: number;
   /**
-   * Number of rows inside the interval that are left to the next search, because the service may have cut this search at their time (E4).
+   * Number of rows inside the interval that are left to the next search, because the service may have cut this search short at their time
+   * (E4).
    */
   readonly left: number;
   /** Number of rows exactly at the interval's end, which is not part of the interval (E10). */
@@ -37,7 +38,7 @@ export interface RunFigures {
   readonly oldestMs: number | undefined;
   /** True if a row was newer than the row before it, although pages should come newest first. */
   readonly isDisordered: boolean;
-  /** True if no duplicate can be undetected (E9). */
+  /** True if every duplicate was certainly detected (E9). */
   readonly areDuplicatesSure: boolean;
   /** Number, sizes and times of all written rows. */
   readonly messages: MessageFigures;
@@ -51,7 +52,7 @@ export interface RunTallyOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /** Time before which rows are left to the next search, because the service cut this search (E4); undefined if no row is left. */
+  /** Time before which rows are left to the next search, because the service cut this search short (E4); undefined if no row is left. */
   readonly writtenFromMs: number | undefined;
   /** Length in ms of the periods for which rows are counted (E6); undefined if the search is by receipt time. */
   readonly sliceMs: number | undefined;

@@ -115,7 +115,7 @@ export type SearchOutcome =
  * to users.
  */
 export class ChosenFields {
-  /** Names in `output.fields` that the service has not described, by their lower-case forms. */
+  /** Names in `output.fields` that the service has not described, by their names in lower case. */
   readonly #undescribed: Map<string, string>;
   #hasRows = false;
 

@@ -4,7 +4,8 @@
  *
  * Invariants of the committed rows:
  * - The number of received rows equals the number that the search job reports.
- * - If the service cut the search, or if a status answer was lost, the number of written rows equals a histogram or an aggregation.
+ * - If the service cut the search short, or if a status answer was lost, the number of written rows equals the count of a histogram or an
+ *   aggregation.
  * - A row counts as stored twice by the service only if two readings of the pages returned it twice.
  */
 import { assert } from '../../base/assert.ts';
@@ -22,7 +23,7 @@ export interface SearchFacts {
   readonly isSplittable: boolean;
   /** True if the end of the searched range was moved 1 ms earlier, because this service includes the end of a range (E10). */
   readonly isEndMoved: boolean;
-  /** Sign that the service cut the search at its message limit, so that older rows are missing; undefined without such a sign. */
+  /** Sign that the service cut the search short at its message limit, so that older rows are missing; undefined without such a sign. */
   readonly sign: CutSign | undefined;
   /** Number of messages or records that the search job reports. */
   readonly jobCount: number;
@@ -32,13 +33,17 @@ export interface SearchFacts {
   /** Result of the latest reading of the search job's rows; undefined until they have been read. */
   readonly figures: RunFigures | undefined;
   /**
-   * True if only the newest rows of a cut search were read: as many as a histogram or an aggregation counted for this part of the interval.
+   * True if only the newest rows of a search that the service cut short were read: as many as a histogram or an aggregation counted for
+   * this part of the interval.
    */
   readonly isReadInPart: boolean;
   /** True if all rows of the search job were read more than once, in pages of different sizes. */
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
-  /** Time from which rows of a cut search are written to files, if a histogram or an aggregation shows it before the rows are read. */
+  /**
+   * Time from which rows of a search that the service cut short are written to files, if a histogram or an aggregation shows it before the
+   * rows are read.
+   */
   readonly writtenFromMs?: number;
   /** Number of rows of an interval according to a histogram or an aggregation. */
   readonly counted?: {
@@ -75,7 +80,7 @@ export type Verdict =
   /**
    * Read all rows of the search job, even if they were read before.
    * - `anyOrder`: compare each row with all earlier rows to find duplicates (E9).
-   * - `mayLeave`: leave the oldest rows to the next search, because the service cut this one (E4).
+   * - `mayLeave`: leave the oldest rows to the next search, because the service cut this search short (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
   /** Search the same interval with a new search job. `isFailure` is true if the finished search counts as failed. */
@@ -131,8 +136,8 @@ export function judge(run: SearchFacts): Verdict {
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
-  // The service may have cut the search within the oldest millisecond that was written. Another reading leaves this millisecond to the next
-  // search.
+  // The service may have cut the search short within the oldest millisecond that was written. Another reading leaves this millisecond to
+  // the next search.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
@@ -242,14 +247,14 @@ function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.isTainted) return searchAgain(false, statusLost);
-  // The service could return all these rows in one search, so the search was wrong.
+  // The service can return all rows of this millisecond in one search, so a search that lacks some of them was wrong.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = new Date(atMs).toISOString();
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 
-/** Commits the rows from `fromMs` if their number equals a histogram or an aggregation. */
+/** Commits the rows from `fromMs` if their number equals the count of a histogram or an aggregation. */
 function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
@@ -280,7 +285,10 @@ function countingOf(run: SearchFacts, figures: RunFigures, interval: Interval): 
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
 
-/** True if the number of written rows equals a histogram or an aggregation, which may also count duplicates that the service stores. */
+/**
+ * True if the number of written rows equals the count of a histogram or an aggregation. This count may include duplicates that the service
+ * stores.
+ */
 function isAsCounted(run: SearchFacts, figures: RunFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
   // After a lost status answer, a duplicate may stand in place of a missing row, so that duplicates must not be counted.

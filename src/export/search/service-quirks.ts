@@ -23,7 +23,7 @@ export interface BegunSearch {
    * if the duration is already known.
    */
   readonly shown?: Promise<void>;
-  /** Must be called when the search has ended. */
+  /** Must be called when this search has ended. */
   readonly ends: () => void;
 }
 
@@ -32,7 +32,7 @@ export class ServiceQuirks {
   isEndInclusive = false;
   /** Duration in ms of the latest counting aggregation; undefined until one has finished. */
   countMs: number | undefined;
-  /** Smallest number of rows at which the service has cut a search (E4); undefined if it has cut none. */
+  /** Smallest number of rows at which the service has cut a search short (E4); undefined if that has not happened. */
   smallestLimit: number | undefined;
   /** Time in ms by which the service's clock is behind the clock of logfleet; at least 0 (E11). */
   clockBehindMs = 0;

@@ -40,7 +40,7 @@ export interface ExportLimits {
   readonly maxBytesScanned: number | undefined;
   /** Wall time after which the export starts no more searches. */
   readonly deadlineMs: number | undefined;
-  /** Smallest number of rows at which the service has cut a search; undefined if it has cut none. */
+  /** Smallest number of rows at which the service has cut a search short; undefined if that has not happened. */
   readonly smallestLimit: number | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   /** Monotonic time before which no search starts, set after a failure that affects the whole export. */
   readonly troubleUntilMs?: number | undefined;
   /**
-   * Intervals to be searched before the rest of their segment, because the service cut a search of a longer interval without a usable
+   * Intervals to be searched before the rest of their segment, because the service cut short a search of a longer interval without a usable
    * result.
    */
   readonly narrowed: readonly SearchOrder[];
@@ -371,7 +371,8 @@ const widest = 4;
 
 /**
  * Start of the next search in a segment by receipt time, estimated from the density of rows in the previous interval. If the estimate leads
- * to too many rows, the service cuts the search, and its interval must be halved (E4). If it leads to few rows, more searches are needed.
+ * to too many rows, the service cuts the search short, and its interval must be halved (E4). If it leads to few rows, more searches are
+ * needed.
  */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;

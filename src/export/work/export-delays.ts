@@ -51,7 +51,7 @@ const hastySearches = 2;
 
 export class ExportDelays {
   readonly #clock: Clock;
-  /** Delays that end by themselves. */
+  /** Delays of intervals that end without a user's action. */
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
