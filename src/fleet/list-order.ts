@@ -2,8 +2,8 @@
  * Predicts where a collector will appear in a listing that hides it now. When every build is in use, the listing for any build
  * hides the collectors that run that build. Listings for two builds are merged to get the order of all collectors.
  *
- * The prediction may be wrong, because listings change and their order is undocumented (4.6). Callers check the page that they
- * read.
+ * The prediction may be wrong, because listings change and their order is undocumented (4.6). If a page does not show the
+ * expected collector, its upgrade task or the whole list is read.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 

@@ -42,7 +42,7 @@ export class Ownership {
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
-  /** For each policy, the collectors whose owner may have changed since the policy's last call of `takeChanged`. */
+  /** For each policy, the collectors that may have another owner since the policy's last call of `takeChanged`. */
   readonly #dirty = new Multimap();
   /** Policies that must still be notified of possible changes of the owners of their collectors. */
   readonly #toNotify = new Set<string>();

@@ -20,7 +20,7 @@ export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
 }
 
-/** Typical number of requests of one search besides its pages: creation, two reads of its status, and deletion. */
+/** Typical number of requests of a search job without those for result pages: creation, two status reads, and deletion. */
 const requestsOfSearch = 4;
 
 /** Maximum number of collectors that stopped sending logs in the lists of the ledger and of status. */
