@@ -79,7 +79,7 @@ export interface HeldShare {
 const lingerMs = 60_000;
 
 interface Entry extends HeldShare {
-  /** True until a Job with this share was observed. */
+  /** True while the share is only reserved, because its Job was not observed yet. */
   isReserved: boolean;
   /** Time at which Job and pods were first observed to be gone or to have ended; undefined while they run. */
   goneAtMs: number | undefined;

@@ -34,8 +34,8 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Time since `start` in ms. The clock that shows more elapsed time counts, because the monotonic clock of Linux stops
- * while the machine sleeps, and the wall clock can be set back.
+ * Time since `start` in ms. The clock that shows more elapsed time counts, because the monotonic clock of Linux stops while the
+ * machine sleeps, and the wall clock can be set back. The result is too large if the wall clock was set forward.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);

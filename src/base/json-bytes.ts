@@ -83,8 +83,8 @@ function isPlain(byte: number): boolean {
 }
 
 /**
- * Returns the index of the closing quote of the string that contains `from`. Returns -1 if the string is invalid, or if
- * fewer than 8 bytes follow.
+ * Returns the index of the closing quote of the string that contains `from`. Returns -1 if the string is invalid, or if it does
+ * not end before the last 8 bytes.
  */
 export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;

@@ -1,10 +1,10 @@
 /**
- * Chooses the proxy for an origin from the environment variables `HTTPS_PROXY` and `NO_PROXY`. Lower-case variables take
- * precedence. Loopback addresses never use a proxy. The environment is passed as data.
+ * Chooses the proxy for an origin from the environment variables `HTTPS_PROXY` and `NO_PROXY`. Variables in lower case take
+ * precedence. Loopback addresses never use a proxy.
  *
- * proxy-from-env and the `EnvHttpProxyAgent` of undici are not used: their `NO_PROXY` supports no networks such as 10.0.0.0/8,
- * which clusters often exclude from the proxy. undici's agent also opens connections itself, but logfleet lets a request start only
- * when its connection is already open (B1).
+ * The packages proxy-from-env and undici (`EnvHttpProxyAgent`) are not used, because their `NO_PROXY` supports no networks such
+ * as 10.0.0.0/8, which clusters often exclude from the proxy. undici's agent also opens connections itself, but logfleet sends
+ * a request only when its connection is already open (B1).
  */
 import { BlockList, isIP } from 'node:net';
 import { unescape as unescaped } from 'node:querystring';

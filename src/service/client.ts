@@ -42,8 +42,8 @@ export class ServiceClient implements UpgradeService, SearchService {
   }
 
   /**
-   * Ends all calls about collectors, builds and upgrade tasks (4.6 to 4.9): no further request of theirs is sent.
-   * Search jobs continue.
+   * Stops all requests about collectors, builds and upgrade tasks (4.6 to 4.9), also of calls that already wait. Search jobs
+   * continue.
    */
   endUpgrades(): void {
     this.#areUpgradesOver = true;

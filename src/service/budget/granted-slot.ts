@@ -11,8 +11,8 @@ import { type Departure, depart, type SendRight, type Term } from './send-right.
 export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
 
 /**
- * Time in ms for which a request that reached the service and was then cancelled keeps its slot, because the service may
- * still work on it (B2).
+ * Time in ms for which a cancelled request that reached the service still counts as a concurrent request, because the service
+ * may still work on it (B2).
  */
 const abandonedHoldMs = 10_000;
 /**

@@ -67,7 +67,7 @@ export class KeyQueue {
     this.#halfUntilMs = halfUntilMs;
   }
 
-  /** Number of requests that occupy a slot. */
+  /** Number of the access key's concurrent requests. */
   get occupied(): number {
     return this.#occupants.size;
   }

@@ -1,14 +1,13 @@
 /**
- * Estimates from round trips how late requests can arrive at the service. The result is a margin: each period of one second in
- * which the service allows four requests is extended by this time (B1).
+ * Estimates the time that must be allowed for network delays, so that the service never receives too many requests in one
+ * second: a delayed request arrives closer to the requests that follow it (B1).
  *
- * The margin is needed because a delayed request reaches the service closer to the requests that follow it. The delay of a
- * request cannot be measured, but it is less than the round trip. Each round trip is compared with the fastest recent one of
- * the same class of requests, so that slow work at the service does not look like a slow path. While a class has few answers,
- * even its fastest one may be delayed, so the fastest answer of all classes is used instead.
+ * The delay of a request cannot be measured, but is shorter than its round trip. Each round trip is compared with the fastest
+ * recent one of the same class of requests, because the service needs more time for some classes than for others. While a class
+ * has few answers, the fastest answer of all classes is used instead.
  *
- * Invariant: `floorMs ≤ currentMs ≤ mostMs`. `currentMs` rises after a few slow answers and falls after hundreds of fast ones.
- * `rate-limiter.ts` applies the margin.
+ * Invariant: the allowed time is between `floorMs` and `mostMs`. It rises after a few slow answers, and falls after hundreds of
+ * fast ones.
  */
 import type { RequestClass } from './request-slot.ts';
 
@@ -45,7 +44,10 @@ const fallWeight = 1 / 32;
  * halve the added time.
  */
 const cautionDecay = 0.98;
-/** Time in ms after which the fastest round trip is forgotten, at most twice as late, because network paths change. */
+/**
+ * Time in ms for which the fastest round trip is remembered, at most twice as long. Older round trips are forgotten, because
+ * network paths change.
+ */
 const baselineWindowMs = 60_000;
 
 /** Round trips that are compared with each other: those of one class of requests, or of connection handshakes. */

@@ -1,16 +1,16 @@
 /**
- * Limits the start times of requests, so that the server never receives more than this process's share of requests in any
- * second (B1), and fewer after an answer with 429 (B5). Keep-alives are not reduced after a 429: their number is limited by the
- * number of jobs, and a job without keep-alives is lost with its results.
+ * Limits the start times of requests, so that the service never receives more than this process's share of requests in any
+ * second (B1), and fewer after an answer with 429 (B5). Keep-alives are not reduced after a 429, because a search job without
+ * keep-alives is lost with its results.
  *
- * A request counts until one period after the latest time at which it can have arrived. Evidence shows that a request has
- * arrived:
- * - its own answer, or the end of its connection;
- * - the answer to a request to the same origin that was sent at least a quarter of a second later (`marginBounds.mostMs`),
- *   since two requests can overtake each other;
- * - a handshake that began at least as much later (`Path.probe`). A request without evidence may arrive at any time, together
- *   with others, for example when a server stalls and then reads everything at once. So the number of requests without evidence
- *   never exceeds the limit of one period.
+ * A request counts until one period after the latest time at which it can have arrived at the service. Each of these events
+ * shows that a request has arrived:
+ * - The answer to the request arrives, or its connection ends.
+ * - The answer to another request to the same origin arrives, which was sent at least `marginBounds.mostMs` later.
+ * - A handshake with the same origin is complete, which began at least `marginBounds.mostMs` later (`Path.probe`).
+ *
+ * Before such an event, a request may arrive at any time, for example when the service stalls and then reads everything at
+ * once. The number of requests without such an event therefore never exceeds the limit of one period.
  *
  * Invariant: a reserved request that is not sent yet counts as sent now.
  */

@@ -6,8 +6,8 @@
 import type { RequestClass } from './request-slot.ts';
 
 /**
- * Maximum age in ms of a successful request that shows that the request rate is not too high. Slightly longer than
- * the time between two keep-alives of a search job, so one kept job is enough to show it.
+ * Maximum age in ms of a successful request that shows that the request rate is not too high. Slightly longer than the time
+ * between two keep-alives of a search job, so the keep-alives of one job are enough to show it.
  */
 const evidenceMs = 15_000;
 /** Maximum wait in ms after an answer with `Retry-After`, even if the header demands a longer wait. */

@@ -1,16 +1,13 @@
 /**
- * Request budget of one user of a service host: decides which waiting request may be sent, and when (B1 to B7).
- *
- * The service limits the request rate per user and the concurrency per access key. A `RequestBudget` therefore covers all
- * requests of a user, and has a `KeyBudget` for each access key.
+ * Request budget of one user of the service: decides which waiting request may be sent, and when (B1 to B7). The service limits
+ * the request rate per user and the concurrency per access key, so a `RequestBudget` covers all requests of a user, and has a
+ * `KeyBudget` for each access key.
  *
  * Invariants:
  * - Each request checks the right to send in the turn of the event loop in which it is written (L1).
- * - Within any second the service receives no more requests than this process's share of the rate (`rate-limiter.ts`). The
- *   concurrent requests of a key never exceed this process's share either (`key-queue.ts`).
+ * - In any second, the service receives no more requests than this process's share of the rate (`rate-limiter.ts`).
+ * - The concurrent requests of an access key never exceed this process's share of them (`key-queue.ts`).
  * - Exactly one timer is set while a request waits, otherwise none.
- *
- * Callers handle deadlines, retries and the meaning of answers.
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';

@@ -31,7 +31,8 @@ export interface Path {
 export interface SlotRequest {
   readonly class: RequestClass;
   /**
-   * Network path on which a test connection can show that the request has arrived. Without a path, only its answer can.
+   * Network path on which a test connection can show that the request has arrived. Without a path, only the answer to the
+   * request can show its arrival.
    */
   readonly path?: Path | undefined;
   /**
@@ -48,11 +49,11 @@ export interface SlotRequest {
 }
 
 /**
- * How a request ended that may have been sent.
- * - `answered`: the answer was read completely, whatever its status. `headAtMs` is the monotonic time at which the
- *   answer began to arrive, now by default. `retryAfterMs` is the value of its `Retry-After` header.
- * - `abandoned`: cancelled by a deadline or by the caller. The service may still work on the request, so the request
- *   counts as concurrent for a while (B2).
+ * How a request has ended.
+ * - `answered`: the answer was read completely, whatever its status. `headAtMs` is the monotonic time at which the answer began
+ *   to arrive, now by default. `retryAfterMs` is the value of its `Retry-After` header.
+ * - `abandoned`: cancelled by a deadline or by the caller. The service may still work on the request, so the request counts as
+ *   concurrent for a while (B2).
  * - `broken`: the service closed the connection.
  */
 export type SlotOutcome =
@@ -79,12 +80,12 @@ export type SlotOutcome =
  */
 export interface Slot {
   /**
-   * Records the start of the request, right before it is written, after checking that this process may send (L1) and
-   * calling `lastCheck`. If this function throws, nothing may be written, and the caller must call `release`.
+   * Records that the request starts, right before it is written. First checks that this process may send (L1), and calls
+   * `lastCheck`. If `started` throws, nothing may be written, and the caller must call `release`.
    */
   started(lastCheck?: () => void): Departure;
   /**
-   * Returns the permission if the request was not sent. After `started`, the request may have been sent, and ends as
+   * Gives the permission back if the request was not sent. After `started`, the request may have been sent, and counts as
    * `abandoned`.
    */
   release(): void;

@@ -1,16 +1,13 @@
 /**
- * Chooses the class of the next request (B3). Order: keep-alives, then page reads and task creation, then task status and the
- * creation and care of jobs, then listings.
+ * Chooses the class of the next request (B3): keep-alives first, then page reads and the creation of upgrade tasks, then the
+ * status of tasks and the creation and care of search jobs, then listings.
  *
- * A keep-alive is due long before its search job is in danger of being cancelled. Until then keep-alives leave slightly more
- * than half of the requests to pages, if both wait: keeping the maximum number of jobs alive takes half of the rate
- * (`request-budget.ts`), and the other half reads them.
+ * A keep-alive is due long before its search job is in danger of being cancelled. Until then, page reads get slightly more than
+ * half of the requests while both wait, because keeping the maximum number of jobs alive takes half of the request rate.
  *
- * No class starves: a class whose first request is late by `patienceMs` gets every second request, regardless of its rank, and
- * several late classes alternate. While jobs are in danger, their keep-alives get more, and late classes get every fourth
- * request. So a class waits for at most `patienceMs` and 24 requests.
- *
- * `request-budget.ts` chooses the key within a class, and `key-queue.ts` decides which classes may send.
+ * Every class gets its turn: a class whose first request is late by `patienceMs` gets every second request, regardless of its
+ * rank, or every fourth request while a search job is in danger. Several late classes alternate, so a class waits for at most
+ * `patienceMs` and 24 requests.
  */
 import type { RequestClass } from './request-slot.ts';
 
@@ -29,14 +26,16 @@ export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 /** Time in ms after which a waiting request is sent even if requests of more important classes wait. */
 export const patienceMs = 2_000;
 /**
- * Time in ms after which an overdue keep-alive of a search job precedes all other requests. It is due 12 s after the
+ * Time in ms after which an overdue keep-alive of a search job precedes all other requests. A keep-alive is due 12 s after the
  * previous one, so time for a second attempt remains until the service cancels the job after 20 s (3.1).
  */
 const keepAliveSlackMs = 3_500;
 
 /** Number of keep-alives for each page request while both wait: 12 of 25 requests are then keep-alives. */
 const pollsForPage = 12 / 13;
-/** Maximum number of consecutive keep-alives while a page request waits, unless a search job is in danger. */
+/**
+ * Maximum number of consecutive keep-alives while a page request waits, unless a search job is in danger of being cancelled.
+ */
 const mostPollsAhead = 3;
 
 /** First waiting request of a class of requests. */

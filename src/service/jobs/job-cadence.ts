@@ -1,19 +1,19 @@
 /**
- * Schedule of a job's status requests. There are two reasons for a request:
+ * Times of a search job's status requests, which keep the job alive and show its progress.
  *
- * - **Keep-alive** (B4): 12 s after the sending of the last answered request for its status or results.
- * - **Progress.** The first request is sent when the search is expected to be done, judged by other searches of the service: at
- *   least 2 s after the creation, and 2.5 s if nothing is known. A job finds its messages from the end of its range to the
- *   beginning (2.3), so its histogram shows the completed share. The next request is sent shortly after the estimated end. Without
- *   a usable estimate it is sent 10.5 s after the creation, or after twice the elapsed time. If the estimate was too early, the
- *   third request is not sent before that time either. No request is later than 12 s.
+ * - Keep-alive (B4): 12 s after the last answered request for the status or the results of the job was sent.
+ * - First progress check: at the expected end of the search, judged by other searches, but at least 2 s after the creation of
+ *   the job; after 2.5 s if nothing is known.
+ * - Next progress check: shortly after the estimated end. A search runs from the end of its time range to the beginning (2.3),
+ *   so its histogram shows the completed ratio. Without a usable estimate, the check is sent 10.5 s after the creation, or
+ *   after twice the elapsed time. The third status request is not sent before this time either.
  *
- * So a search of less than 2 s (or 2.5 s) needs one status request. A search of less than 10 s needs at most two, or three if its
- * histogram runs ahead. A long search needs only its keep-alives.
+ * A search of less than 2 s needs one status request, a search of less than 10 s usually two, and a long search only its
+ * keep-alives.
  *
- * A failed request is repeated immediately, once more after that, and then less often. A request without an answer is not repeated
- * while the job has time: a progress request until a keep-alive is due, and a keep-alive until 16 s. Then another request is sent
- * in parallel, which reaches the service within its limit of 20 s.
+ * A failed status request is repeated immediately, once more after that, and then less often. An unanswered progress check is
+ * repeated when a keep-alive is due, and an unanswered keep-alive after 16 s, so that it arrives within the service's limit of
+ * 20 s.
  */
 
 /** Time in ms from the last answered request to the next keep-alive. */

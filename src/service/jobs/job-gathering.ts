@@ -15,11 +15,11 @@ const limitReached = /max(?:imum)?\s+results\s+reached/i;
 /** Different errors or warnings of a search job, in order of arrival. */
 export interface GatheredTexts {
   readonly texts: readonly string[];
-  /** Whether texts were dropped because there were too many. */
+  /** Whether errors or warnings were dropped because the search job had too many. */
   readonly isCut: boolean;
 }
 
-/** State of a search job as far as it is known at one time. */
+/** What the answers about a search job have shown so far. */
 export interface JobProgress {
   readonly state: JobState;
   readonly messageCount: number;
@@ -155,7 +155,8 @@ function isIdle(state: JobState): boolean {
 }
 
 /**
- * Maximum number of histogram buckets that are stored. Further buckets are dropped, so the histogram then does not add up.
+ * Maximum number of histogram buckets that are stored. Further buckets are dropped, so the histogram then contains fewer
+ * messages than the job has found.
  */
 const maxBuckets = 20_000;
 

@@ -27,7 +27,9 @@ export interface PageSource {
    * Number of rows of the current page that the receiver has taken. After a failure, reading continues after these rows.
    */
   readonly given?: () => number;
-  /** Undefined while the receiver accepts rows, else a promise that is fulfilled when the receiver accepts more. */
+  /**
+   * Returns undefined if the receiver accepts rows now, and otherwise a promise that is fulfilled when the receiver is ready.
+   */
   readonly drained?: () => Promise<void> | undefined;
 }
 

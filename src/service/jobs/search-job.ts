@@ -1,6 +1,6 @@
 /**
- * One search job from its creation to its end: sends status requests that keep the job alive (`job-polls.ts`), collects
- * their answers (`job-gathering.ts`), and reads the results (`page-reading.ts`).
+ * One search job from its creation to its end: sends status requests that keep the job alive (`job-polls.ts`), collects their
+ * answers (`job-gathering.ts`), and reads the results (`page-reading.ts`).
  *
  * ```text
  * created ── running ── done, or paused at the limit ─▶ finished ── closed
@@ -8,8 +8,8 @@
  *               └── cancelled, lost, rejected ──────────────┴─────▶ ended, with its error
  * ```
  *
- * The caller that opened a job must close it. After the job is closed or has ended, its status is not requested any
- * more. The job counts against the limit of active jobs as long as the service may count it.
+ * The caller that opened a job must close it. After the job is closed or has ended, its status is not requested any more. The
+ * job keeps its permit as long as the service may count the job as active.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -277,8 +277,8 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
-    // An answer that rejects the job's cookie may be temporary. The job counts as ended only after it was silent for so
-    // long that the service must have cancelled it.
+    // The error that the job's cookie is missing may be temporary. The job counts as ended only when no request about it was
+    // accepted for so long that the service must have cancelled the job.
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#endedWith(error);
     else if (silentMs >= longestSilenceMs) {

@@ -31,7 +31,7 @@ export interface RowSink {
 /** Creates the error for an invalid row. `at` is the index of the invalid byte. */
 export type ComplainOfRow = (at: number, problem: string) => Error;
 
-/** Position of a field's value in a row: indexes from the start of the row, including quotes. */
+/** Position of a field's value in a row, counted from the start of the row and including quotes. */
 export class FieldValue {
   readonly name: string;
   readonly expected: string;

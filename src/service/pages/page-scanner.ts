@@ -38,8 +38,8 @@ export class PageScanner {
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * Creates the scanner of one page, which passes each row to `sink`. An error of `sink` is thrown by `write`, and ends
-   * the scanner.
+   * Creates the scanner of one page, which passes each row to `sink`. `write` throws the errors of `sink`, and the scanner
+   * cannot be used after such an error.
    */
   constructor(sink: RowSink, limits: Partial<PageLimits> = {}) {
     this.#content = new PageContent(sink, { ...usualLimits, ...limits });

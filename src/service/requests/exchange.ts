@@ -56,7 +56,7 @@ export interface ExchangeOptions extends ServiceSettings {
   readonly userAgent: string;
 }
 
-/** Answer with any status. */
+/** Answer of the service with any HTTP status. */
 interface SentAnswer<T> {
   readonly response: TransportResponse;
   readonly sentAtMs: number;
@@ -213,7 +213,7 @@ export class Exchange {
     return parseRetryAfter(response.headers.get('retry-after'), nowMs);
   }
 
-  /** Sends one request on an established connection, after the budget has granted a slot. */
+  /** Sends one request on an established connection, once the request budget permits it. */
   async #send<T>(call: Call, url: URL, reading: Reading<T>): Promise<SentAnswer<T>> {
     const { transport, clock } = this.#options;
     const { operation, session } = call;
@@ -326,7 +326,9 @@ function valuesOf(cookie = ''): readonly string[] {
     .filter((value) => value.length >= 6);
 }
 
-/** Problem of an answer with an encoded body, which no request asks for; undefined for other answers. */
+/**
+ * Problem of an answer whose body is encoded, although the request does not allow any encoding; undefined for other answers.
+ */
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;

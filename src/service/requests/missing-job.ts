@@ -1,7 +1,7 @@
 /**
- * Finds the cause of an answer that a job does not exist (7.3), from facts that logfleet has recorded about the job.
- * Either a replica does not know the job yet, a cookie is missing, the service has cancelled the job because of silence
- * or age, or the job was deleted.
+ * Finds the cause of an answer that a search job does not exist (7.3), from facts that logfleet has recorded about the job.
+ * Either a replica does not know the job yet, a cookie is missing, the service has cancelled the job because it got no requests
+ * or was too old, or the job was deleted.
  */
 import type { jobMissings } from './outcome.ts';
 

@@ -23,7 +23,7 @@ const mebibyte = 1024 * 1024;
 
 export const operations = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-  // The answer is awaited for long, because a lost answer may have contained an error of the search (E5). Meanwhile,
+  // The answer is awaited for a long time, because a lost answer may have contained an error of the search (E5). Meanwhile,
   // another status request keeps the job alive (B4).
   getJob: { method: 'GET', requestClass: 'keepAlive', deadlineMs: 15_000, maxBodyBytes: 16 * mebibyte },
   // The maximum size does not hold for the rows of a page, which are read as a stream.

@@ -1,10 +1,11 @@
 /**
- * Outcome table: all ways in which a request can end. The table says for each outcome, and for some operations
- * separately, whether the service may have acted, how the error is handled, how often the client repeats the request
- * immediately, and which reason the status condition gets.
+ * Outcome table: all ways in which a request can end. The table says for each outcome, and for some operations separately,
+ * whether the service may have acted, how the error is handled, how often the client repeats the request immediately, and which
+ * reason the status condition gets.
  *
- * Invariant: the client never repeats a request that may have had an effect, except for a deletion, which is harmless.
- * Reads have no effect, except for the status of a search job, because the service returns each error only once (2.3).
+ * Invariant: the client never repeats a request that may have had an effect, except for a deletion, which can be repeated
+ * without harm. Reads have no effect, except for the status of a search job, because the service returns each error of the
+ * search only once (2.3).
  */
 import type { Handling } from '../../base/errors.ts';
 import { BudgetFullError } from '../budget/request-budget.ts';
@@ -28,7 +29,7 @@ export const jobMissings = [
   'jobNotKnownYet',
   /** logfleet has deleted the search job. */
   'jobDeleted',
-  /** The service set no cookie, or none that may be sent (5.3). */
+  /** The request lacked the cookie of the search job: the service set none, or none that may be sent (5.3). */
   'jobCookieMissing',
   /** The service has cancelled the search job because no request arrived for too long (3.1). */
   'jobSilenced',

@@ -1,6 +1,6 @@
 /**
- * Address of a deployment: `{base_url}` of the specification, including its `/api` prefix. Only HTTPS is supported (5.2). Different
- * spellings of an address are normalised.
+ * Base address of a deployment of the service, including the prefix `/api`. Only HTTPS is supported (5.2). Different spellings
+ * of an address are normalised.
  */
 
 export interface ServiceAddress {

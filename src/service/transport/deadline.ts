@@ -3,7 +3,7 @@ import { unlessAborted } from '../../base/aborted.ts';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 
-/** Abort reason of a request whose answer is awaited no longer. */
+/** Abort reason of a request whose answer took too long. */
 export class DeadlineError extends LogfleetError {
   override readonly name = 'DeadlineError';
 

@@ -27,7 +27,7 @@ export interface TransportRequest {
    * `send` rejects with the error. Called at most once.
    */
   readonly beforeWrite: () => Departure;
-  /** Maximum size of an answer, beyond which it fails with `answerTooLarge`. Bodies read by a receiver are not limited. */
+  /** Maximum size of an answer's body in bytes. A larger body fails with `answerTooLarge`, unless a receiver reads the body. */
   readonly maxBodyBytes: number;
   /** Receiver of the body while it arrives; undefined to return the complete body with the response. */
   readonly receiver?: BodyReceiver | undefined;
@@ -61,8 +61,8 @@ export interface BodyReceiver {
 
 export interface Transport {
   /**
-   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own limit. A
-   * caller that then acquires a slot can write immediately (B1). Rejects only if there is no connection at all.
+   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own limit, so
+   * that a request can be written as soon as the request budget permits it (B1). Rejects only if there is no connection at all.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
   /** Opens one more connection to `origin` without a request. Resolves when the handshake is complete (`Path.probe`). */
