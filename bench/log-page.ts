@@ -1,27 +1,51 @@
 /**
- * Generates pages of 10,000 messages (section 2.5 of docs/service.md) of about 0.9 KB, in chunks as from a connection. They compress like
- * logs of web servers: hosts, paths and agents repeat, while addresses, ids, times and lengths do not. One message in a hundred has a
- * character beyond Latin-1, so a page as one string takes two bytes per character.
+ * Generates pages of messages (section 2.5 of docs/service.md), in chunks as from a connection. Messages of web servers compress like their
+ * logs: hosts, paths and agents repeat, while addresses, ids, times and lengths do not. One message in a hundred has a character beyond
+ * Latin-1, so a page as one string takes two bytes per character.
  */
+import { logDataOf } from '../simulator/search/log-source.ts';
 
 const messagesOfPage = 10_000;
+/** Size of a page of made-up messages in bytes, without its last message. */
+const pageBytes = 9_000_000;
 const chunkBytes = 65_536;
+
+/**
+ * Kind of the messages of a page: messages of a web server with this number of log lines (1 line makes messages of 0.9 KB, and 20 lines
+ * messages of 10 KB), or messages of about this number of bytes that the simulator makes up.
+ */
+export type PageKind = { readonly lines: number } | { readonly madeUpBytes: number };
 
 export class LogPage {
   readonly bytes: number;
   readonly #page: Buffer;
 
-  /** `linesOfMessage` is the number of log lines in `_raw`: 1 makes messages of 0.9 KB, and 20 makes messages of 10 KB. */
-  constructor(linesOfMessage = 1) {
-    const maps = [...logMessages(Math.ceil(messagesOfPage / linesOfMessage), linesOfMessage)];
-    const fields = Object.keys(maps[0] ?? {}).map((name) => ({ name, fieldType: 'string', keyField: false }));
-    this.#page = Buffer.from(JSON.stringify({ fields, messages: maps.map((map) => ({ map })) }));
+  constructor(kind: PageKind) {
+    this.#page = 'lines' in kind ? webServerPage(kind.lines) : madeUpPage(kind.madeUpBytes);
     this.bytes = this.#page.length;
   }
 
   *chunks(): Generator<Buffer> {
     for (let at = 0; at < this.bytes; at += chunkBytes) yield this.#page.subarray(at, at + chunkBytes);
   }
+}
+
+function webServerPage(lines: number): Buffer {
+  const maps = [...logMessages(Math.ceil(messagesOfPage / lines), lines)];
+  const fields = Object.keys(maps[0] ?? {}).map((name) => ({ name, fieldType: 'string', keyField: false }));
+  return Buffer.from(JSON.stringify({ fields, messages: maps.map((map) => ({ map })) }));
+}
+
+function madeUpPage(typicalBytes: number): Buffer {
+  const fromMs = newestLogMs - 3_600_000;
+  const logs = { messages: messagesOfPage, from: fromMs, to: newestLogMs, size: { typicalBytes } };
+  const data = logDataOf(logs, { startMs: newestLogMs, seed: 1, fileData: undefined });
+  const range = { fromMs, toMs: newestLogMs, byReceiptTime: false };
+  const search = data.search(range, { reads: new Set(), matches: () => true });
+  search.advance(fromMs, messagesOfPage);
+  const messages = Buffer.concat([...search.page(0, messagesOfPage, pageBytes, true).pieces()]);
+  const head = Buffer.from(`{"fields":${JSON.stringify(data.fields)},"messages":[`);
+  return Buffer.concat([head, messages, Buffer.from(']}')]);
 }
 
 /** Yields log messages, the newest first. Each call yields the same messages. */

@@ -2,7 +2,15 @@
 
 import { renderSections } from './figures.ts';
 import type { EncodeFigures } from './output/encode-case.ts';
-import { encodingSection, levelsSection, measureEncoding, measureLevels } from './output/encoding.ts';
+import {
+  encodingSection,
+  levelsSection,
+  measureEncoding,
+  measureLevels,
+  measureProcessors,
+  type ProcessorFigures,
+  processorsSection,
+} from './output/encoding.ts';
 import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
 
 export interface OutputBenchOptions {
@@ -15,9 +23,10 @@ export interface OutputBenchOptions {
 export interface OutputReport extends Machine {
   readonly encoding?: readonly EncodeFigures[];
   readonly levels?: readonly EncodeFigures[];
+  readonly processors?: readonly ProcessorFigures[];
 }
 
-const parts = ['encoding', 'levels'] as const;
+const parts = ['encoding', 'levels', 'processors'] as const;
 
 export async function benchOutput({ quick, json, only }: OutputBenchOptions): Promise<void> {
   const wants = wantedParts(parts, only);
@@ -26,11 +35,16 @@ export async function benchOutput({ quick, json, only }: OutputBenchOptions): Pr
     ...thisMachine(),
     ...(wants('encoding') ? { encoding: await measureEncoding(quick) } : {}),
     ...(wants('levels') ? { levels: await measureLevels(quick) } : {}),
+    ...(wants('processors') ? { processors: await measureProcessors(quick) } : {}),
   };
   console.log(json ? JSON.stringify(report, undefined, 2) : render(report));
 }
 
-function render({ encoding, levels, ...machine }: OutputReport): string {
-  const sections = [...(encoding ? [encodingSection(encoding)] : []), ...(levels ? [levelsSection(levels)] : [])];
+function render({ encoding, levels, processors, ...machine }: OutputReport): string {
+  const sections = [
+    ...(encoding ? [encodingSection(encoding)] : []),
+    ...(levels ? [levelsSection(levels)] : []),
+    ...(processors ? [processorsSection(processors)] : []),
+  ];
   return `${renderSections(sections)}\n\n${machineLine(machine)}`;
 }

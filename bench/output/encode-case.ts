@@ -11,7 +11,7 @@ import { fileForm, type OutputFormat } from '../../src/output/output-format.ts';
 import { type PartSink, PartWriter } from '../../src/output/part-writer.ts';
 import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { PlainExport } from '../export/plain-export.ts';
-import { LogPage } from '../log-page.ts';
+import { LogPage, type PageKind } from '../log-page.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 
 export interface EncodeCase {
@@ -21,8 +21,7 @@ export interface EncodeCase {
   /** Message fields to write, if not all. */
   readonly fields: readonly string[];
   readonly compression: Compression;
-  /** Number of log lines in a message, 1 by default. With 20 lines, a message has 10 KB. */
-  readonly linesOfMessage?: number;
+  readonly messages: PageKind;
   /** Number of pages after the first one. */
   readonly pages: number;
 }
@@ -79,7 +78,7 @@ async function measure(one: EncodeCase): Promise<EncodeFigures> {
   // Same heap settings as the operator.
   if (one.way === 'export') keepHeapSmall();
   const way = one.way === 'export' ? writeAsExports : writePlainly;
-  const page = new LogPage(one.linesOfMessage);
+  const page = new LogPage(one.messages);
   await way([page], one);
   const before = process.cpuUsage();
   const startMs = performance.now();

@@ -1,20 +1,32 @@
 /** Measures how many page bytes are converted per second of CPU time, and the memory, compared with simple user code. */
 
 import { execFile } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Compression } from '../../src/output/compression.ts';
 import type { Line, Section } from '../figures.ts';
+import type { PageKind } from '../log-page.ts';
 import { compileCache } from '../process-figures.ts';
 import type { EncodeCase, EncodeFigures } from './encode-case.ts';
 
 const mostResidentMb = 150;
+/** Minimum ratio of the speed with two processors to the speed with one. */
+const leastProcessorTimes = 1.7;
+
+/** Figures of the same case with one processor, and with all processors of the machine. */
+export interface ProcessorFigures {
+  readonly single: EncodeFigures;
+  readonly all: EncodeFigures;
+}
 
 const none: Compression = { kind: 'none' };
 const gzip1: Compression = { kind: 'gzip', level: 1 };
+const gzip5: Compression = { kind: 'gzip', level: 5 };
 const gzip6: Compression = { kind: 'gzip', level: 6 };
 const zstd3: Compression = { kind: 'zstd', level: 3 };
-const ndjson = { format: 'ndjson', fields: [] } as const;
+const messages: PageKind = { lines: 1 };
+const ndjson = { format: 'ndjson', fields: [], messages } as const;
 
 /** Benchmark cases. Each case of simple user code comes directly after the case with which it is compared. */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
@@ -22,18 +34,26 @@ const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
     { ...ndjson, way: 'export', compression } as const,
     { ...ndjson, way: 'plain', compression } as const,
   ]),
-  { way: 'export', format: 'ndjson', fields: ['_messagetime', '_sourceHost', '_raw'], compression: none },
-  { way: 'export', format: 'csv', fields: [], compression: none },
-  { way: 'export', format: 'csv', fields: [], compression: gzip1 },
-  { way: 'export', format: 'parquet', fields: [], compression: none },
-  { way: 'export', format: 'parquet', fields: [], compression: zstd3 },
+  { way: 'export', format: 'ndjson', fields: ['_messagetime', '_sourceHost', '_raw'], messages, compression: none },
+  { way: 'export', format: 'csv', fields: [], messages, compression: none },
+  { way: 'export', format: 'csv', fields: [], messages, compression: gzip1 },
+  { way: 'export', format: 'parquet', fields: [], messages, compression: none },
+  { way: 'export', format: 'parquet', fields: [], messages, compression: zstd3 },
 ];
 
 const levels = [1, 2, 3, 4, 5, 6, 7, 8, 9] as const;
-/** Cases of messages of 0.9 KB and 10 KB with each level of gzip, and with the lower levels of zstd. */
-const levelCases: readonly Omit<EncodeCase, 'pages'>[] = [1, 20].flatMap((linesOfMessage) =>
+const levelMessages: Readonly<Record<string, PageKind>> = {
+  '0.9 KB of a web server': messages,
+  '10 KB of a web server': { lines: 20 },
+  '0.9 KB, made up': { madeUpBytes: 900 },
+  '10 KB, made up': { madeUpBytes: 10_000 },
+};
+/** Cases of each kind of messages with each level of gzip, and with the lower levels of zstd. */
+const levelCases: readonly Omit<EncodeCase, 'pages'>[] = Object.values(levelMessages).flatMap((kindOfMessages) =>
   (['gzip', 'zstd'] as const).flatMap((kind) =>
-    levels.map((level) => ({ ...ndjson, way: 'export', compression: { kind, level }, linesOfMessage }) as const),
+    levels.map(
+      (level) => ({ ...ndjson, way: 'export', compression: { kind, level }, messages: kindOfMessages }) as const,
+    ),
   ),
 );
 
@@ -50,6 +70,17 @@ export function measureLevels(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(levelCases, quick ? 3 : 10);
 }
 
+/** Measures each compression of large messages with one processor, and then with all processors. */
+export async function measureProcessors(quick: boolean): Promise<ProcessorFigures[]> {
+  const figures: ProcessorFigures[] = [];
+  for (const compression of [gzip5, gzip6]) {
+    const one: EncodeCase = { ...ndjson, messages: { lines: 20 }, way: 'export', compression, pages: quick ? 15 : 60 };
+    const single = await encodeApart(one, ['taskset', '--cpu-list', '0', process.execPath]);
+    figures.push({ single, all: await encodeApart(one) });
+  }
+  return figures;
+}
+
 async function measureCases(cases: readonly Omit<EncodeCase, 'pages'>[], pages: number): Promise<EncodeFigures[]> {
   const figures: EncodeFigures[] = [];
   for (const one of cases) {
@@ -60,9 +91,12 @@ async function measureCases(cases: readonly Omit<EncodeCase, 'pages'>[], pages: 
   return figures;
 }
 
-async function encodeApart(one: EncodeCase): Promise<EncodeFigures> {
+async function encodeApart(
+  one: EncodeCase,
+  [command = '', ...options]: readonly string[] = [process.execPath],
+): Promise<EncodeFigures> {
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
-  const { stdout } = await run(process.execPath, [program, JSON.stringify(one)], { env });
+  const { stdout } = await run(command, [...options, program, JSON.stringify(one)], { env });
   return JSON.parse(stdout) as EncodeFigures;
 }
 
@@ -81,11 +115,28 @@ export function encodingSection(figures: readonly EncodeFigures[]): Section {
 export function levelsSection(figures: readonly EncodeFigures[]): Section {
   return {
     title: 'Levels of compression of NDJSON, in memory',
-    lines: figures.map((one) => ({
-      what: `${one.linesOfMessage === 1 ? '0.9' : '10'} KB, ${nameOf(one)}`,
+    lines: figures.map((one, index) => ({
+      what: `${Object.keys(levelMessages)[Math.floor((index * Object.keys(levelMessages).length) / figures.length)]}, ${nameOf(one)}`,
       measured: `${one.mbPerProcessorSecond.toFixed(0)} MB, files of ${(100 * one.share).toFixed(1)} % of the pages`,
     })),
     notes: ['MB of pages per second of processor time, all threads.'],
+  };
+}
+
+export function processorsSection(figures: readonly ProcessorFigures[]): Section {
+  return {
+    title: `Messages of 10 KB, with one processor and with ${availableParallelism()}`,
+    lines: figures.map(({ single, all }) => {
+      const times = all.mbPerSecond / single.mbPerSecond;
+      const measured = `${single.mbPerSecond.toFixed(0)} MB/s and ${all.mbPerSecond.toFixed(0)} MB/s: ${times.toFixed(2)} times`;
+      return {
+        what: nameOf(single),
+        measured,
+        target: `>= ${leastProcessorTimes} times`,
+        met: times >= leastProcessorTimes,
+      };
+    }),
+    notes: ['MB of pages per second, in memory. The figures need an idle machine.'],
   };
 }
 

@@ -129,6 +129,8 @@ export class PartWriter {
       await this.#written.catch(() => {});
       await this.#sink?.abort().catch(() => {});
       throw error;
+    } finally {
+      this.#packer.close();
     }
     return {
       rows: this.#rows,
@@ -161,9 +163,8 @@ export class PartWriter {
   }
 
   async #writeAfter(earlier: Promise<void>, chunk: Buffer, packed: Promise<readonly Uint8Array[]>): Promise<void> {
-    // If compression and an earlier write both fail, the first error is reported.
-    await Promise.all([earlier, packed]);
-    await this.#pass(await packed);
+    const [chunks] = await Promise.all([packed, earlier]);
+    await this.#pass(chunks);
     this.#packedBytes += chunk.length;
     this.#spool.recycle(chunk);
     this.#running--;

@@ -144,7 +144,7 @@ export interface OutputSpec {
    */
   readonly compression: 'None' | 'Gzip' | 'Zstd';
   /**
-   * Compression level of the exported files, from 1 to 9 for `Gzip` (default 6), from 1 to 19 for `Zstd` (default 3).
+   * Compression level of the exported files, from 1 to 9 for `Gzip` (default 5), from 1 to 19 for `Zstd` (default 3).
    * Higher levels make smaller files and take more CPU time. Cannot be combined with the compression `None`.
    */
   readonly compressionLevel?: number;

@@ -103,8 +103,11 @@ function orderOf(identity: ExportIdentity, { fromMs, toMs }: Interval, isEndIncl
   return { query, fromMs, toMs: lastMs, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages };
 }
 
-/** Compression levels of files whose export sets no `compressionLevel`. */
-const gzipLevel = 6;
+/**
+ * Compression levels of files whose export sets no `compressionLevel`, chosen by speed and size (docs/performance.md, "Levels of
+ * compression").
+ */
+const gzipLevel = 5;
 const zstdLevel = 3;
 
 function compressionOf({ compression, compressionLevel }: ExportOutput): Compression {

@@ -38,7 +38,9 @@ async function pack(compression: Compression, chunks: readonly Buffer[]): Promis
     if (running.length === packer.parallel) packed.push(...((await running.shift()) ?? []));
   }
   for (const bytes of running) packed.push(...(await bytes));
-  return Buffer.concat([...packed, ...(await packer.end())]);
+  packed.push(...(await packer.end()));
+  packer.close();
+  return Buffer.concat(packed);
 }
 
 function unpacked({ kind }: Compression, bytes: Buffer): Buffer {
@@ -53,6 +55,12 @@ const chunks = chunksOf(content, sizes);
 describe.each(compressions)('$kind $level', (compression) => {
   test('keeps the content of chunks of any size', async () => {
     expect(unpacked(compression, await pack(compression, chunks)).equals(content)).toBe(true);
+  });
+
+  test('keeps the content of chunks that do not compress', async () => {
+    const random = createHash('shake256', { outputLength: 1_500_000 }).update('random').digest();
+    const pieces = chunksOf(random, [512 * 1024, 512 * 1024, 1_500_000 - 1024 * 1024]);
+    expect(unpacked(compression, await pack(compression, pieces)).equals(random)).toBe(true);
   });
 
   test('makes a readable file of nothing', async () => {
@@ -79,14 +87,21 @@ describe.each(levels)('gzip $level', (compression) => {
     expect(file.readUInt32LE(file.length - 4)).toBe(content.length);
   });
 
-  test('is at most 0.5 % larger than a file that is compressed as a whole', async () => {
+  test('is at most 2 % larger than a file that is compressed as a whole', async () => {
     const level = compression.kind === 'gzip' ? compression.level : 0;
     const usual = logText(4 * 1024 * 1024);
     const file = await pack(compression, chunksOf(usual, Array(8).fill(512 * 1024)));
-    expect(file.length).toBeLessThan(1.005 * gzipSync(usual, { level, memLevel: constants.Z_MAX_MEMLEVEL }).length);
+    expect(file.length).toBeLessThan(1.02 * gzipSync(usual, { level, memLevel: constants.Z_MAX_MEMLEVEL }).length);
   });
 });
 
-test('the slow levels of gzip compress two chunks at the same time', () => {
-  expect(levels.map((compression) => packerOf(compression).parallel)).toEqual([1, 1, 1, 2, 2, 2, 2, 2, 2]);
+test('gzip compresses two chunks at the same time', async () => {
+  const packer = packerOf({ kind: 'gzip', level: 9 });
+  const ended: number[] = [];
+  const running = [content.subarray(0, 512 * 1024), Buffer.from('short')].map(async (chunk, index) => {
+    await packer.pack(chunk);
+    ended.push(index);
+  });
+  await Promise.all(running);
+  expect([packer.parallel, ended]).toEqual([2, [1, 0]]);
 });
