@@ -47,6 +47,8 @@ class History {
   readonly #losesRecords: boolean;
   /** Contents of records that were removed, by name. The operator may write them again. */
   readonly #removed = new Map<string, Uint8Array>();
+  /** True if a manifest was removed, so that the rows of its run cannot be read. */
+  #hasLostManifests = false;
   /** Status of the schedule before the latest change. */
   #before: SearchExportSchedule['status'];
   /** Monotonic time in ms until which watches are late, after the answer to the creation of a run was lost. */
@@ -96,8 +98,11 @@ class History {
     await this.#pass(10 * minuteMs);
     world.retry();
     await this.#pass(10 * minuteMs);
-    const isCovered = () =>
-      this.violations.length > 0 || Date.parse(world.status?.coveredUntil ?? '') >= clock.now() - 70 * minuteMs;
+    const isCovered = () => {
+      const isRecorded = world.records().length + this.#removed.size > 0;
+      const coveredMs = Date.parse(world.status?.coveredUntil ?? '');
+      return this.violations.length > 0 || (isRecorded && coveredMs >= clock.now() - 70 * minuteMs);
+    };
     if (!(await world.until(isCovered, dayMs))) {
       this.#violate('S1', `only the time until ${world.status?.coveredUntil} is covered: ${world.ready?.message}`);
     }
@@ -171,7 +176,9 @@ class History {
     this.#removed.set(name, objects.get(name) ?? new Uint8Array());
     objects.delete(name);
     const manifest = this.#happens(0.5) ? this.#manifestOf(name) : undefined;
-    if (manifest !== undefined) objects.delete(manifest);
+    if (manifest === undefined) return;
+    objects.delete(manifest);
+    this.#hasLostManifests = true;
   }
 
   /** Name of the manifest of the run with this record; undefined if there is none. */
@@ -212,7 +219,7 @@ class History {
         this.#violate('S1', 'records overlap, or time is missing');
     }
     const toMs = records.at(-1)?.toMs ?? 0;
-    if (this.#timeOfRemoved().length > 0) return;
+    if (this.#timeOfRemoved().length > 0 || this.#hasLostManifests) return;
     const rows = this.#world.rowsOfRecords();
     if (rows.join() !== textsIn(messages, { fromMs, toMs }).join()) this.#violate('S1', 'rows are missing or doubled');
   }
