@@ -1,6 +1,6 @@
 /**
- * Estimates the time that must be allowed for network delays, so that the service never receives too many requests in one
- * second: a delayed request arrives closer to the requests that follow it (B1).
+ * Estimates the time that must be allowed for network delays (B1). A delayed request arrives closer to the requests that follow
+ * it, so without this time the service could receive too many requests in one second.
  *
  * The delay of a request cannot be measured, but is shorter than its round trip. Each round trip is compared with the fastest
  * recent one of the same class of requests, because the service needs more time for some classes than for others. While a class
@@ -83,13 +83,13 @@ export class PathMargin {
   }
 
   /**
-   * Learns from the round trip of one request. Returns by how many ms the request may have been delayed on its way,
-   * compared with the fastest request of its class, or of all classes while its class has few answers.
+   * Learns from the round trip of one request. Returns the possible network delay of the request in ms, compared with the
+   * fastest request of its class, or of all classes while its class has few answers.
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // An answer is compared with the fastest one of its own class, because the classes differ in the time that the
-    // service needs for an answer, which is not a network delay.
+    // An answer is compared with the fastest one of its own class. The classes differ in the time that the service needs for an
+    // answer, which is not a network delay.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
     const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);

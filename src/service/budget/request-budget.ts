@@ -37,8 +37,8 @@ export interface RequestBudgetOptions {
 }
 
 /**
- * Ratio of the request rate that is reserved for keep-alives of search jobs (B3), and the maximum time between two
- * keep-alives of one job: each is due after 12 s and sent at most 3 s late (B4).
+ * Ratio of the request rate that is reserved for keep-alives of search jobs (B3). A job needs one keep-alive in `pollCycleMs`,
+ * because a keep-alive is due after 12 s and sent at most 3 s late (B4).
  */
 const pollShare = 0.5;
 const pollCycleMs = 15_000;

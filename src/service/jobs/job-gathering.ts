@@ -19,7 +19,7 @@ export interface GatheredTexts {
   readonly isCut: boolean;
 }
 
-/** What the answers about a search job have shown so far. */
+/** State of a search job, as far as its answers have shown it. */
 export interface JobProgress {
   readonly state: JobState;
   readonly messageCount: number;
@@ -42,8 +42,8 @@ export interface JobProgress {
   /** Number of answered status requests. */
   readonly statuses: number;
   /**
-   * Time of the newest answer by the service's clock, which shows how far this clock is behind; undefined if the answer
-   * has no date or arrived after the answer to a later request.
+   * Time of the newest answer by the service's clock, which shows how far this clock is behind. Undefined if the answer has no
+   * date, or arrived after the answer to a later request.
    */
   readonly dateMs: number | undefined;
 }
@@ -104,8 +104,8 @@ export class JobGathering {
   }
 
   /**
-   * Adds an answered status of the job, and returns whether it is the newest. Of an older status only the errors,
-   * warnings and histogram buckets are added, because the rest is out of date.
+   * Adds an answered status of the job, and returns whether it is the newest. An older status adds only errors, warnings and
+   * histogram buckets, because the rest is out of date.
    */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
     const isNewest = sentAtMs >= this.#askedAtMs;

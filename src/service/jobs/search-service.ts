@@ -153,8 +153,8 @@ export interface CreateJobOptions extends CallOptions {
 
 export interface SearchService {
   /**
-   * Creates a search job (4.1). The client never repeats a creation that may have had an effect, because the created
-   * job cannot be found. Such a job expires after 30 s without requests.
+   * Creates a search job (4.1). The client never repeats a creation that may have had an effect, because the created job cannot
+   * be found. It expires after 30 s without requests.
    */
   createJob(order: JobOrder, options?: CreateJobOptions): Promise<Answer<OpenJob>>;
 }

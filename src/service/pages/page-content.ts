@@ -60,7 +60,9 @@ export class PageContent {
   #bytes: Buffer = Buffer.alloc(0);
   /** Index in `#bytes` at which the current row, or the value of `fields`, starts. */
   #start = 0;
-  /** Where reading continues after the value of an unknown member: in the page itself, or in an element of `messages`. */
+  /**
+   * Place at which reading continues after the value of an unknown member: in the page itself, or in an element of `messages`.
+   */
   #afterSkipped: 'page' | 'element' = 'page';
   #rows = 0;
   #hasMessages = false;

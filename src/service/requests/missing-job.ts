@@ -1,15 +1,15 @@
 /**
- * Finds the cause of an answer that a search job does not exist (7.3), from facts that logfleet has recorded about the job.
- * Either a replica does not know the job yet, a cookie is missing, the service has cancelled the job because it got no requests
- * or was too old, or the job was deleted.
+ * Finds the cause of an answer that a search job does not exist (7.3), from facts that logfleet has recorded about the job. A
+ * replica may not know the job yet, or a cookie is missing. Otherwise the job was deleted, or the service has cancelled it
+ * because it got no requests or was too old.
  */
 import type { jobMissings } from './outcome.ts';
 
 /** Time in ms after a job's creation during which some replicas of the service may not know the job yet (10.2). */
 const replicaGraceMs = 10_000;
 /**
- * Time in ms after a job's creation during which a replica of the service may not know the job, even though another
- * replica has already answered a request about the job. All replicas usually learn of the job soon after the first one.
+ * Time in ms after a job's creation during which a replica of the service may not know the job, even though another replica
+ * does. All replicas usually learn of the job soon after the first one.
  */
 const heardReplicaGraceMs = 4_000;
 /** Minimum time in ms without requests after which the service cancels a search job: 20 to 30 seconds (3.1). */

@@ -1,7 +1,7 @@
 /**
- * Outcome table: all ways in which a request can end. The table says for each outcome, and for some operations separately,
- * whether the service may have acted, how the error is handled, how often the client repeats the request immediately, and which
- * reason the status condition gets.
+ * Outcome table: all ways in which a request can end. Each row says whether the service may have acted, how the error is
+ * handled, how often the client repeats the request immediately, and which reason the status condition gets. Some operations
+ * have exceptions.
  *
  * Invariant: the client never repeats a request that may have had an effect, except for a deletion, which can be repeated
  * without harm. Reads have no effect, except for the status of a search job, because the service returns each error of the

@@ -61,8 +61,8 @@ export interface BodyReceiver {
 
 export interface Transport {
   /**
-   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own limit, so
-   * that a request can be written as soon as the request budget permits it (B1). Rejects only if there is no connection at all.
+   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own limit. A
+   * request can then be written as soon as the request budget permits it (B1). Rejects only if there is no connection at all.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
   /** Opens one more connection to `origin` without a request. Resolves when the handshake is complete (`Path.probe`). */
