@@ -84,7 +84,7 @@ export class ExportRuntime {
   /** Latest account, destination and task that could be read; undefined if none could. */
   #means: Means | undefined;
   #begun: Begun | undefined;
-  /** True if the manifest exists, so that the export is complete. */
+  /** True if the export manifest exists, so that the export is complete. */
   #isOver = false;
   /** Bytes scanned by all search jobs of the export, as far as this process knows. */
   #scannedBytes = 0;
@@ -173,7 +173,7 @@ export class ExportRuntime {
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#destination.forget();
-    // The user may have moved the manifest of a complete export away, so the destination is read again.
+    // The user may have moved the export manifest away, so the destination is read again.
     if (this.#isOver) this.#end();
     this.#begun?.work.tryAgain();
     return true;
@@ -387,7 +387,7 @@ function shownComplete({ spec, status }: SearchExport): Condition | undefined {
   return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');
 }
 
-/** True if the manifest of a complete export is gone, so that the export starts again. */
+/** True if the manifest of a complete export is gone from the destination, so that the export starts again. */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }

@@ -95,8 +95,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // A segment with a round number of rows would count as cut short by the message limit, so its oldest period goes to the next segment.
-    // The newest segment needs no such change, because its rows were already found.
+    // A segment whose number of rows looks like a message limit would count as cut short, so its oldest rows go to the next segment. The
+    // newest segment keeps them, because its rows have already been found.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

@@ -47,7 +47,7 @@ interface CountedFigures {
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
-  /** Sum of the times in ms from the start of the short period to each row; undefined for a longer period. */
+  /** Sum over the rows of a short period: time in ms from the start of the period to the row. Undefined for a longer period. */
   readonly offsetsMs: Figure | undefined;
 }
 
@@ -58,22 +58,22 @@ const offset = 'logfleet_offset';
 const offsets = 'logfleet_offsets';
 
 /**
- * Query operators that compute the digest. They use times since the start of each short period, so that sums are small enough for the
- * service not to round them.
+ * Query operators by which the service computes number, sizes and times of rows in each short period. Times count from the start of the
+ * period, so that their sums are small and the service does not round them.
  */
 export function digestOperators(sliceText: string): string {
   const figures = `count, sum(_size), min(${offset}), max(${offset}), sum(${offset}) as ${offsets}`;
   return `timeslice ${sliceText} as ${slice} | _messagetime - ${slice} as ${offset} | ${figures} by ${slice}`;
 }
 
-/** Returns the periods of a digest in order of time; undefined if a record of the aggregation is invalid. */
+/** Returns the periods that the service's aggregation lists, in order of time; undefined if one of its records is invalid. */
 export function digestSlices(records: RecordPage['records'], lengthMs: number): readonly DigestSlice[] | undefined {
   const slices: DigestSlice[] = [];
   const seen = new Set<number>();
   for (const record of records) {
     const fromMs = figureOf(record, slice);
     const count = readFigure(textOf(record, '_count'));
-    // A rounded number of rows could hide missing rows, so the digest counts as invalid.
+    // A rounded number of rows could hide missing rows, so it counts as invalid.
     if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;
     const rows = count.value;
     seen.add(fromMs);
@@ -111,19 +111,19 @@ function shifted(figure: Figure | undefined, by: number): Figure | undefined {
   return figure && { value: figure.value + by, reach: figure.reach };
 }
 
-/** Adjacent intervals that must be compared together, because some periods of the digest belong to several of them. */
+/** Adjacent intervals that are compared together, because a short period for which the service counts rows belongs to several of them. */
 export interface DigestGroup {
   readonly intervals: readonly CommitRecord[];
   readonly slices: readonly DigestSlice[];
 }
 
-/** Groups adjacent intervals that have a period of the digest in common. */
+/** Groups adjacent intervals if a period for which the service counts rows belongs to several of them. */
 export function groupsOf(intervals: readonly CommitRecord[], slices: readonly DigestSlice[]): readonly DigestGroup[] {
   const groups: { intervals: CommitRecord[]; slices: DigestSlice[] }[] = [];
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // If a period ends after the start of this interval, the interval joins the previous group.
+    // If a counted period ends after the start of this interval, the interval joins the previous group.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);
@@ -134,7 +134,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // Periods after the last interval contain rows that no interval expects, so the last group gets these periods.
+  // Counted periods after the last interval contain rows that no interval expects. They join the last group, so that the rows are noticed.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
 }
@@ -150,8 +150,8 @@ export type Comparison =
 type Agreement = 'same' | 'differs' | 'unknown';
 
 /**
- * Compares the digest of a group of intervals with their written rows. `confirmed` lists messages that the service stores more than once,
- * but that were written once.
+ * Compares number, sizes and times of rows, as computed by the service, with the written rows of a group of intervals. `confirmed` lists
+ * messages that the service stores more than once, but that were written once.
  */
 export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
   const repeated = sumOfConfirmed(confirmed);
@@ -192,8 +192,8 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
 }
 
 /**
- * Compares the digest with the written rows for each short period. Returns undefined if the service divides time into other periods than
- * the commit records.
+ * Compares the figures of the service with those of the written rows for each short period. Returns undefined if the service divides time
+ * into other periods than the commit records.
  */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
@@ -224,7 +224,7 @@ function haveSameSlices([first, ...others]: readonly SliceSummary[], slices: rea
 
 const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Returns the service's and logfleet's figures for each short period. */
+/** Returns, for each short period, the figures (number, sizes and times of rows) of the service and of the written rows. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -256,7 +256,7 @@ function outcomeOfHash(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** Returns the digest without the additional copies of messages that the service stores more than once. */
+/** Returns the figures of the service without additional copies of messages that the service stores more than once. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
@@ -296,7 +296,7 @@ function addUp(slices: readonly DigestSlice[]): CountedFigures {
   };
 }
 
-/** Combines a figure of several periods; undefined if it is missing for one of them. */
+/** Combines a figure (such as the number of bytes) of several periods; undefined if it is missing for one of them. */
 function joined(
   figures: readonly (Figure | undefined)[],
   join: (left: Figure, right: Figure) => Figure,
@@ -305,7 +305,7 @@ function joined(
   return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
-/** Number, sizes and times of the written rows, which the digest should confirm. */
+/** Number, sizes and times of the written rows, which the service's figures should equal. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
 /**
@@ -334,8 +334,8 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns the segments in which intervals are searched again because their digest differs from the written rows. If rows are missing, the
- * service may have cut the former searches short without saying so, so the segments get fewer rows than those searches returned.
+ * Returns the segments in which intervals are searched again because the service counts other rows than were written. If rows are missing,
+ * the service may have cut the former searches short without saying so, so the segments get fewer rows than those searches returned.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,

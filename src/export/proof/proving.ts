@@ -35,7 +35,7 @@ export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
   readonly jobs: JobSet;
 }
 
-/** Result of the digest of all unproven intervals. */
+/** Result of comparing all unproven intervals with the service's figures (digest). */
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
@@ -48,12 +48,12 @@ interface ComparedGroup {
   readonly comparison: ReturnType<typeof compare>;
 }
 
-/** Periods of a digest for an export by receipt time. Any length would do, because only totals are compared. */
+/** Periods for which the service counts rows of an export by receipt time. Any length would do, because only totals are compared. */
 const receiptSlice = { text: '1d', lengthMs: 86_400_000 };
 
 /**
- * Compares intervals, in order of time, with digests by the service. `round` is 1 for the first comparison of the export. Rejects with the
- * service's error or an `AbortError`.
+ * Compares the written rows of intervals with figures that the service computes (digest). `round` is 1 for the first comparison of the
+ * export. Rejects with the service's error or an `AbortError`.
  */
 export async function prove(
   intervals: readonly CommitRecord[],
@@ -139,8 +139,8 @@ async function request(
 }
 
 /**
- * Creates the stored verdict of a digest round. If `isFlagged` is set, differing ranges become incomplete; otherwise they are searched
- * again.
+ * Creates the verdict that stores the result of a digest. If `isFlagged` is set, differing ranges become incomplete; otherwise they are
+ * searched again.
  */
 export function verdictOf(
   round: number,

@@ -111,7 +111,7 @@ class DenseSearch {
     return this.#judge();
   }
 
-  /** Searches for the message ids with each of these endings. Resolves to the endings whose searches the service cut. */
+  /** Searches for the message ids with each of these endings. Resolves to the endings whose searches the service cut short. */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
     const cut: string[] = [];
     const searchOne = async (ending: string) => {
@@ -243,8 +243,8 @@ class DenseSearch {
     }
     if (strays({ isEndMoved }, figures) > 0) return again('a search by _messageid returned rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
-    // A repeated row may stand in place of a missing one if the search job had an error. After a lost status answer, it is unknown whether
-    // it had one (E5).
+    // A repeated row may stand in place of a missing one if the search job had an error. After a lost status answer, the errors of the
+    // search job are unknown (E5).
     if (isTainted)
       return {
         ...again(

@@ -173,7 +173,10 @@ export class IntervalSearch implements RunningSearch {
     return job;
   }
 
-  /** True if the interval is still old enough for a search, after the search job's creation showed the service's clock (E11). */
+  /**
+   * True if the interval is old enough to be searched, also by the service's clock, which the answer to the search job's creation has shown
+   * (E11).
+   */
   #isSettled(): boolean {
     const { quirks, clock, settleDelayMs } = this.#tools;
     const { clockBehindMs } = quirks;

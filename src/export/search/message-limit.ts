@@ -14,7 +14,7 @@ export type CutSign =
   | 'timeOver'
   /** The search job covers more time than the interval. Its older rows are left to other searches. */
   | 'beyondInterval'
-  /** The search found as many rows as an earlier search that the service cut, or more. */
+  /** The search found at least as many rows as an earlier search that the service cut short. */
   | 'smallestLimit'
   /** The number of rows is a multiple of 1,000. Message limits are usually such numbers. */
   | 'roundCount';

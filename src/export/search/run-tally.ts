@@ -26,15 +26,18 @@ export interface RunFigures {
   /** Number of duplicates of written rows. */
   readonly duplicatesOfWritten: number;
   /**
-   * Number of rows inside the interval that are left to the next search, because the service may have cut this search short at their time
+   * Number of rows inside the interval that are not written but left to the next search, because older rows of this search may be missing
    * (E4).
    */
   readonly left: number;
   /** Number of rows exactly at the interval's end, which is not part of the interval (E10). */
   readonly atEnd: number;
-  /** Time of the first row outside of the interval, not counting rows exactly at its end. Receipt time if the search is by receipt time. */
+  /**
+   * Message time of the first row outside of the interval, not counting rows exactly at its end; receipt time if the search is by receipt
+   * time.
+   */
   readonly strayMs: number | undefined;
-  /** Oldest time of the rows inside the interval. Receipt time if the search is by receipt time. */
+  /** Oldest message time of the rows inside the interval; receipt time if the search is by receipt time. */
   readonly oldestMs: number | undefined;
   /** True if a row was newer than the row before it, although pages should come newest first. */
   readonly isDisordered: boolean;
@@ -42,7 +45,10 @@ export interface RunFigures {
   readonly areDuplicatesSure: boolean;
   /** Number, sizes and times of all written rows. */
   readonly messages: MessageFigures;
-  /** Number, sizes and times of the written rows for each short period of the digest (E6); undefined if the search is by receipt time. */
+  /**
+   * Number, sizes and times of the written rows in each short period, as the digest of the service compares them later (E6); undefined if
+   * the search is by receipt time.
+   */
   readonly slices: SlicedFigures | undefined;
   /** Messages that were written once but received more than once; undefined if they are too many for a commit record. */
   readonly repeated: readonly RepeatedMessage[] | undefined;

@@ -63,7 +63,7 @@ export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
-  /** The number, sizes or times of the written rows differ from the service's digest (E6). */
+  /** The number, sizes or times of the written rows differ from those that the service computed (digest, E6). */
   | 'DigestDiffers'
   /** The search returned rows outside its time range. */
   | 'RowsOutside'
@@ -336,7 +336,10 @@ function recordOf(
   return { ...record, ...provableOf(run, figures, record) };
 }
 
-/** Number, sizes and times of the rows, which the commit record stores for the comparison with a digest (E6). Empty for records. */
+/**
+ * Number, sizes and times of the rows. The commit record stores them, and the service's aggregation (digest) confirms them later (E6).
+ * Empty for records.
+ */
 function provableOf(
   run: SearchFacts,
   figures: RunFigures,

@@ -19,8 +19,8 @@ import type { ExportWording } from './export-wording.ts';
 export interface ExportHealth extends Health {
   readonly isComplete: boolean;
   /**
-   * True if the export has ended without a manifest, because a limit was reached or an interval cannot be proven complete. The export
-   * continues when a user changes the limit or the policy.
+   * True if the export has ended without an export manifest, because a limit was reached or an interval cannot be proven complete. The
+   * export continues when a user changes the limit or the policy.
    */
   readonly isFailed: boolean;
 }
@@ -72,7 +72,7 @@ const noteworthyBehindMs = 60_000;
 /** Maximum number of field names in a message about selected fields that do not exist. */
 const namedFields = 3;
 
-/** Fails an export whose manifest lists incomplete intervals, although users no longer accept them (`incompletePolicy: Fail`). */
+/** Fails an export whose export manifest lists incomplete intervals, although users no longer accept them (`incompletePolicy: Fail`). */
 function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
   const policy = wording.fieldName('incompletePolicy');

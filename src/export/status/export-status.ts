@@ -51,7 +51,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // The manifest in the status is kept until the destination has been read, which shows whether the manifest still exists.
+  // The export manifest in the status is kept until the destination has been read, which shows whether that manifest still exists.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {

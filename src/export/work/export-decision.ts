@@ -47,9 +47,9 @@ export interface ExportLimits {
 export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
-  /** Results of the digests of this export, one for each round. */
+  /** Stored comparisons of the written rows with the service's figures (digests), one for each round. */
   readonly verdicts?: readonly DigestVerdict[];
-  /** True if a digest must prove the written rows (E6). */
+  /** True if the service must confirm the written rows by an aggregation, the digest (E6). */
   readonly wantsDigest?: boolean;
   readonly running: readonly S[];
   readonly delays: readonly IntervalDelay[];
@@ -115,7 +115,10 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly endAsCut: readonly S[];
   /** True if commit records cover all segments of the export. */
   readonly isCovered: boolean;
-  /** Intervals whose rows need a digest, in order of time; empty until commit records cover the whole export. */
+  /**
+   * Intervals whose rows the service must still confirm by an aggregation, in order of time; empty until commit records cover the whole
+   * export.
+   */
   readonly unproven: readonly CommitRecord[];
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
@@ -123,7 +126,10 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly requeueAfterMs: number;
 }
 
-/** Stands for a segment number in delays of ranges that differ from their digest, because these ranges belong to no single segment. */
+/**
+ * Segment number in delays of ranges whose rows the service's aggregation does not confirm, because such ranges belong to no single
+ * segment.
+ */
 export const digestSegment = -1;
 
 /** Maximum duration in ms of a search. The service ends a query after eight hours (3.1), and reading the rows found may take 20 minutes. */
@@ -307,8 +313,8 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
 }
 
 /**
- * Wait for a user if an interval still differs from its digest after the last round; or wait for the first worker, which requests the
- * digest.
+ * Wait for a user, if the service's aggregation (digest) did not confirm an interval in the last round; or wait for the first worker, which
+ * requests the digest.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;

@@ -1,7 +1,7 @@
 /**
- * The work on one export: reads its destination, plans it, searches intervals, proves the rows, and writes the manifest. `next-task.ts` and
- * `export-decision.ts` decide what is done next, and this class does it. The caller passes the limits, such as a pause, to each call of
- * `advance`.
+ * The work on one export: reads its destination, plans it, searches intervals, proves the rows, and writes the export manifest.
+ * `next-task.ts` and `export-decision.ts` decide what is done next, and this class does it. The caller passes the limits, such as a pause,
+ * to each call of `advance`.
  *
  * Invariants: all results of the work are at the destination (E3), so the state in memory may be lost at any time. Only `advance` starts
  * work, and never waits for it.
@@ -60,7 +60,7 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
 
 /** Minimum delay in ms of a timer that waits for a wall time, because the wall clock may be set back. */
 const minSettleWaitMs = 1_000;
-/** Maximum number of digest rounds without a user's request. */
+/** Maximum number of digests, each with a new search of the ranges that differ, before a user must request more. */
 const mostRounds = 3;
 /** Limits until the first call of `advance`. They allow no work. */
 const noLimits: WorkLimits = {
@@ -86,7 +86,7 @@ export class ExportWork {
   readonly #warnings = new NewestTexts();
   readonly #chosenFields: ChosenFields;
   readonly #stored: StoredExport;
-  /** Maximum number of digest rounds. Each retry requested by a user adds one. */
+  /** Maximum number of digests, each with a new search of the ranges that differ. A retry requested by a user adds one. */
   #maxRounds = mostRounds;
   #task: RunningTask | undefined;
   #taskEnded: Promise<void> | undefined;
@@ -334,8 +334,8 @@ export class ExportWork {
   }
 
   /**
-   * Stores the verdict of a digest round. If a range still differs after the last round, users are told instead, unless incomplete
-   * intervals are kept.
+   * Stores the result of a digest. If a range still differs in the last round, users are told instead, unless incomplete intervals are
+   * kept.
    */
   async #judge(shown: DigestResult, round: number): Promise<void> {
     const isLast = shown.differing.length > 0 && round > this.#maxRounds;
@@ -343,7 +343,9 @@ export class ExportWork {
     else await this.#stored.judge(verdictOf(round, shown, isLast));
   }
 
-  /** Tells users about ranges that still differ from their digest after the last round. These ranges wait until a user acts. */
+  /**
+   * Tells users about ranges whose rows the service's digest does not confirm, even in the last round. These ranges wait until a user acts.
+   */
   #differs({ differing }: DigestResult): void {
     for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
       const figures = { received: written.rows, expected: counted.rows };

@@ -47,7 +47,10 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
   offsetsMs: 'the sum of the times',
 };
 
-/** End of a message about a digest that differs only in short periods: `; some short periods differ in the oldest time`. */
+/**
+ * End of a message about rows that differ from the service's figures only in short periods: `; some short periods differ in the oldest
+ * time`.
+ */
 export function slicesText(names: readonly SliceFigureName[]): string {
   return names.length === 0
     ? ''

@@ -2,16 +2,16 @@
  * Decides which task of an export runs next, besides its searches. Tasks run one at a time. A pure function.
  *
  * The stage of the export shows what is stored at the destination: nothing yet read (`loading`), no plan (`planning`), a plan (`planned`)
- * or a manifest (`complete`).
+ * or an export manifest (`complete`).
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Coverage } from '../../destination/coverage.ts';
 import type { ExportDecision } from './export-decision.ts';
 import type { StoredExport } from './stored-export.ts';
 
-/** Work on an export other than searches, such as reading the destination or writing the manifest. */
+/** Work on an export other than searches, such as reading the destination or writing the export manifest. */
 export type Task =
-  /** Reads the plan, the commit records and the manifest from the destination. */
+  /** Reads the plan, the commit records and the export manifest from the destination. */
   | { readonly kind: 'load' }
   /** Removes uploads that ended processes have left at the destination. */
   | { readonly kind: 'tidy' }
@@ -19,9 +19,9 @@ export type Task =
   | { readonly kind: 'probe' }
   | { readonly kind: 'plan' }
   | { readonly kind: 'readRecords' }
-  /** Compares the written rows of these intervals with a digest by the service. */
+  /** Compares the written rows of these intervals with figures that the service computes (digest). */
   | { readonly kind: 'prove'; readonly intervals: readonly CommitRecord[]; readonly round: number }
-  /** Writes the manifest. */
+  /** Writes the export manifest. */
   | { readonly kind: 'finish'; readonly coverage: Coverage };
 
 export interface TaskFacts {

@@ -1,8 +1,6 @@
 /**
- * Plan, commit records and manifest of one export, as read from its destination or written by this process. Other processes may have
- * written more (E3).
- *
- * Invariant: this class contains only what is stored at the destination, so the stage of the export can be derived from it.
+ * Plan, commit records and export manifest of one export, as read from its destination or written by this process. Other processes may have
+ * written more (E3), but nothing here is missing at the destination.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -50,7 +48,7 @@ export class StoredExport {
   plan: ExportPlan | undefined;
   /** Manifest of the export; undefined if the destination has none. */
   manifest: StoredManifest | undefined;
-  /** Results of the export's digests, one for each round. */
+  /** Stored comparisons of the written rows with the service's figures (digests), one for each round. */
   verdicts: readonly DigestVerdict[] = [];
   readonly #open: () => Promise<Destination>;
   readonly #task: ExportTask;
@@ -80,7 +78,7 @@ export class StoredExport {
     this.othersSeenAtMs = clock.monotonic();
   }
 
-  /** Stage of the export: `loading` until the destination is read, `planning` without a plan, `complete` with a manifest. */
+  /** Stage of the export: `loading` until the destination is read, `planning` without a plan, `complete` with an export manifest. */
   get stage(): 'loading' | 'planning' | 'planned' | 'complete' {
     if (!this.#isRead) return 'loading';
     if (this.manifest) return 'complete';
@@ -136,7 +134,10 @@ export class StoredExport {
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Opens the destination, removes uploads of processes that have certainly ended (E15), and reads plan, commit records and manifest. */
+  /**
+   * Opens the destination, removes uploads of processes that have certainly ended (E15), and reads plan, commit records and export
+   * manifest.
+   */
   async load(): Promise<void> {
     const { layout } = this.#task;
     this.#destination ??= await this.#open();
@@ -225,8 +226,8 @@ export class StoredExport {
   }
 
   /**
-   * Stores the verdict of a digest round, unless another process has stored one. Removes the files of commit records that the verdict makes
-   * void.
+   * Stores the result of a digest, unless another process has stored one for the same round. Removes the files of commit records that are
+   * now void.
    */
   async judge(verdict: DigestVerdict): Promise<void> {
     const { layout } = this.#task;
@@ -265,8 +266,8 @@ export class StoredExport {
   }
 
   /**
-   * Writes the manifest of a completely covered export, and removes unneeded files. After a failed attempt, commit records are read again
-   * first, because a user may have removed some of them.
+   * Writes the export manifest when commit records cover the whole export, and removes unneeded files. After a failed attempt, commit
+   * records are read again first, because a user may have removed some of them.
    */
   async finish(coverage: Coverage): Promise<void> {
     const { layout, identity } = this.#task;
@@ -285,7 +286,7 @@ export class StoredExport {
     await this.#complete(manifest, listed, found.voided);
   }
 
-  /** Checks and uses an existing manifest. Users may have changed the manifest or removed files that it lists. */
+  /** Checks and uses an existing export manifest. Users may have changed it, or removed files that it lists. */
   async #believe(manifest: Manifest): Promise<void> {
     const { layout, identity } = this.#task;
     checkManifest(manifest, identity, layout);
@@ -294,7 +295,9 @@ export class StoredExport {
     await this.#complete(manifest, listed, await this.#voided());
   }
 
-  /** Commit records that verdicts of digests have made void, if the export has a manifest. */
+  /**
+   * Commit records that are void, because their rows differed from a digest and were searched again. For an export with an export manifest.
+   */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#task;
     const verdicts = await readVerdicts(this.destination, layout);
@@ -311,8 +314,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes files that no commit record names, then uses the manifest. Needed for an existing manifest, too, because the process that wrote
-   * it may have ended before it removed these files.
+   * Removes files that no commit record names, then uses the export manifest. Needed for an existing export manifest, too, because the
+   * process that wrote it may have ended before it removed these files.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;

@@ -19,13 +19,13 @@ export type WorkStage =
   /** The first segments are being determined. */
   | 'planning'
   | 'exporting'
-  /** All intervals are committed. A digest by the service must still prove their rows. */
+  /** All intervals are committed. The service must still confirm their rows by an aggregation, the digest. */
   | 'proving'
-  /** All rows are written and proven. The manifest is written next. */
+  /** All rows are written and proven. The export manifest is written next. */
   | 'finishing'
   | 'complete';
 
-/** A manifest at the destination. */
+/** An export manifest at the destination. */
 export interface StoredManifest {
   readonly url: string;
   /** Hash of its bytes, hexadecimal. */
