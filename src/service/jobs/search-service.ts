@@ -154,7 +154,7 @@ export interface CreateJobOptions extends CallOptions {
 export interface SearchService {
   /**
    * Creates a search job (4.1). The client never repeats a creation that may have had an effect, because the created job cannot
-   * be found. It expires after 30 s without requests.
+   * be found. A job that cannot be found expires after 30 s without requests.
    */
   createJob(order: JobOrder, options?: CreateJobOptions): Promise<Answer<OpenJob>>;
 }
