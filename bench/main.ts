@@ -18,7 +18,7 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                 --json    one JSON document instead of tables
   output      speed and memory of converting pages of messages to files, for each format and compression
                 --quick   short runs
-                --only    parts: encoding, levels (each level of gzip and zstd)
+                --only    parts: encoding, levels (each level of gzip and zstd), processors (one, then all of the machine)
                 --json    one JSON document instead of tables
   export      requests of an export of a million messages; speed and memory of writing files, compared with simple user code; takes a
               quarter of an hour
