@@ -5,7 +5,7 @@
  * Its bytes depend only on the chunks. The file is about 1 % larger than a file that is compressed as a whole.
  */
 import type { Transform } from 'node:stream';
-import { constants, crc32, createDeflateRaw, createZstdCompress } from 'node:zlib';
+import { constants, crc32, createDeflateRaw, createZstdCompress, type DeflateRaw } from 'node:zlib';
 
 export type Compression =
   | { readonly kind: 'none' }
@@ -16,7 +16,7 @@ export type Compression =
 
 /** Compresses the chunks of one file. The bytes of the file are the results of all calls of `pack` and then `end`, in the order of the calls. */
 export interface Packer {
-  /** Maximum number of calls of `pack` that run at the same time. The oldest call must end before the next one begins. */
+  /** Maximum number of calls of `pack` that run at the same time. */
   readonly parallel: number;
   /** Compresses a chunk. The memory of the chunk must not change before the promise is settled. */
   pack(chunk: Uint8Array): Promise<readonly Uint8Array[]>;
@@ -83,23 +83,21 @@ const gzipHeader = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 const lastBlock = Uint8Array.of(3, 0);
 const gzipTrailerBytes = 8;
 
-/** Compresses the chunks of a gzip file in turn by two streams. After each chunk, a stream forgets the chunk and ends on a whole byte. */
+/** Compresses two chunks of a gzip file at the same time. */
 class ParallelGzip implements Packer {
   readonly parallel = 2;
-  readonly #streams: readonly StreamPacker[];
+  readonly #level: number;
   #chunks = 0;
   #crc = 0;
   #bytes = 0;
 
   constructor(level: number) {
-    const options = { level, memLevel: 9, chunkSize: 128 * 1024, flush: constants.Z_FULL_FLUSH };
-    this.#streams = Array.from({ length: this.parallel }, () => new StreamPacker(createDeflateRaw(options)));
+    this.#level = level;
   }
 
   async pack(chunk: Uint8Array): Promise<readonly Uint8Array[]> {
-    const head = this.#chunks === 0 ? [gzipHeader] : [];
-    const stream = this.#streams[this.#chunks++ % this.parallel] as StreamPacker;
-    const packed = stream.pack(chunk);
+    const head = this.#chunks++ === 0 ? [gzipHeader] : [];
+    const packed = deflate(chunk, this.#level);
     this.#crc = crc32(chunk, this.#crc);
     this.#bytes += chunk.length;
     return [...head, ...(await packed)];
@@ -112,7 +110,32 @@ class ParallelGzip implements Packer {
     return [...(this.#chunks === 0 ? [gzipHeader] : []), lastBlock, trailer];
   }
 
-  close(): void {
-    for (const stream of this.#streams) stream.close();
-  }
+  close(): void {}
+}
+
+interface DeflateStream {
+  readonly zlib: DeflateRaw;
+  readonly packer: StreamPacker;
+}
+
+/** Maximum number of unused streams of a level. A stream takes half a megabyte of memory. */
+const mostIdle = 4;
+/** Unused streams by level. All files use the same streams, because new streams for each file would take CPU time and memory. */
+const idleStreams = new Map<number, DeflateStream[]>();
+
+/** Compresses a chunk. The result depends only on the chunk, and ends on a whole byte. */
+async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8Array[]> {
+  const idle = idleStreams.get(level) ?? [];
+  idleStreams.set(level, idle);
+  const stream = idle.pop() ?? newStream(level);
+  stream.zlib.reset();
+  const packed = await stream.packer.pack(chunk);
+  if (idle.length < mostIdle) idle.push(stream);
+  else stream.packer.close();
+  return packed;
+}
+
+function newStream(level: number): DeflateStream {
+  const zlib = createDeflateRaw({ level, memLevel: 9, chunkSize: 128 * 1024, flush: constants.Z_FULL_FLUSH });
+  return { zlib, packer: new StreamPacker(zlib) };
 }
