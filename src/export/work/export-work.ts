@@ -32,7 +32,7 @@ import { nextTask, type Task } from './next-task.ts';
 import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import { StoredExport } from './stored-export.ts';
 import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
-import { idleRereadMs, onlyWorker, patienceMs, rereadMs, type WorkerPart } from './worker-part.ts';
+import { busyRereadMs, onlyWorker, patienceMs, rereadMs, type WorkerPart } from './worker-part.ts';
 
 /** Search tools that this class creates. All others come from its caller. */
 type ToolOfWork =
@@ -121,8 +121,8 @@ export class ExportWork {
   advance(limits: WorkLimits): WorkView {
     if (limits.incompletePolicy === 'Keep' && this.#limits.incompletePolicy === 'Fail') this.#searches.keepIncomplete();
     this.#limits = limits;
-    if (this.#isOutdated && this.#stored.stage === 'planned') this.#stored.recordsWritten();
     const decision = this.#decide();
+    if (decision && this.#isOutdated(decision)) this.#stored.recordsWritten();
     if (this.#isClosed) return this.#view(decision);
     if (decision) this.#follow(decision);
     this.#abortTask(decision);
@@ -189,12 +189,13 @@ export class ExportWork {
   }
 
   /** True if other workers may have written objects since the destination was last read. */
-  get #isOutdated(): boolean {
-    return this.#part.workers > 1 && this.#stored.ageMs >= this.#rereadMs;
+  #isOutdated(decision: ExportDecision | undefined): boolean {
+    return this.#part.workers > 1 && this.#stored.ageMs >= this.#rereadMs(decision);
   }
 
-  get #rereadMs(): number {
-    return this.#searches.list.length === 0 ? idleRereadMs : rereadMs;
+  #rereadMs(decision: ExportDecision | undefined): number {
+    const isBusy = this.#searches.list.length > 0 && decision?.start.length === 0;
+    return isBusy ? busyRereadMs : rereadMs;
   }
 
   get #planning(): RunningTask | undefined {
@@ -250,7 +251,7 @@ export class ExportWork {
       isPaused: this.#limits.isPaused,
       mayPlan: !this.#halt,
       awaitsPlan: this.#awaitsPlan,
-      isOutdated: this.#isOutdated,
+      isOutdated: this.#isOutdated(decision),
       decision,
       searches: this.#searches.list.length,
     });
@@ -427,7 +428,9 @@ export class ExportWork {
     if (trouble) delaysMs.push(trouble.untilMs - clock.monotonic());
     if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - clock.now()));
     if (wait?.kind === 'disorder') delaysMs.push(stallRetryMs);
-    if (this.#part.workers > 1 && this.#stored.stage !== 'complete') delaysMs.push(this.#rereadMs - this.#stored.ageMs);
+    if (this.#part.workers > 1 && this.#stored.stage !== 'complete') {
+      delaysMs.push(this.#rereadMs(decision) - this.#stored.ageMs);
+    }
     if (this.#awaitsPlan) delaysMs.push(this.#patientUntilMs - clock.monotonic());
     if (decision) delaysMs.push(decision.requeueAfterMs);
     else if (this.#stored.stage !== 'complete' && this.#limits.deadlineMs !== undefined) {

@@ -16,10 +16,10 @@ export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
 /** Time in ms without a new object of another worker, after which a worker no longer waits for the others. */
 export const patienceMs = 5 * 60_000;
-/** Time in ms after which a worker without a running search reads again what other workers have written. */
-export const idleRereadMs = 3_000;
-/** Time in ms after which a worker with running searches reads again which intervals other workers have committed. */
-export const rereadMs = 15_000;
+/** Time in ms after which a worker reads again what other workers have written, before it starts a search or while it has none. */
+export const rereadMs = 3_000;
+/** Time in ms after which a worker that starts no search reads again which of its running searches other workers have overtaken. */
+export const busyRereadMs = 15_000;
 
 /** Part of a limit of the export that applies to one worker. All parts add up to the limit, and each part is at least 1. */
 export function partOf(limit: number, { index, workers }: WorkerPart): number {
@@ -40,7 +40,18 @@ export function segmentsOfWorker(
   const byDistance = Array.from({ length: part.workers }, (): Segment[] => []);
   for (const segment of remaining) byDistance[distanceTo(segment, plan, part)]?.push(segment);
   const [own = [], ...others] = byDistance;
-  return [...own, ...others.flatMap((segments) => segments.slice(isPatient ? parallelism : 0).reverse())];
+  return [
+    ...own,
+    ...others.flatMap((segments) => segments.slice(isPatient ? leftTo(segments, parallelism) : 0).reverse()),
+  ];
+}
+
+/**
+ * Number of remaining segments that are left to their owner: those that the owner probably searches now, and half of the others. So the
+ * owner reaches the other half only when this worker has committed it.
+ */
+function leftTo({ length }: readonly Segment[], parallelism: number): number {
+  return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
 
 /**
