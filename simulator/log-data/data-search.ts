@@ -1,22 +1,21 @@
 /**
- * A search through log data, from the end of its time range to the beginning. A *finder* finds the matching messages. There are
- * two kinds of finders: one examines each message (`row-finder.ts`), the other counts whole blocks of generated messages
- * (`template-finder.ts`). A search pauses when it has used up its computing time between two requests (`effort.ts`).
+ * Searches log messages from the end of a time range back to its start. One kind of finder examines each message
+ * (`row-finder.ts`), the other counts generated messages in groups (`template-finder.ts`). The search pauses when its computing
+ * time is used up, so that the simulator can answer other requests (`effort.ts`).
  */
 import { Effort } from './effort.ts';
 import type { MatchListener, MessagePage, Search, SearchRange } from './log-data.ts';
 import { PagePlan, type RowWriter } from './message-page.ts';
 
-/** Finds the messages that match a search, latest first. The members have the same meaning as those of `Search`. */
+/** Finds the messages that match a search, latest first. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
   /**
-   * Searches back in time to `targetMs` at most, and stops after `maxMatches` matches. One call may do only a part of this work,
-   * so the caller repeats the call.
+   * Searches a part of the time range: back to `targetMs`, until `maxMatches` matches are found, or until `effort` is used up.
    */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
   /**
-   * Calls `take` for the matches in order, newest first, until `take` returns false. `rank` is the position of the message among all
-   * messages, counted from the newest. The first `skip` matches are left out.
+   * Calls `take` for each match after the first `skip` matches, newest first, until `take` returns false. `rank` is the number
+   * of newer messages, matching or not.
    */
   each(skip: number, take: (rank: number) => boolean): void;
 }

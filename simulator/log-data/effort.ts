@@ -1,8 +1,8 @@
 /**
- * Limits how long searches run before other requests are handled. The running time is not measured but estimated in units of
- * about a microsecond. The estimate is called *effort*, and makes a search get equally far on every machine.
+ * Limits how long searches run before the simulator handles other requests. *Effort* is the computing time, estimated in units
+ * of about a microsecond. It is not measured, so that a search makes the same progress on every machine.
  *
- * Invariant: while any effort is left, the next piece of work is done completely. So every search makes progress.
+ * Invariant: any remaining effort is enough for one more piece of work, so every search makes progress.
  */
 
 export class Effort {
@@ -10,7 +10,7 @@ export class Effort {
   #left = Number.POSITIVE_INFINITY;
 
   /**
-   * Sets the maximum effort (estimated computing time) between two calls of `renew`. Without a number, the effort is unlimited.
+   * Sets the computing time, in units of about a microsecond, that each call of `renew` grants. By default, it is unlimited.
    */
   limit(unitsPerTurn: number): void {
     this.#perTurn = unitsPerTurn;
@@ -29,13 +29,16 @@ export class Effort {
     this.#left -= units;
   }
 
-  /** Returns how many pieces of work the effort allows now, at least one. `units` is the effort of one piece. */
+  /**
+   * Returns how many pieces of work the remaining computing time allows: at least one. `units` is the computing time for one
+   * piece.
+   */
   allows(units: number): number {
     return units > 0 ? Math.max(1, Math.floor(this.#left / units)) : Number.POSITIVE_INFINITY;
   }
 }
 
-/** Effort of counting the matches in one whole block of generated messages. */
+/** Estimated computing time, in microseconds, for counting the matches in one block of generated messages. */
 export const unitsPerBlock = 0.05;
 
 interface Reader {
@@ -43,7 +46,7 @@ interface Reader {
   readonly reads?: ReadonlySet<string> | undefined;
 }
 
-/** Effort of examining one message: to create the message, to read its fields, and to call the filter or listener. */
+/** Returns the estimated computing time, in microseconds, for creating one message and passing it to the filter or listener. */
 export function unitsPerMessage({ cost = 1, reads }: Reader, rawBytes: number): number {
   return 1 + cost * (reads?.has('_raw') === false ? 0.05 : 0.05 + rawBytes / 20_000);
 }

@@ -1,8 +1,8 @@
 /**
- * The interface through which search jobs read messages. The messages come from files (`stored/`) or are generated (`made-up/`).
+ * The interface through which search jobs read log messages, which come from files (`stored/`) or are generated (`made-up/`).
  *
- * Invariant: the same search always finds the same messages, in any order of searches. Messages are ordered by `_messagetime`,
- * newest first (section 4.3). Messages of one millisecond have a fixed order. The *rank* of a message is its index in this order.
+ * Invariant: equal searches find equal messages in equal order: newest `_messagetime` first (section 4.3), with a fixed order
+ * in each millisecond. The *rank* of a message is the number of messages before it in this order.
  */
 import type { PieceMemory } from '../piece-memory.ts';
 import type { FieldDescriptor, Filter, Row } from '../query/row.ts';
@@ -15,45 +15,44 @@ export interface SearchRange {
   readonly byReceiptTime: boolean;
 }
 
-/**
- * Receives the matches of a search, for example to aggregate them. All calls for one search must pass the same listener.
- */
+/** Receives the matches of a search, for example to aggregate them. A search has only one listener. */
 export interface MatchListener {
   /**
-   * Called for every new match. `times` is the number of equal matches that are reported together: 1 unless `reads` allows more.
-   * In a search by message time, the newest match comes first. In a search by receipt time, the order is not defined.
+   * Receives new matches. `times` is the number of matches for which `row` stands. It is above 1 only if the listener sets
+   * `reads`. Matches come newest first in a search by message time, and in any order in a search by receipt time.
    */
   each(row: Row, times: number): void;
   /**
-   * Lower-case names of the message fields that `each` reads. Matches with equal values in all these fields may be
-   * reported together, in any order, with their number as `times`.
+   * Lower-case names of the message fields that the listener reads. Matches that are equal in all these fields may be reported
+   * in one call.
    */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
-   * Length of time slices in ms, counted from the epoch. Set if `each` needs only the slice in which a message time lies, and not
-   * the exact time. Matches that are reported together are then in one slice, and `messageTimeMs` is some time in that slice.
+   * Length in ms of the time slices, counted from the epoch, by which the listener groups matches. Set if the listener needs
+   * only the slice of a match, and not its exact time. All matches of one call are in one slice, and `messageTimeMs` is any
+   * time in the slice.
    */
   readonly sliceMs?: number | undefined;
-  /** Estimated running time of `each`, in the unit of `Filter.cost`. */
+  /** Estimated computing time of one call of the listener, as a multiple of the time to compare two short texts. */
   readonly cost?: number;
 }
 
 /**
- * A search through the data, from the end of its range to the beginning. It stores no messages.
- *
- * In a search by message time, a match stays at its offset. In a search by receipt time, a late message may be found after newer
- * messages. Pages are sorted by message time, so older matches then move to higher offsets. The number of matches never
+ * A search through log messages, from the end of its time range back to the start. It stores no messages. `found` never
  * decreases.
+ *
+ * Pages are sorted by message time. A search by receipt time may find a late message after newer ones, and then older matches
+ * move to higher offsets on the pages.
  */
 export interface Search {
   /**
-   * Searches until one of these is true: all messages from `downToMs` on are searched, `maxMatches` matches are found in total, or the
-   * effort is used up. `downToMs` is a message time, or a receipt time if the range is one of receipt times.
+   * Continues the search until it has reached the time `downToMs`, has found `maxMatches` matches in total, or has used up its
+   * computing time. `downToMs` is a receipt time in a search by receipt time, and otherwise a message time.
    */
   advance(downToMs: number, maxMatches: number, listener?: MatchListener, effort?: Effort): void;
-  /** Number of matches found so far. It never exceeds the `maxMatches` of any call. */
+  /** Number of matches found so far, never above `maxMatches`. */
   readonly found: number;
-  /** Start of the part of the range that is completely searched. It begins at the end of the range and moves back. */
+  /** Time back to which the range is completely searched. It begins at the end of the range. */
   readonly reachedMs: number;
   /** True if the search has ended early, because it has examined its maximum number of single messages. */
   readonly isGivenUp: boolean;
@@ -66,15 +65,15 @@ export interface Search {
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage;
 }
 
-/** A page of `messages` (section 2.5) as JSON, in pieces that are made while they are sent. */
+/** A page of log messages (section 2.5) as JSON, in chunks of bytes that are created while the page is sent. */
 export interface MessagePage {
   /** Number of messages on the page. It is known before the first piece is made. */
   readonly rows: number;
   /** Total length of the page's pieces in bytes. */
   readonly bytes: number;
   /**
-   * Yields the messages as JSON, `{"map":{…}},{"map":{…}}`, with commas only between messages. With `memory`, a piece is valid
-   * until the caller returns the piece to `memory`. Without `memory`, all pieces stay valid.
+   * Yields the messages as JSON, `{"map":{…}},{"map":{…}}`, in chunks of bytes. With `memory`, the caller returns each chunk to
+   * `memory` for reuse, and the chunk is valid until then.
    */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
@@ -84,6 +83,6 @@ export interface LogData {
   readonly fields: readonly FieldDescriptor[];
   /** Maximum delay in ms between message time and receipt time. Unlimited if absent. */
   readonly maxDelayMs?: number;
-  /** Begins a search. `maxExamined` is the maximum number of messages that it examines one by one. */
+  /** Starts a search. It gives up after it has examined `maxExamined` single messages. */
   search(range: SearchRange, filter: Filter, maxExamined?: number): Search;
 }

@@ -1,12 +1,12 @@
 /**
- * Unique message ids. Number n of a data set becomes eighteen digits by a one-to-one shuffle of all numbers with eighteen digits.
- * A sign and a leading digit extend them to 64 bits, as on real services (section 10.3).
+ * Unique message ids. The number of a message is shuffled to eighteen digits, so that ids look random but never repeat. A sign
+ * and a leading digit make them 64-bit numbers, as on real services (section 10.3).
  */
 
 const half = 1_000_000_000;
 
 export class MessageIds {
-  /** First nine digits (`high`) and last nine digits (`low`) of the id number that was computed last. */
+  /** First nine digits (`high`) and last nine digits (`low`) of the result of `shuffle`. */
   high = 0;
   low = 0;
   readonly #keys: readonly [number, number, number, number];
@@ -17,8 +17,8 @@ export class MessageIds {
   }
 
   /**
-   * Shuffles the number of a message, counted from 0, and sets `high` and `low` to the result. Each of four rounds adds a hash of
-   * one half to the other half.
+   * Shuffles the number of a message, and stores the result in `high` and `low`. Four rounds each add a hash of one half to the
+   * other half.
    */
   shuffle(number: number): void {
     const [first, second, third, fourth] = this.#keys;

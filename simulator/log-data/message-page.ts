@@ -1,9 +1,8 @@
 /**
- * Pages of messages. The rows of a page are chosen at once, and their JSON is written while it is sent.
+ * Pages of messages as JSON, which is written while the page is sent.
  *
- * Rows are identified by rank: 0 is the newest message, and ranks grow towards older messages. Invariant: a page stores only ranks,
- * eight bytes for each row. A piece (a chunk of bytes) never changes after it was returned, unless the caller has returned it to
- * its memory.
+ * Invariant: a page stores only the rank of each message (number of newer messages), in eight bytes. A chunk of bytes does not
+ * change until the caller returns it for reuse.
  */
 import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../piece-memory.ts';
 import type { MessagePage } from './log-data.ts';
@@ -11,7 +10,7 @@ import type { MessagePage } from './log-data.ts';
 export interface RowWriter {
   /** Returns the length in bytes of a message as `{"map":{…}},`, with the comma. */
   bytesOf(rank: number, withRaw: boolean): number;
-  /** Writes the JSON of a message at `offset`. Returns the offset after it, or -1 if the piece is too short. */
+  /** Writes the JSON of a message at `offset`. Returns the offset after the message, or -1 if `into` is too short. */
   write(rank: number, withRaw: boolean, into: Piece, offset: number): number;
 }
 
@@ -31,10 +30,7 @@ export class PagePlan {
     this.#withRaw = withRaw;
   }
 
-  /**
-   * Adds a message if it fits on the page. Returns false when the page is full. The last message may or may not be on the page
-   * then.
-   */
+  /** Adds a message if it fits on the page. Returns whether the page has room for more. */
   add(rank: number): boolean {
     if (this.#ranks.length >= this.#limit) return false;
     const bytes = this.#bytes + this.#writer.bytesOf(rank, this.#withRaw);

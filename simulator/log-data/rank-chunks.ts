@@ -1,7 +1,6 @@
 /**
- * Set of message ranks, added in any order and read in ascending order. The rank of a message is its position, counted from the newest.
- * Ranks are stored in chunks: a chunk with few ranks as a list with two bytes for each rank, and a chunk with many ranks as one bit for
- * each possible rank.
+ * Set of message ranks (numbers of newer messages), added in any order and read in ascending order. A chunk of the set with few
+ * ranks is a list with two bytes for each rank; a chunk with many ranks has one bit for each possible rank.
  */
 
 const chunkRanks = 65_536;

@@ -33,7 +33,7 @@ export class RowFinder implements Finder {
   readonly #filter: Filter;
   readonly #matches: MatchStore;
   #looksLeft: number;
-  /** Message that the next step examines. Undefined before the first step and after the last message. */
+  /** Message that the finder examines next. Undefined before the first message and after the last. */
   #row: Row | undefined;
   #rank: number | undefined;
 

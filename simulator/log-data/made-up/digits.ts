@@ -40,7 +40,7 @@ export function writeTime(into: DataView, offset: number, timeMs: number): void 
   writeEight(into, offset + 5, timeMs - high * 100_000_000);
 }
 
-/** Writes the sixteen digits of a block number into a message. */
+/** Writes the sixteen digits of `_blockid` into a message. */
 export function writeBlock(into: DataView, offset: number, block: number): void {
   const high = (block / 100_000_000) | 0;
   writeEight(into, offset, high);

@@ -1,9 +1,9 @@
 /**
- * Layouts of generated messages. A *block* is a group of consecutive messages. Its *layout* contains the position of each message in the
- * block, the delay of its receipt, and its template (text). There are only 256 layouts, and the number of a block selects one of them. So
- * the number of matches in a layout is computed once, and used for millions of blocks.
+ * Layouts of generated messages. A *block* is a group of consecutive messages. Its *layout* says when each message was sent and
+ * received, and which text it has. There are only 256 layouts for millions of blocks, so the matches in a layout are counted
+ * only once.
  *
- * Invariant: the layout of a block depends only on the settings and the block's number. Layouts are created on first use, and kept.
+ * Invariant: the layout of a block depends only on the settings and the number of the block.
  */
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../chance.ts';
@@ -13,19 +13,19 @@ import type { MadeUpSettings } from './made-up-settings.ts';
 import type { Templates } from './templates.ts';
 
 export interface Layout {
-  /** Position of each message in its block, ascending: 0 is the newest end of the block, and 1 its oldest end. */
+  /** Age of each message within its block, from 0 (newest) to 1 (oldest), ascending. */
   readonly ages: Float64Array;
   /** Delay between message time and receipt time of each message, in ms. */
   readonly delaysMs: Uint32Array;
   /** Index of the template (text) of each message in the block. */
   readonly templates: Uint16Array;
-  /** Indices of the messages with a long delay (`lateMs`), ascending. */
+  /** Indices of the messages with a long delay of their receipt (up to `lateMs`), ascending. */
   readonly late: Uint16Array;
   /** Bytes of `_raw` of all messages together. */
   readonly rawBytes: number;
 }
 
-/** Effort (estimated computing time) of creating the entry of one message. */
+/** Estimated computing time, in microseconds, for drawing the time and text of one message. */
 const unitsPerEntry = 0.3;
 
 /** Number of layouts, a power of two. */
@@ -81,7 +81,7 @@ export class Layouts {
     for (let entry = 0; entry < this.rows; entry++) {
       const isLate = random.next() < receipt.lateShare && receipt.lateMs > receipt.promptMs;
       const [minMs, maxMs] = isLate ? [receipt.promptMs + 1, receipt.lateMs] : [0, receipt.promptMs];
-      // The random number is squared, because short delays are more frequent than long ones.
+      // The random number is squared, because most messages arrive with a short delay.
       delaysMs[entry] = minMs + Math.floor(random.next() ** 2 * (maxMs - minMs + 1));
       if (isLate) late.push(entry);
       const isLarge = random.next() < size.largeShare;

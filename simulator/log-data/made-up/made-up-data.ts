@@ -34,10 +34,7 @@ export function madeUpData(settings: MadeUpSettings): LogData {
   };
 }
 
-/**
- * Returns the ranks of the messages in a range. The rank of a message is its position by message time, counted from the newest.
- * The ranks are sorted by the kind of time that the range has (message time or receipt time), latest first.
- */
+/** Returns the messages in a time range by rank (number of newer messages), latest message time or receipt time first. */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {
   if (range.byReceiptTime) return ranksByReceipt(rows, range);
   const { timeline } = rows;

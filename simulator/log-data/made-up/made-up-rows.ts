@@ -1,8 +1,8 @@
 /**
- * Generated messages by rank: their fields and their JSON.
+ * Generated messages by rank, which is the number of newer messages.
  *
- * Invariant: a message depends only on the settings and its rank, and rank 0 is the newest message. No message is stored: its
- * text comes from its template, and its time from the layout of its block.
+ * Invariant: a message depends only on the settings and its rank. No message is stored: its text comes from a message pattern
+ * (template), and its time from its block (`layouts.ts`).
  */
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../piece-memory.ts';
@@ -71,9 +71,8 @@ export class MadeUpRows implements RowWriter {
   }
 
   /**
-   * Returns a row with only the fields that are equal in all messages of a template. The row represents all these messages, or
-   * those in the slice of time that begins at `sliceStartMs`. Reading any other field throws, because only a bug of the caller
-   * reads it.
+   * Returns a row that stands for all messages with the same pattern (template), or for those in the time slice that starts at
+   * `sliceStartMs`. It throws when a caller reads a field that differs between these messages.
    */
   templateRow(template: number, sliceStartMs?: number): Row {
     return new TemplateRow(this.templates.at(template), sliceStartMs);

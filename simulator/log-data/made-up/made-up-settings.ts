@@ -10,9 +10,9 @@ export interface MadeUpSettings {
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Dense milliseconds, each with its time and its exact number of messages. */
+  /** Milliseconds with an exact number of messages each. */
   readonly dense: readonly DensePoint[];
-  /** Groups of messages that share a millisecond. The times of the groups are random. */
+  /** Groups of messages that have the same millisecond, at random times. */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;
   readonly size: SizeSettings;
@@ -27,10 +27,7 @@ export interface MadeUpSettings {
   readonly fieldCase: FieldCase;
 }
 
-/**
- * Number of messages, per second or in total. The messages of dense milliseconds are added to `perSecond`, but included in
- * `messages`.
- */
+/** Number of messages per second or in total. The messages of `dense` are added to `perSecond`, but included in `messages`. */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
 export interface DensePoint {

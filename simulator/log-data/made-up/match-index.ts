@@ -1,14 +1,14 @@
 /**
  * Finds the n-th match in a range of messages. The range can be extended to older messages.
  *
- * Invariant: the index knows the number of matches before at most a thousand messages, the *marks*. It counts the matches between two marks
- * again. When there are too many marks, it drops every second one.
+ * Invariant: the index stores the number of matches up to at most a thousand messages, called *marks*, and counts between two
+ * marks when needed. When there are too many marks, it drops every second one.
  */
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
-/** Initial distance between two marks (positions with a known number of matches), in blocks of messages. */
+/** Initial distance, in blocks of messages, between two messages for which the number of matches is stored. */
 const minStrideBlocks = 64;
 
 export class MatchIndex {
@@ -19,12 +19,10 @@ export class MatchIndex {
   #end: number;
   #found = 0;
   /**
-   * Ranks (positions by age) of the marks. For each mark, the number of matches before it is stored at the same index of the list
-   * of counts. The first mark is the start of the range.
+   * Messages (by number of newer messages) up to which the number of matches is known, which is at the same index in `#counts`.
    */
   #ranks: number[];
   #counts: number[] = [0];
-  /** Current distance between two marks, in blocks of messages. */
   #strideBlocks = minStrideBlocks;
 
   constructor(rows: MadeUpRows, matches: TemplateMatches, start: number) {
@@ -82,7 +80,7 @@ export class MatchIndex {
     this.#strideBlocks *= 2;
   }
 
-  /** Returns the index of the last mark (position with a known number of matches) that has at most `count` matches before it. */
+  /** Returns the index of the last stored message that has at most `count` matches before it. */
   #lastMark(count: number): number {
     let [low, high] = [0, this.#ranks.length - 1];
     while (low < high) {

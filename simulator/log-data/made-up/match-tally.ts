@@ -1,8 +1,8 @@
 /**
- * Counts matches for an aggregation that reads only some fields. Templates whose messages are equal in these fields form one *kind*, so one
- * message stands for all messages of its kind.
+ * Counts matches for an aggregation that reads only some fields. Message patterns (templates) that are equal in these fields
+ * form one *kind*, and one message stands for all messages of its kind.
  *
- * Invariant: whole blocks are counted by layout, and the kinds of a layout are computed once.
+ * The kinds in a layout are counted once, and multiplied by the number of blocks that have the layout.
  */
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
@@ -15,7 +15,7 @@ interface LayoutKinds {
 
 export class MatchTally {
   readonly #rows: MadeUpRows;
-  /** For each template, its kind: the index of the first template with equal fields. */
+  /** Kind of each message pattern: the index of the first pattern with equal fields. */
   readonly #kinds: Uint32Array;
   /** Number of matching messages of each kind. */
   readonly #times: Float64Array;
@@ -33,7 +33,7 @@ export class MatchTally {
     this.#times = new Float64Array(rows.templates.count);
   }
 
-  /** Number of kinds, which are groups of templates with equal values in the fields that are read. */
+  /** Number of groups of message patterns with equal values in the fields that the aggregation reads. */
   get kindCount(): number {
     return new Set(this.#kinds).size;
   }
@@ -43,8 +43,8 @@ export class MatchTally {
   }
 
   /**
-   * Adds the matches in `blocks` blocks with one layout. `isMatch` has 1 for each template that matches, and must not change
-   * between calls.
+   * Counts the matches in `blocks` blocks of messages that have the same layout. `isMatch` is 1 for each matching message
+   * pattern, and must not change between calls.
    */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);
@@ -54,8 +54,7 @@ export class MatchTally {
   }
 
   /**
-   * Calls `each` once for each kind of template that has matches, with a template of the kind and the number of matches. Then the
-   * counts are set to zero.
+   * Reports the number of matches of each kind, with a message pattern (template) of the kind, and restarts the counts at zero.
    */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
@@ -87,7 +86,8 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // Each template counts as having its own `_raw`: texts almost always differ, and comparing them is slow.
+  // Each message pattern is a kind of its own, because two patterns seldom have an equal `_raw`, and comparing long texts is
+  // slow.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

@@ -1,6 +1,6 @@
 /**
- * Finds generated messages that match a filter, if the filter reads only fields that are equal in all messages of a template. So the filter
- * is called once for each template, and the matches in a layout are counted once for all its blocks.
+ * Counts matches if the filter reads only fields that are equal in all messages of a pattern (template). The filter is called
+ * once for each pattern, and the matches in a layout of messages are counted once for all blocks with this layout.
  */
 import type { Filter } from '../../query/row.ts';
 import { Effort, unitsPerMessage } from '../effort.ts';
@@ -38,8 +38,8 @@ export class TemplateMatches {
   }
 
   /**
-   * Calls the filter for each template until the effort is used up. Returns true when all templates are done. The other methods
-   * must not be called before that.
+   * Calls the filter for each message pattern until the computing time is used up. Returns whether the filter was called for
+   * all patterns, which the other methods require.
    */
   prepare(effort: Effort): boolean {
     const { templates } = this.#rows;
@@ -103,7 +103,7 @@ export class TemplateMatches {
     return true;
   }
 
-  /** Adds the matches in the ranks [from, to) to a count by kind. */
+  /** Counts the matches with ranks in [from, to) in `tally`, which groups them by field values. */
   addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {
@@ -149,7 +149,8 @@ export class TemplateMatches {
   }
 
   /**
-   * Returns the index of a match in the layout of its block. The index of the match is counted from the layout's entry `first`.
+   * Returns where in a layout of messages the match number `index` is, if matches are counted from position `first` of the
+   * layout.
    */
   #entry(layout: number, first: number, index: number): number {
     const { templates } = this.#rows.layouts.layout(layout);

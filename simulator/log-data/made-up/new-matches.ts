@@ -1,6 +1,6 @@
 /**
- * Reports the new matches of a search to its listener, either one by one or grouped. A group has all matches that are equal in the fields
- * that the listener reads, and is reported with their number.
+ * Reports the new matches of a search to its listener, one by one, or once for all matches that are equal in the fields that
+ * the listener reads.
  */
 import { unitsPerMessage } from '../effort.ts';
 import type { MatchListener } from '../log-data.ts';
@@ -10,7 +10,7 @@ import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
 /** Reports the matches that a search newly found, step by step. */
 export interface NewMatches {
-  /** Approximate ratio of single messages that are examined to matches that are found, at most 1. */
+  /** Approximate number of messages that are examined one by one for each match, at most 1. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   /** Reports a single match. */
@@ -56,8 +56,8 @@ class OneByOne implements NewMatches {
 }
 
 /**
- * Reports matches by kind, which is a group of templates that are equal in the fields that are read (`match-tally.ts`). Matches
- * come newest first, so a slice of time ends when a match of another slice comes.
+ * Reports each group of equal matches once, with the number of matches. Matches are equal if the listener sees no difference:
+ * equal values in the fields that it reads, and the same time slice.
  */
 class CountedByKind implements NewMatches {
   readonly examinedPerMatch: number;
@@ -67,7 +67,10 @@ class CountedByKind implements NewMatches {
   readonly #listener: MatchListener;
   readonly #tally: MatchTally;
   readonly #sliceMs: number | undefined;
-  /** Start of the current time slice in ms. Undefined before the first match, and if the listener uses no slices. */
+  /**
+   * Start in ms of the time slice whose matches are being counted. Undefined before the first match, and if the listener uses
+   * no time slices.
+   */
   #sliceStartMs: number | undefined;
 
   constructor(rows: MadeUpRows, matches: TemplateMatches, listener: MatchListener, reads: ReadonlySet<string>) {
@@ -108,7 +111,7 @@ class CountedByKind implements NewMatches {
     );
   }
 
-  /** Makes the time slice of a message the current slice, and returns the start of the slice. */
+  /** Reports the counted matches if the message is in another time slice, and returns the start of its slice. */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;
     if (startMs !== this.#sliceStartMs) this.end();

@@ -1,25 +1,30 @@
 /**
- * Finds the matches in a *period*, a range of message time or receipt time. The rank of a message is its position by message
- * time, counted from the newest. A message is received at most `lateMs` after its own time. So a message that is received in a
- * period has its own time in the period, or up to `lateMs` before it.
+ * Finds the matches in a *period*, a range of message time or receipt time. A message is received at most `lateMs` after its
+ * message time, so the messages received in a period have message times from `lateMs` before its start to its end. Only those
+ * near the two ends are checked one by one.
  *
- * Among the messages that may be in the period, all those in the middle are in it, and those near both ends are checked one by
- * one. A period of message time needs no check.
+ * The *rank* of a message is the number of messages with a newer message time.
  */
 import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/** A period with the times [fromMs, toMs), extended by some messages of the millisecond before `fromMs`. */
+/**
+ * A time range [fromMs, toMs), and the newest messages of the millisecond before `fromMs`, if `maxMatches` ended the search
+ * there.
+ */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Last rank in the millisecond `fromMs - 1` that belongs to the period; -1 if there is none. */
+  /**
+   * Rank (number of newer messages) of the last message of the millisecond `fromMs - 1` that is in the period; -1 if none is.
+   */
   readonly partRank: number;
 }
 
 /**
- * Ranks [begin, end) of messages that may be in a period. Messages with ranks in [sure, doubtful) are certainly in the period.
+ * Ranks (numbers of newer messages): the messages in [begin, end) may be in the period, and those in [sure, doubtful) surely
+ * are.
  */
 export interface PeriodRanks {
   readonly begin: number;
@@ -29,7 +34,10 @@ export interface PeriodRanks {
 }
 
 export class PeriodMatches {
-  /** Maximum delays in ms of promptly received messages and of late ones. For a period of message time, both delays are 0. */
+  /**
+   * Maximum time in ms from a message to its receipt, for prompt and for late messages. Both are 0 for a period of message
+   * time.
+   */
   readonly promptMs: number;
   readonly lateMs: number;
   readonly #rows: MadeUpRows;
@@ -151,7 +159,7 @@ export class PeriodMatches {
   }
 }
 
-/** The entries [first, end) of the layout of a message block. `rank` is the rank of the first entry's message. */
+/** A part of a block of messages: the messages [first, end) of its layout. `rank` is the rank of the first one. */
 interface BlockPart {
   readonly layout: Layout;
   readonly rank: number;

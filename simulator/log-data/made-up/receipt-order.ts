@@ -1,4 +1,4 @@
-/** Generated messages in the order of their receipt, latest first. The order is computed batch by batch, because no message is stored. */
+/** Lists generated messages by receipt time, latest first. Only a short part of the list is sorted and stored at a time. */
 import type { Effort } from '../effort.ts';
 import type { SearchRange } from '../log-data.ts';
 import type { NextRank } from '../row-finder.ts';
@@ -8,7 +8,7 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages in a batch. */
 const batchRows = 5_000;
-/** Effort (estimated computing time) of skipping a message that belongs to another batch. */
+/** Estimated computing time, in microseconds, for skipping a message that is not in the part of the list being sorted. */
 const unitsPerCandidate = 0.002;
 
 /**

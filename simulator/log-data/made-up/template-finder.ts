@@ -1,9 +1,9 @@
 /**
- * Finder for filters that read only fields that are equal in all messages of a template. It counts matches by whole blocks, and stores no
- * match.
+ * Finder for filters that read only fields that are equal in all messages of a pattern (template). It counts matches by blocks
+ * of messages, and stores none. Each step of the search extends the searched period to an earlier time.
  *
- * It searches a period of time, and moves the start of the period back with each step. Pages are sorted by message time
- * (section 4.3). So in a search by receipt time, the rows at an offset can change while the search runs.
+ * Pages are sorted by message time (section 4.3), so during a search by receipt time, the rows at an offset of a page can
+ * change.
  */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';
@@ -15,38 +15,41 @@ import { type NewMatches, newMatches } from './new-matches.ts';
 import { type Period, PeriodMatches } from './period-matches.ts';
 
 /**
- * Effort (computed work) of a whole block by receipt time, as a multiple of the effort by message time. It is higher
- * because messages near the ends of a period are checked one by one.
+ * Factor by which a search by receipt time is slower than one by message time, because messages near both ends of a period are
+ * checked one by one.
  */
 const receiptFactor = 4;
-/** Effort of looking up the receipt time of a late message. */
+/** Estimated computing time, in microseconds, for looking up the receipt time of a late message. */
 const unitsPerLate = 0.1;
-/** Effort of reporting a single message whose neighbours are in another period. */
+/** Estimated computing time, in microseconds, for reporting a message that cannot be reported together with its whole block. */
 const unitsPerReported = 0.03;
 
 /**
- * When a search step finds too many matches, it is repeated with a shorter length. This is the minimum of the shorter length, as
- * a fraction of the longer one. The minimum is needed because many messages may be at the very end of the step.
+ * Minimum length of a repeated search step, as a fraction of the step that found too many matches. Without a minimum, the step
+ * could become very short when most matches are at its far end.
  */
 const minShare = 1 / 16;
 
 export class TemplateFinder implements Finder {
   isGivenUp = false;
-  /** Total length in bytes of the field `_raw` of the messages whose own time has been searched. */
+  /** Bytes of `_raw` of all messages whose message times have been searched. */
   scannedBytes = 0;
   readonly #rows: MadeUpRows;
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Index of the matches that stay in the period when its start moves back. It is extended when a page needs more matches. */
+  /**
+   * Index of the matches for pages of messages. It contains only matches whose position cannot change while the search
+   * continues.
+   */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
   #news: NewMatches | undefined;
   #period: Period;
-  /** Number of matches in the period, without those in the partly included millisecond at its start. */
+  /** Number of matches in completely searched milliseconds. */
   #full = 0;
-  /** Number of matches in the partly included millisecond at the start of the period. */
+  /** Number of matches in the millisecond in which `maxMatches` ended the search. */
   #part = 0;
 
   /** Creates a finder. It ends the search early if `listener` would need more than `maxExamined` single messages. */
@@ -81,14 +84,11 @@ export class TemplateFinder implements Finder {
       this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(most, this.found + matches), effort);
     }
     this.isGivenUp = this.reachedMs > targetMs && this.found >= most && most < maxMatches;
-    // The matches are dropped, which frees the memory of their layouts.
+    // The search is complete, so the counts that it kept for its listener are freed.
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
-  /**
-   * Returns the message time that lies `blocks` blocks before the time that the search has reached, and at least a millisecond
-   * before it.
-   */
+  /** Returns the message time that is `blocks` blocks of messages before the time that the search has reached. */
   #timeBehind(blocks: number): number {
     const { timeline, layouts } = this.#rows;
     const rank = timeline.rankAt(this.reachedMs) + blocks * layouts.rows;
@@ -113,14 +113,13 @@ export class TemplateFinder implements Finder {
   }
 
   /**
-   * Moves the start of the period back to `targetMs`, or until `maxMatches` matches are found. Each step is twice as long as the one
-   * before, until a step finds too many matches. It is then repeated with the length that probably has the missing matches. The method
-   * returns early when the effort is used up, but always moves.
+   * Extends the searched period back to `targetMs`, or until `maxMatches` matches are found or the computing time is used up.
+   * The length of the steps doubles until a step finds too many matches, and that step is repeated with a shorter length.
    */
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
     let fromMs = this.#period.fromMs;
-    // The first step is long enough if every message matches.
+    // The first step is just long enough to find `maxMatches` matches if every message matches.
     const expectedMs = Math.ceil((maxMatches - this.#full) / this.#rows.timeline.rowsPerMs);
     let stepMs = Math.max(1, Math.min(fromMs - targetMs, expectedMs));
     let isTooLong = false;
@@ -150,7 +149,7 @@ export class TemplateFinder implements Finder {
     this.#period = { fromMs, toMs, partRank: -1 };
   }
 
-  /** Returns the effort (estimated computing time) of examining a whole period once. */
+  /** Returns the estimated computing time, in microseconds, for counting the matches in a period. */
   #unitsFor(period: Period): number {
     const { layouts, settings } = this.#rows;
     const { begin, sure, doubtful, end } = this.#within.ranks(period);
@@ -158,7 +157,7 @@ export class TemplateFinder implements Finder {
     return this.#unitsPerBlock * (1 + (end - begin) / layouts.rows) + unitsPerLate * late;
   }
 
-  /** Returns the rank of match `index` in a period of one millisecond. */
+  /** Returns the rank (number of newer messages) of match number `index` in a period of one millisecond. */
   #rankOf(period: Period, index: number): number {
     const { begin, end } = this.#within.ranks(period);
     let found = end;
@@ -169,7 +168,7 @@ export class TemplateFinder implements Finder {
     return found;
   }
 
-  /** Reports the matches that the last step has added to the period. */
+  /** Reports the matches between the earlier start of the searched period and its present start. */
   #tell(former: Period, news: NewMatches): void {
     const step: Period = { ...this.#period, toMs: former.fromMs };
     const tell = (rank: number) => {
@@ -177,7 +176,7 @@ export class TemplateFinder implements Finder {
       return true;
     };
     const { begin, doubtful, end } = this.#within.ranks(step);
-    // The messages from this rank on were not in the period before this step.
+    // Messages from this rank on were not found by earlier steps.
     const fresh = Math.min(end, this.#within.ranks(former).end);
     const afterFresh = Math.max(fresh, doubtful);
     if (this.#range.byReceiptTime) this.#within.each(begin, fresh, step, 0, tell);

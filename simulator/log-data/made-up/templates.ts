@@ -30,7 +30,7 @@ export interface Rendering {
 export interface Template {
   /** Values of the fields that all messages of the template share, by lower-case name. */
   readonly fields: ReadonlyMap<string, string>;
-  /** First characters of every message id of the template: an optional minus sign, and a digit. */
+  /** First characters of all message ids of this pattern: an optional minus sign, and a digit. */
   readonly idStart: string;
   readonly rawBytes: number;
   readonly whole: Rendering;
@@ -68,7 +68,7 @@ export class Templates {
 }
 
 function typicalTemplate(settings: MadeUpSettings, origins: readonly Origin[], index: number): Template {
-  // The sizes of `_raw` vary around a mean that leaves space for the other fields.
+  // Sizes vary from 0.2 to 1.8 times the typical size of `_raw`.
   const factor = 0.2 + 1.6 * drawFor(settings.seed, 'size', index);
   const bytes = (aroundBytes: number) => aroundBytes + (settings.size.typicalBytes - aroundBytes) * factor;
   return template(settings, origins, `typical ${index}`, bytes);
@@ -80,10 +80,7 @@ function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], ind
   return template(settings, origins, `large ${index}`, () => bytes, largestBytes);
 }
 
-/**
- * Creates a template. `wanted` receives the size of the message's JSON without `_raw` and returns the size that it
- * should have with `_raw`. The size never exceeds `maxBytes`.
- */
+/** Creates a message pattern. `wanted` returns the size in bytes that the JSON should have, given its size without `_raw`. */
 function template(
   settings: MadeUpSettings,
   origins: readonly Origin[],
@@ -105,7 +102,7 @@ function template(
   const wantedBytes = Math.min(wanted(aroundBytes), maxBytes);
   const madeOf = (rawBytes: number) =>
     made(body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed)));
-  // Escapes make the JSON longer than the text. So the length of the text is corrected by the result of each attempt.
+  // The length of the text is corrected by the length of its JSON, because escapes make the JSON longer.
   let rawBytes = wantedBytes - aroundBytes;
   rawBytes *= rawBytes / (madeOf(rawBytes).whole.bytes.length - aroundBytes);
   for (;;) {

@@ -1,18 +1,15 @@
 /**
- * Times of generated messages: converts the rank of a message to its block and time, and a time to a rank. Rank 0 is the newest message.
+ * Times of generated messages: converts the rank of a message (number of newer messages) to its time, and a time to a rank.
  *
- * The milliseconds with a given number of messages divide the range into *spans*, and are spans themselves. A span consists of blocks with
- * equal numbers of messages and equal width. Only its oldest block may be smaller. Widths are fractions of milliseconds, and the times of
- * messages are rounded.
- *
- * Invariant: only the spans are stored, and a message with a higher rank is never newer.
+ * The time range is divided into *spans*: each millisecond with a given number of messages, and the time between two such
+ * milliseconds. A span consists of blocks with equal numbers of messages and equal lengths; only its oldest block may be
+ * smaller.
  */
 import type { Layout, Layouts } from './layouts.ts';
 import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
 
 interface Span {
   readonly toMs: number;
-  /** Length of the span in whole milliseconds, at least 1. */
   readonly lengthMs: number;
   readonly firstRank: number;
   readonly rows: number;
@@ -27,7 +24,7 @@ export interface Stretch {
   readonly block: number;
   /** Number of whole blocks; 0 for a part of a block. */
   readonly blocks: number;
-  /** The entries [first, end) of the block's layout, for a part of a block. */
+  /** Positions [first, end) in the layout of the block. Used only for a part of a block. */
   readonly first: number;
   readonly end: number;
 }
@@ -38,7 +35,7 @@ export interface Stretch {
  */
 const maxRowsPerBlock = 2_048;
 
-/** Returns the number of messages in a full block. A smaller span has one block that is not full. */
+/** Returns the number of messages in a full block. The oldest block of each time span may have fewer. */
 export function rowsPerBlock(settings: MadeUpSettings): number {
   const counts = settings.dense.map(({ count }) => count);
   const largest = counts.reduce((most, count) => Math.max(most, count), otherMessages(settings));
@@ -54,10 +51,7 @@ export class Block {
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
-  /**
-   * Factor by which the positions in the layout are scaled. It is below 1 for a block with fewer messages than usual, because
-   * such a block covers less time.
-   */
+  /** Factor that scales the ages in the layout, so that a block with fewer messages covers a shorter time. */
   readonly #narrowing: number;
 
   constructor(span: Span, inSpan: number, layout: Layout) {
@@ -125,7 +119,7 @@ export class Timeline {
     return this.#spans[low] as Span;
   }
 
-  /** Returns the number of messages with the time `timeMs` or later. This is also the rank of the newest older message. */
+  /** Returns the number of messages with the time `timeMs` or later. */
   rankAt(timeMs: number): number {
     for (const span of this.#spans) {
       if (timeMs >= span.toMs) return span.firstRank;
@@ -140,7 +134,7 @@ export class Timeline {
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // Rounding may have led to the block before or after the right one, so both neighbours are checked.
+    // The computed block may be wrong by one because times are rounded, so both neighbours are checked.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);
@@ -173,7 +167,10 @@ export class Timeline {
     return found;
   }
 
-  /** Returns the end of the block that is `blocks` blocks older than the block of the message `rank`, or the end of its span. */
+  /**
+   * Returns the rank at which the block ends that is `blocks` blocks older than the block of message `rank`, within the same
+   * time span.
+   */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);
     const block = Math.floor((rank - span.firstRank) / this.#layouts.rows) + blocks;

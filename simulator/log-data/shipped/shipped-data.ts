@@ -1,6 +1,6 @@
 /**
- * Log data of messages that the collectors of the fleet ship. Aggregations over fields of collectors, such as `count by _collectorid`,
- * count the messages of a collector without creating them.
+ * Log messages that the collectors of the fleet ship. For aggregations over fields of collectors, such as `count by
+ * _collectorid`, messages are counted without creating them.
  */
 import type { Filter, Row } from '../../query/row.ts';
 import { DataSearch, type Finder } from '../data-search.ts';
@@ -40,8 +40,8 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
 }
 
 /**
- * Converts the time range of a search to message times of one collector's stream. In a range of receipt times, messages are older
- * by the stream's delay.
+ * Converts a part of the searched range to message times of one collector. Receipt times are later by the collector's constant
+ * delay.
  */
 function messageTimes(
   { delayMs }: Stream,
@@ -89,7 +89,7 @@ function* latestFirst(
   return undefined;
 }
 
-/** List of message ranks. A compact structure would not help, because the ranks of shipped messages are far apart. */
+/** List of message ranks, which are too far apart for a compact representation. */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;
@@ -110,21 +110,21 @@ class RankList implements MatchStore {
   }
 }
 
-/** Length in ms of the part of a range for which messages are counted in one step. */
+/** Maximum length in ms of the time for which one step counts messages. */
 const countedMs = 60 * 60_000;
 
 /**
- * Finds messages for filters that read only fields of collectors. If the listener also reads only such fields, and the number of
- * matches is not limited, the messages of a collector are counted without creating them. Otherwise they are examined one by one.
+ * Finder for filters that read only fields of collectors. It counts the messages of each matching collector without creating
+ * them, unless the listener reads other fields or the number of matches is limited.
  */
 class StreamFinder implements Finder {
   readonly #range: SearchRange;
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
   readonly #makeSingle: () => RowFinder;
-  /** Finder that examines messages one by one. Set when counting is not possible any more. */
+  /** Finder that examines messages one by one. Set once a listener or a limit on matches requires single messages. */
   #single: RowFinder | undefined;
-  /** Finder for pages of messages. Needed while messages are only counted. */
+  /** Finder that examines messages one by one to fill pages, while the search itself only counts messages. */
   #pages: RowFinder | undefined;
   #found = 0;
   #reachedMs: number;
@@ -188,7 +188,7 @@ class StreamFinder implements Finder {
     this.#examined().each(skip, take);
   }
 
-  /** Returns a finder that examines messages one by one, and has searched as far as this finder. */
+  /** Returns a finder that has examined the messages back to `reachedMs` one by one. */
   #examined(): RowFinder {
     if (this.#single) return this.#single;
     this.#pages ??= this.#makeSingle();

@@ -13,7 +13,8 @@ import type { SearchedRows } from '../row-finder.ts';
 import type { Stream } from './streams.ts';
 
 /**
- * Maximum number of collectors that ship messages. With more collectors, the rank of a message could exceed the safe integers.
+ * Maximum number of collectors that ship messages. It keeps the ranks of messages (computed from time and collector) safe
+ * integers.
  */
 export const maxStreams = 2 ** 17;
 /** Maximum time in ms from the first message to the last: about a year. */

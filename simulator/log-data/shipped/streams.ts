@@ -1,8 +1,8 @@
 /**
- * The messages that the collectors of a fleet ship: how many, and when. A *stream* has the messages of one collector.
+ * Log messages that the collectors of a fleet ship: how many, and when.
  *
- * Invariant: messages before a time depend only on message rates that were recorded before that time. So a search finds the same
- * messages whenever it runs.
+ * Invariant: the messages before a time depend only on message rates that were recorded before that time, so a repeated search
+ * finds the same messages.
  */
 import { mixed } from '../message-ids.ts';
 
@@ -10,7 +10,7 @@ import { mixed } from '../message-ids.ts';
 export interface ShippingRate {
   /** Mean number of messages per minute over a day. */
   readonly perMinute: number;
-  /** Fraction from 0 to 1 by which the rate rises until 14:00 UTC, and falls until 02:00 UTC. */
+  /** Daily change of the message rate, as a fraction: highest at 14:00 UTC, lowest at 02:00 UTC. 0 for a constant rate. */
   readonly dailyRhythm: number;
 }
 
@@ -26,7 +26,7 @@ interface Period extends ShippingRate {
   readonly fromMs: number;
 }
 
-/** Length in ms of a slot of time. Within a slot, the messages of a collector have equal distances. */
+/** Length in ms of the intervals within which the messages of a collector are evenly spaced. */
 const slotMs = 15 * 60_000;
 const slotMinutes = slotMs / 60_000;
 const dayMs = 24 * 60 * 60_000;
@@ -49,7 +49,7 @@ export class Stream {
     this.delayMs = mixed(this.#key, 1) % maxDelayMs;
   }
 
-  /** Records the message rate of the collector from `fromMs` on. `fromMs` is not before any recorded time. */
+  /** Sets the message rate of the collector from `fromMs` on. Calls must come in the order of time. */
   record({ perMinute, dailyRhythm }: ShippingRate, fromMs: number): void {
     const last = this.#periods.at(-1);
     if (last?.perMinute === perMinute && last.dailyRhythm === dailyRhythm) return;
@@ -74,8 +74,8 @@ export class Stream {
   }
 
   /**
-   * Yields the messages in [fromMs, toMs), slot of time by slot of time. Each slot has `perSlot` messages; those with the indices
-   * [first, end) are in the range.
+   * Yields the messages in [fromMs, toMs) by intervals of a quarter of an hour. An interval has `perSlot` messages, of which
+   * those numbered [first, end) are in the range.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {
@@ -103,7 +103,9 @@ export class Stream {
     return Math.floor(perMinute * slotMinutes * rhythm + random(slot, this.#key));
   }
 
-  /** Returns the position of the first message in a slot, as a fraction of the distance between two messages. */
+  /**
+   * Returns how long after the start of an interval its first message comes, as a fraction of the time between two messages.
+   */
   #phase(slot: number): number {
     return random(slot, this.#key ^ 0x5bd1e995);
   }

@@ -1,6 +1,6 @@
 /**
- * Finds the position of each member in a JSON text, or of the error in an invalid text. JSON.parse decides whether a text is
- * valid, but reports no positions. So this scanner reads invalid lines, and values that must keep their notation.
+ * Finds where each member of a JSON object starts and ends, or where invalid JSON has its error, because JSON.parse reports no
+ * positions.
  */
 
 export interface Member {
@@ -33,8 +33,8 @@ export function scanObject(text: string): Scan {
 }
 
 /**
- * Reads JSON from left to right. Each method is named after the JSON element that it reads. If the text has another element, the
- * method returns a description of what it expected.
+ * Reads JSON from left to right. A method that finds something else than its JSON element returns a description of what it
+ * expected.
  */
 class Scanner {
   readonly #text: string;

@@ -24,7 +24,7 @@ export interface StoredMessage {
 
 const chunkBytes = 4 * 1024 * 1024;
 
-/** Properties of all messages as columns: one list for each property. */
+/** Properties of the stored messages, one list for each property. */
 class Columns {
   readonly messageTimesMs: number[] = [];
   readonly receiptTimesMs: number[] = [];
@@ -108,7 +108,7 @@ export class StoredRows implements RowWriter {
   readonly #rawStarts: Uint32Array;
   readonly #rawEnds: Uint32Array;
 
-  /** Sorts the columns of message properties. `order` has the index in `columns` of each rank. */
+  /** Stores the messages in the order `order`, which lists indices in `columns`. */
   constructor(columns: Columns, chunks: readonly Buffer[], order: Uint32Array) {
     const ordered = (column: readonly number[]) => Uint32Array.from(order, (index) => column[index] as number);
     const orderedTimes = (column: readonly number[]) => Float64Array.from(order, (index) => column[index] as number);
