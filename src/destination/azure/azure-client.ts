@@ -19,12 +19,12 @@ import {
   serviceAddress,
 } from './azure-settings.ts';
 
-/** Number of attempts per request. */
+/** Maximum number of attempts of a request. */
 const maxTries = 3;
 const retryDelayMs = 500;
-/** Maximum time in ms until an answer of the store begins, including the time to send the request. */
+/** Maximum time in ms from sending a request to the first byte of the store's answer. */
 const answerTimeoutMs = 120_000;
-/** Maximum number of connections to the store. Blocks of several uploads and requests for small objects share them. */
+/** Maximum number of connections to the store, which all uploads and other requests share. */
 const maxConnections = 32;
 
 export interface AzureConnection {
@@ -36,7 +36,7 @@ export interface AzureConnection {
 export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
   const agents = new Agents(environment);
   const address = serviceAddress(settings);
-  // A wrong proxy setting is reported here, before the first request.
+  // An agent is created now, so that a wrong proxy setting is reported before the first request.
   agents.of(address);
   const { credentials } = settings;
   const given = credentials === 'ambient' ? credentialsOf(settings, environment) : credentials;
@@ -94,7 +94,7 @@ async function tokenCredential(address: string, agents: Agents) {
   return { credential, query: '' };
 }
 
-/** Sets the connections and the time limit of each request. */
+/** Sets the HTTP agent and the time limit of each request to the store. */
 function transportPolicy(agents: Agents): RequestPolicyFactory {
   return {
     create: (next) => ({
@@ -107,7 +107,7 @@ function transportPolicy(agents: Agents): RequestPolicyFactory {
   };
 }
 
-/** Agents of Node for all origins. Each proxy has an agent of its own. */
+/** HTTP agents of Node that send requests through the proxies of the environment, one agent for each proxy. */
 class Agents {
   readonly #environment: Environment;
   readonly #agents = new Map<string, HttpAgent | HttpsAgent>();

@@ -1,9 +1,4 @@
-/**
- * Destination in a container of Azure Blob Storage.
- *
- * The SDK retries temporary failures within limits (`azure-client.ts`), and this module classifies the remaining errors. Import the module
- * lazily, because it loads the SDK.
- */
+/** Destination in a container of Azure Blob Storage. Import this module lazily, because it loads the SDK. */
 import type { BlobItem, BlockBlobClient } from '@azure/storage-blob';
 import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -26,7 +21,7 @@ import { azureError, isAbsent, isBrokenOff, isTaken } from './azure-error.ts';
 import { type AzureSettings, checkSettings, serviceAddress } from './azure-settings.ts';
 import { AzureUpload, discardBlocks, unlessTaken } from './azure-upload.ts';
 
-/** Maximum number of times that a download which broke off is continued. */
+/** Maximum number of times that a broken download is continued. */
 const maxRetryRequests = 4;
 /** Maximum time in ms between two chunks of a download. */
 const silenceTimeoutMs = 60_000;
@@ -72,7 +67,8 @@ export class AzureDestination implements Destination {
       return 'created';
     } catch (cause) {
       if (isTaken(cause)) return 'exists';
-      // A store may close the connection when it rejects a request before the end of its body.
+      // A store that rejects a request may close the connection before it has read the whole body, so this error can mean that the blob
+      // exists.
       if (isBrokenOff(cause) && (await blob.exists().catch(() => false))) return 'exists';
       throw this.#error('write', name, cause);
     }
@@ -120,8 +116,8 @@ export class AzureDestination implements Destination {
   }
 
   /**
-   * Removes uploads of which the store has only blocks that are not committed. The store does not tell when the last block arrived, so
-   * uploads of processes that cannot be checked are left to the store, which removes them a week after their last block (E15).
+   * Removes uploads that the store has not committed. Uploads of processes that logfleet cannot check are kept, because the store does not
+   * say how old they are. The store removes them after a week (E15).
    */
   async abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number> {
     let removed = 0;
@@ -146,7 +142,8 @@ export class AzureDestination implements Destination {
     const options = { prefix: this.#prefix(folder), includeMetadata: true, includeUncommitedBlobs };
     try {
       for await (const item of this.#connection.container.listBlobsFlat(options)) {
-        // Accounts with a hierarchical namespace list folders as blobs without content. Names that end with a slash are no files either.
+        // Skips folders. Accounts with a hierarchical namespace list them as blobs without content; other accounts use names that end with
+        // a slash.
         if (item.metadata?.['hdi_isfolder'] !== 'true' && !item.name.endsWith('/')) yield item;
       }
     } catch (cause) {
@@ -156,7 +153,7 @@ export class AzureDestination implements Destination {
 
   #blob(name: string): BlockBlobClient {
     nameSegments(name);
-    // The length of the whole name is checked too, because it consists of the root and the name.
+    // The store limits the length of the blob's whole name, which consists of the destination's root and the file's name.
     const whole = nameSegments(`${this.#prefix('')}${name}`).join('/');
     return this.#connection.container.getBlockBlobClient(whole);
   }

@@ -38,7 +38,7 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/** Converts an error of the store, unless it is already converted. `act` is the action that failed, as in `write a/b`. */
+/** Returns a `LogfleetError` with a remedy for an error of the store. `act` is the action that failed, such as `write a/b`. */
 export function azureError(act: string, cause: unknown): LogfleetError {
   if (cause instanceof LogfleetError) return cause;
   const failure = failureOf(cause);
@@ -47,13 +47,13 @@ export function azureError(act: string, cause: unknown): LogfleetError {
   return destinationError(failure, message, withoutRequest(cause));
 }
 
-/** Copy of an error of the SDK without its request and answer, whose headers and address contain tokens. */
+/** Copies an error of the SDK without the request and the answer, because these contain tokens. */
 function withoutRequest(cause: unknown): unknown {
   if (!(cause instanceof Error && 'request' in cause)) return cause;
   return Object.assign(new Error(cause.message), { code: errorCode(cause), statusCode: httpStatus(cause) });
 }
 
-/** Returns the error code of the store, of the connection or of the SDK, such as `BlobNotFound` or `ECONNREFUSED`. */
+/** Returns the code of an error, such as `BlobNotFound` from the store or `ECONNREFUSED` from the connection. */
 export function errorCode(cause: unknown): string {
   const { name, code, details } = (cause ?? {}) as { name?: unknown; code?: unknown; details?: unknown };
   const { errorCode: sent } = (details ?? {}) as { errorCode?: unknown };
@@ -67,8 +67,8 @@ export function httpStatus(cause: unknown): number | undefined {
 }
 
 /**
- * Returns whether the error means that a blob with this name exists. The store answers 409 for the condition `If-None-Match: *`, but also
- * for other conflicts, so the code counts.
+ * Returns whether the error means that a blob with this name exists. HTTP status 409 alone does not mean this, because the store uses it
+ * for other conflicts too.
  */
 export function isTaken(cause: unknown): boolean {
   return errorCode(cause) === 'BlobAlreadyExists' || httpStatus(cause) === 412;
@@ -97,7 +97,7 @@ function failureOf(cause: unknown): DestinationFailure {
 }
 
 function reasonOf(cause: unknown): string {
-  // The store appends lines with the id of the request and the time.
+  // Only the first line is a message for users: the store appends lines with the request's id and the time.
   const [message = ''] = cause instanceof Error ? cause.message.split('\n') : [];
   return storeReason(errorCode(cause), message);
 }

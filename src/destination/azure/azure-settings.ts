@@ -10,12 +10,12 @@ export type AzureCredentials =
   | { readonly kind: 'sas'; readonly sasToken: SecretText };
 
 export interface AzureSettings {
-  /** Name of the storage account. Exactly one of `account` and `endpoint` is set. */
+  /** Name of the storage account. Set either `account` or `endpoint`, not both. */
   readonly account?: string;
   /** Address of the account's blob service, such as `https://logs.blob.core.usgovcloudapi.net`. */
   readonly endpoint?: string;
   readonly container: string;
-  /** Name of the destination's root in the container. If it is empty, the root is the container itself. */
+  /** Folder in the container that is the destination's root. If empty, the root is the container itself. */
   readonly root: string;
   /**
    * Credentials for the account. `ambient` means the credentials of the environment (variables, workload identity, managed identity,

@@ -1,15 +1,14 @@
 /**
- * Requests of an upload to Azure Blob Storage: one `Put Blob`, or blocks that are staged and then committed. Staged blocks are not visible.
- * The store removes them a week after the last one.
+ * Uploads a file to Azure Blob Storage: with one `Put Blob` request, or as blocks that a last request commits. Blocks without a commit are
+ * not visible, and the store removes them after a week.
  */
 import type { BlockBlobClient } from '@azure/storage-blob';
 import { markName, type UploadRequests } from '../parted-upload.ts';
 import { azureError, errorCode, httpStatus, isAbsent, isTaken } from './azure-error.ts';
 
-/** Condition under which a request never overwrites a blob. */
 export const unlessTaken = { ifNoneMatch: '*' } as const;
 
-/** Name of the metadata entry. The store allows only letters, digits and underscores. */
+/** Name of the metadata entry that identifies an upload. The store allows only letters, digits and underscores in this name. */
 const metadataName = markName.replaceAll('-', '_');
 
 export interface AzureUploadOptions {
@@ -44,7 +43,7 @@ export class AzureUpload implements UploadRequests {
     return this.#blob.upload(content, content.length, { conditions: unlessTaken, metadata: this.#metadata });
   }
 
-  /** Sends no request: the first staged block begins the upload. */
+  /** Does nothing, because Azure has no request that begins an upload in blocks. */
   async begin(): Promise<void> {}
 
   async sendPart(number: number, content: Uint8Array, abortSignal: AbortSignal): Promise<void> {
@@ -85,18 +84,16 @@ export class AzureUpload implements UploadRequests {
   }
 }
 
-/** Returns the id of a block. All ids of a blob must have the same length. */
+/** Returns the id of a block. Azure requires that all block ids of a blob have the same length. */
 function blockId(number: number): string {
   return Buffer.from(String(number).padStart(6, '0')).toString('base64');
 }
 
 /**
- * Removes the staged blocks of a blob that does not exist yet. Returns false if the blob exists, which means that its upload is complete.
- * Errors of the SDK are thrown unchanged.
+ * Removes the uncommitted blocks of a blob. Returns false if the blob exists, because its upload is then complete.
  *
- * The store has no request that removes staged blocks. A blob without blocks is therefore committed, which discards them, and is deleted. A
- * commit of a running upload then fails. If this process ends between the two requests, an empty file remains, which no record lists; the
- * next start of the export removes such files.
+ * Azure has no request that removes uncommitted blocks. Committing an empty blob discards them, and the empty blob is then deleted. If this
+ * process ends between these two requests, the next start of the export deletes the empty blob.
  */
 export async function discardBlocks(blob: BlockBlobClient): Promise<boolean> {
   try {

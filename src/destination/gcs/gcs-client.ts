@@ -1,9 +1,8 @@
 /**
- * Sends requests to the JSON API of Google Cloud Storage, with time limits, retries, proxies from the environment, and tokens.
+ * Sends requests to the JSON API of Google Cloud Storage, with time limits, retries, proxies and tokens.
  *
- * Only the library for tokens is Google's. The client library `@google-cloud/storage` (8.4.0) does not fit: its requests have no time limit,
- * so a store that does not answer blocks an export forever, also with the option `timeout`. Its uploads cannot be cancelled at the store.
- * They keep chunks in memory after `write` has returned, so buffers could not be reused.
+ * The client library `@google-cloud/storage` (8.4.0) is not used, because its requests have no time limit, its uploads cannot be cancelled
+ * at the store, and it keeps written chunks in memory, so that buffers could not be reused.
  */
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { unlessAborted } from '../../base/aborted.ts';
@@ -15,16 +14,16 @@ import { errorOfAnswer, mayPass, tokenError } from './gcs-error.ts';
 import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
 import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 
-/** Number of attempts per request. */
+/** Maximum number of attempts of a request. */
 const maxTries = 3;
 const firstRetryMs = 500;
 const connectTimeoutMs = 5_000;
-/** Maximum time in ms until an answer of the store begins, including the time to send the request. */
+/** Maximum time in ms from sending a request to the first byte of the store's answer. */
 const answerTimeoutMs = 120_000;
 /** Maximum time in ms between two chunks of an answer. */
 const silenceTimeoutMs = 60_000;
 const tokenTimeoutMs = 30_000;
-/** Maximum number of connections to the store. Chunks of several uploads and requests for small objects share them. */
+/** Maximum number of connections to the store, which all uploads and other requests share. */
 const maxConnections = 32;
 
 export interface GcsRequest {

@@ -1,9 +1,4 @@
-/**
- * Destination in a bucket of Google Cloud Storage.
- *
- * The client retries temporary failures within limits (`gcs-client.ts`), and this module classifies the remaining errors. Import the module
- * lazily, because it loads Google's library for tokens.
- */
+/** Destination in a bucket of Google Cloud Storage. Import this module lazily, because it loads Google's library for tokens. */
 import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Environment } from '../../base/proxy-environment.ts';
@@ -82,7 +77,8 @@ export class GcsDestination implements Destination {
       return 'created';
     } catch (cause) {
       if (isTaken(cause)) return 'exists';
-      // A store may close the connection when it rejects a request before the end of its body.
+      // A store that rejects a request may close the connection before it has read the whole body, so this error can mean that the object
+      // exists.
       if (isBrokenOff(cause) && (await this.#exists(key).catch(() => false))) return 'exists';
       throw this.#error('write', name, cause);
     }
@@ -134,7 +130,7 @@ export class GcsDestination implements Destination {
         throw this.#error('list', folder, cause);
       });
       for (const { name, size } of page.items ?? []) {
-        // Names that end with a slash are not files of an export. Google's console creates such objects as folders.
+        // Names that end with a slash are folders that other programs created, not files of an export.
         if (!name.endsWith('/')) yield { name: name.slice(rootLength), bytes: Number(size) };
       }
       next = page.nextPageToken;
@@ -152,7 +148,7 @@ export class GcsDestination implements Destination {
     }
   }
 
-  /** Removes nothing: the store does not list unfinished uploads, does not show them, and removes them after a week (E15). */
+  /** Removes nothing, because the store cannot list unfinished uploads and removes them itself after a week (E15). */
   async abortLeftovers(folder: string, _: LeftoverChoice): Promise<number> {
     folderSegments(folder);
     return 0;
@@ -180,10 +176,7 @@ export class GcsDestination implements Destination {
     return JSON.parse(text) as Page;
   }
 
-  /**
-   * Returns the error for a missing object. The store answers 404 for a missing bucket too, so a listing finds out which of them is missing.
-   * If it is the bucket, that error is thrown.
-   */
+  /** Returns the error for a missing object. If the whole bucket is missing, throws the error of the bucket. */
   async #absent(name: string, cause: unknown): Promise<LogfleetError> {
     await this.#page('', 1, '').catch((problem) => {
       throw this.#error('read', name, problem);
@@ -193,7 +186,7 @@ export class GcsDestination implements Destination {
 
   #key(name: string): string {
     nameSegments(name);
-    // The length of the whole key is checked too, because the key consists of the root and the name.
+    // The store limits the length of the whole key, which consists of the destination's root and the file's name.
     return nameSegments(`${this.#prefix('')}${name}`).join('/');
   }
 

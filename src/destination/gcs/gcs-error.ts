@@ -10,7 +10,7 @@ import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
 
-/** Codes of refusals to remove an object because of a retention or a hold. */
+/** Error codes of a store that does not remove an object because of a retention or a hold. */
 const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
 
 const failureByCode = failuresByCode({
@@ -40,7 +40,7 @@ const connectionForm = new RegExp(
   `^(?:ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR_)|${untrustedForm.source}`,
 );
 
-/** Answer of the store that reports a failure, or a failure to get a token. It contains no token. */
+/** Error answer of the store, or failure to get a token for requests to the store. The error contains no token. */
 export class GcsError extends Error {
   readonly code: string;
   /** HTTP status of the store's answer. Undefined if no request was sent. */
@@ -53,7 +53,7 @@ export class GcsError extends Error {
   }
 }
 
-/** Reads an answer with an HTTP status from 400. The body is JSON, except for downloads, whose errors are plain text. */
+/** Returns the error for an answer with an HTTP status of at least 400. Its body is JSON or, for downloads, plain text. */
 export function errorOfAnswer(status: number, body: string): GcsError {
   const { error } = (parsed(body) ?? {}) as { error?: unknown };
   if (!isRecord(error)) return new GcsError(`HTTP status ${status}`, body.startsWith('<') ? '' : body, status);
@@ -74,12 +74,12 @@ export function tokenError(cause: unknown): GcsError {
   return new GcsError(isConnection ? code : noToken, text);
 }
 
-/** Converts the error for a request to an upload session that the store does not know any more. */
+/** Returns the error for a request to an upload session that the store no longer knows. */
 export function sessionError({ message, status }: GcsError): GcsError {
   return new GcsError(sessionEnded, message, status);
 }
 
-/** Converts an error of the store, unless it is already converted. `act` is the action that failed, as in `write a/b`. */
+/** Returns a `LogfleetError` with a remedy for an error of the store. `act` is the action that failed, such as `write a/b`. */
 export function gcsError(act: string, cause: unknown): LogfleetError {
   if (cause instanceof LogfleetError) return cause;
   const failure = failureOf(cause);
@@ -103,12 +103,11 @@ export function isRetained(cause: unknown): boolean {
   return retentionCodes.includes(errorCode(cause));
 }
 
-/** Returns whether the error means that the connection ended before the store answered. */
 export function isBrokenOff(cause: unknown): boolean {
   return isConnectionLost(errorCode(cause), httpStatus(cause)) || errorCode(cause) === 'UND_ERR_SOCKET';
 }
 
-/** Returns whether the same request may succeed soon. */
+/** Returns whether the request may succeed when it is repeated soon. */
 export function mayPass(cause: unknown): boolean {
   const status = httpStatus(cause);
   if (status !== undefined) return status === 408 || status === 429 || status >= 500;

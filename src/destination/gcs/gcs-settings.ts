@@ -15,7 +15,7 @@ export interface GcsCredentials {
 
 export interface GcsSettings {
   readonly bucket: string;
-  /** Name of the destination's root in the bucket. If it is empty, the root is the bucket itself. */
+  /** Folder in the bucket that is the destination's root. If empty, the root is the bucket itself. */
   readonly root: string;
   /** Address of the JSON API, such as `https://storage-logs.p.googleapis.com`. The default is `https://storage.googleapis.com`. */
   readonly endpoint?: string;
@@ -43,8 +43,8 @@ export function checkSettings({ bucket, root, endpoint, insecure }: GcsSettings)
 }
 
 /**
- * Reads the JSON file of a service account key. Undefined if the text is something else. Files of other types, such as `external_account`,
- * are refused, because they name addresses and programs that the operator would use.
+ * Reads the JSON file of a service account key. Returns undefined for other types of files, because they can name programs and addresses
+ * that the operator would use.
  */
 export function credentialsOfKeyFile(text: string): GcsCredentials | undefined {
   const file = parsed(text);

@@ -4,12 +4,12 @@ import { GoogleAuth, JWT } from 'google-auth-library';
 import { destinationError } from '../destination-error.ts';
 import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-settings.ts';
 
-/** Right that a token gives: to read, write and remove objects. */
+/** Right of an access token: to read, write and remove objects. */
 const scope = 'https://www.googleapis.com/auth/devstorage.read_write';
-/** Service for which a token is made. It does not depend on the address of the service, so private endpoints accept the token. */
+/** Service that accepts the access tokens. Private endpoints accept tokens for the default endpoint too. */
 const audience = `${defaultEndpoint}/`;
 
-/** Returns the headers that authorize a request. They have a valid token, which the library renews. */
+/** Returns HTTP headers with a valid access token, which Google's library renews. */
 export type AuthorizationHeaders = () => Promise<Headers>;
 
 /** Prepares the authorization without sending a request. Throws `destination.invalid` or `destination.credentials`. */
@@ -27,7 +27,7 @@ export function authorizationOf({ credentials }: GcsSettings, endpoint: string):
   return () => auth.getRequestHeaders(audience);
 }
 
-/** The key signs the tokens itself. No request to a token service is needed, so a bucket in a closed network needs only one address. */
+/** Returns headers with tokens that the key itself signs, so that a closed network needs no access to a token service. */
 function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {
   const key = privateKey.reveal();
   try {

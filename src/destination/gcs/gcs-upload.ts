@@ -1,17 +1,17 @@
 /**
- * Requests of an upload to Google Cloud Storage: one request, or a resumable session. The content of a session is not visible until the last
- * chunk has arrived. Nobody can list sessions; the store removes a session a week after its start.
+ * Uploads a file to Google Cloud Storage: with one request, or in chunks through an upload session. An unfinished session is not visible,
+ * and the store removes it after a week.
  */
 import { markName, type UploadRequests } from '../parted-upload.ts';
 import type { GcsAnswer, GcsClient } from './gcs-client.ts';
 import { GcsError, gcsError, httpStatus, isTaken, sessionError } from './gcs-error.ts';
 
-/** Query of requests that never overwrite an object: the current object must not exist. */
+/** Query parameter of requests that must not overwrite an object. */
 export const unlessTaken = 'ifGenerationMatch=0';
 
 const contentType = 'application/octet-stream';
 const sessionIncomplete = 308;
-/** Status of the answer to a request that cancels a session. */
+/** HTTP status of the store's answer after an upload session was cancelled. */
 const sessionCancelled = 499;
 
 export interface GcsUploadOptions {
@@ -31,7 +31,7 @@ export class GcsUpload implements UploadRequests {
   readonly #client: GcsClient;
   readonly #bucket: string;
   readonly #mark: string;
-  /** Path and query of the address of the upload session. */
+  /** URL path and query of the upload session. */
   #session = '';
   #storedBytes = 0;
 
@@ -47,7 +47,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   putWhole(content: Uint8Array): Promise<GcsAnswer> {
-    // The mark is unique, so the content cannot contain it.
+    // The mark is a unique value, so the file's content cannot contain it.
     const boundary = this.#mark;
     const parts = [
       `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${this.#metadata}\r\n`,
@@ -111,10 +111,7 @@ export class GcsUpload implements UploadRequests {
     return isTaken(cause) || isGone(cause) || status === undefined || status >= 500;
   }
 
-  /**
-   * Sends the next bytes of the file. The store may keep only some of them, and reports their number. When a request is repeated, the store
-   * ignores the bytes that it already has.
-   */
+  /** Sends the next bytes of the file. The store may keep only some of them, so the rest is sent again. */
   async #send(content: Uint8Array, totalBytes: number | '*', stop?: AbortSignal): Promise<void> {
     const start = this.#storedBytes;
     const end = start + content.length;
@@ -142,17 +139,17 @@ export class GcsUpload implements UploadRequests {
   }
 }
 
-/** Path of requests that create objects in a bucket. */
+/** URL path of requests that create objects in a bucket. */
 export function insertPath(bucket: string): string {
   return `/upload/storage/v1/b/${encodeURIComponent(bucket)}/o`;
 }
 
-/** Path of requests about an object. */
+/** URL path of requests for one object. */
 export function objectPath(bucket: string, key: string): string {
   return `/storage/v1/b/${encodeURIComponent(bucket)}/o/${encodeURIComponent(key)}`;
 }
 
-/** Returns the number of bytes in a `Range` header such as `bytes=0-1023`. Without a header the store has no bytes. */
+/** Returns the number of bytes that the store has, according to a `Range` header such as `bytes=0-1023`. */
 function storedBytesOf(range: unknown): number {
   const [, last] = /^bytes=0-(\d+)$/.exec(String(range ?? '')) ?? [];
   return last === undefined ? 0 : Number(last) + 1;
@@ -162,7 +159,7 @@ function isGone(cause: unknown): boolean {
   return httpStatus(cause) === 404 || httpStatus(cause) === 410;
 }
 
-/** Error for a session that lost bytes, or that does not end with the last byte. The status lets the upload be repeated. */
+/** Error for an upload session with a wrong number of bytes. HTTP status 503 causes the upload to be repeated. */
 function unexpected(storedBytes: number): GcsError {
   return new GcsError('UploadIncomplete', `the store reports ${storedBytes} bytes of the upload`, 503);
 }

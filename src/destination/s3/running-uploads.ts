@@ -1,9 +1,9 @@
 /**
- * Finds and aborts unfinished multipart uploads (E15). Object lists do not show these uploads, but stores bill them.
+ * Finds and aborts unfinished multipart uploads (E15), because stores bill them although object lists do not show them.
  *
- * The name of a data file contains the process that writes it (`writer.ts`). If logfleet cannot check that process, an upload counts as
- * abandoned when no part has arrived for 15 minutes by the clock of this machine. Stores reject clients whose clocks differ by more than 15
- * minutes. If a running upload waits longer than that for rows and is removed, its process starts the upload again.
+ * An upload counts as abandoned if its process has ended. If logfleet cannot check the process, the upload counts as abandoned when no part
+ * has arrived for 15 minutes. The clocks of store and client are close enough for this comparison, because stores reject clients whose
+ * clocks differ by more than 15 minutes.
  */
 import {
   ListMultipartUploadsCommand,
@@ -25,7 +25,7 @@ export interface UploadOwner {
   readonly writer: Writer;
 }
 
-/** Aborts the unfinished uploads whose keys have this prefix. Returns the number of aborted uploads. Errors of the SDK are thrown unchanged. */
+/** Aborts the unfinished uploads whose keys have this prefix, and returns their number. */
 export async function abortUploads(owner: UploadOwner, prefix: string, choice: LeftoverChoice): Promise<number> {
   const { client, bucket: Bucket } = owner;
   let aborted = 0;
@@ -37,7 +37,10 @@ export async function abortUploads(owner: UploadOwner, prefix: string, choice: L
   return aborted;
 }
 
-/** Lists unfinished uploads. The paginators of the SDK are not used, because they never end if a store sends a marker after the last page. */
+/**
+ * Lists unfinished uploads. The SDK's paginators are not used, because some stores return a continuation marker even on the last page, and
+ * the paginators would then never end.
+ */
 async function* uploadsOf({ client, bucket: Bucket }: UploadOwner, Prefix: string): AsyncIterable<MultipartUpload> {
   let [KeyMarker, UploadIdMarker]: (string | undefined)[] = [];
   do {

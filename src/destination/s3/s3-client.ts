@@ -5,16 +5,16 @@ import { bareHost, proxyCredentials, proxyFor, proxyProblem } from '../../base/p
 import { destinationError } from '../destination-error.ts';
 import type { S3Settings } from './s3-settings.ts';
 
-/** Environment variables, of which the proxy settings `HTTPS_PROXY` and `NO_PROXY` are used. */
+/** Environment variables. Only the proxy settings `HTTPS_PROXY` and `NO_PROXY` are used. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const defaultRegion = 'us-east-1';
-/** Number of attempts per request. With the SDK's delays between attempts, an unavailable store is reported within four minutes. */
+/** Maximum number of attempts of a request. With the SDK's delays, logfleet reports an unavailable store within four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
-/** Maximum time in ms until an answer of the store begins, and between two chunks of it. */
+/** Maximum time in ms without data while logfleet waits for an answer of the store or reads it. */
 const answerTimeoutMs = 60_000;
-/** Maximum number of connections to the store. Parts of several uploads and requests for small objects share them. */
+/** Maximum number of connections to the store, which all uploads and other requests share. */
 const maxConnections = 32;
 
 const silent = () => {};
@@ -48,7 +48,7 @@ export function createClient(settings: S3Settings, environment: Environment): S3
   return new S3Client(config);
 }
 
-/** Proxy settings in the form that Node's HTTP agent expects. The agent supports fewer forms than the client of the log service. */
+/** Returns the proxy settings for Node's HTTP agent. */
 function proxyOf(settings: S3Settings, environment: Environment): Record<string, string> {
   const proxy = proxyTo(originOf(settings), environment);
   if (!proxy) return {};

@@ -1,11 +1,10 @@
 /**
  * Destination in an object store: Amazon S3, or a compatible store that supports the header `If-None-Match`.
  *
- * A store without support for this header may ignore it and overwrite objects. As a test, logfleet therefore creates the first object a
- * second time, without content. If the store accepts the second object, nothing more is written.
+ * A store that ignores this header would overwrite objects. As a test, logfleet therefore creates its first object twice. If the store
+ * accepts the second request, logfleet writes nothing more.
  *
- * The SDK retries temporary failures within limits (`s3-client.ts`), and this module classifies the remaining errors. Import the module
- * lazily, because it loads the SDK.
+ * Import this module lazily, because it loads the SDK.
  */
 import {
   DeleteObjectCommand,
@@ -39,7 +38,7 @@ import { errorCode, httpStatus, isAbsent, isBrokenOff, isTaken, s3Error } from '
 import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { type S3Place, S3Upload } from './s3-upload.ts';
 
-/** Maximum number of attempts of an upload that conflicts with a concurrent upload (409), and of a download that broke off. */
+/** Maximum number of attempts of an upload that conflicts with a concurrent upload (HTTP status 409), and of a broken download. */
 const maxTries = 4;
 const nothing = new Uint8Array();
 const dayMs = 86_400_000;
@@ -84,7 +83,8 @@ export class S3Destination implements Destination {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store has accepted the second object, which may have replaced the first. The object is therefore removed.
+      // The store ignores the condition of the request, so the empty second object may have replaced the first one. The useless object is
+      // removed.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites existing objects although the request forbids it (If-None-Match)`;
       throw destinationError(
@@ -97,9 +97,9 @@ export class S3Destination implements Destination {
   }
 
   /**
-   * Creates an object if its name is free. Result `refused`: the store answered that an object of this name exists (412). Result `found`:
-   * the request got no answer, and an object of this name exists. A store may close the connection when it rejects a request before the end
-   * of its body. For a request without a body, a missing answer proves nothing.
+   * Creates an object unless one of this name exists. Returns `refused` if the store answered that the object exists (HTTP status 412).
+   * Returns `found` if the connection ended without an answer and the object exists, because a store that rejects a request may close the
+   * connection before it has read the whole body.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'found'> {
     const options = { ...this.#encryption, ...this.#retention, ChecksumAlgorithm: 'SHA256' } as const;
@@ -118,7 +118,7 @@ export class S3Destination implements Destination {
     }
   }
 
-  /** Returns whether the object exists. Returns false if that cannot be found out; the caller then reports the failure that it had before. */
+  /** Returns whether the object exists, or false if the store does not answer. */
   async #exists(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -158,8 +158,7 @@ export class S3Destination implements Destination {
           offset += chunk.length;
           yield chunk;
         }
-        // If the store did not send the length, the end of the body is the end of the object. A body that breaks off ends with an error
-        // instead.
+        // Without a length in the store's answer, the object is complete when the body ends without an error.
         if (total === undefined || offset === total) return;
         throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
       } catch (cause) {
@@ -180,7 +179,7 @@ export class S3Destination implements Destination {
         throw this.#error('list', folder, cause);
       });
       for (const { Key = '', Size = 0 } of page.Contents ?? []) {
-        // Keys that end with a slash are not files of an export. Programs with a graphical interface create such objects as folders.
+        // Keys that end with a slash are folders that other programs created, not files of an export.
         if (!Key.endsWith('/')) yield { name: Key.slice(rootLength), bytes: Size };
       }
       ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
@@ -231,7 +230,7 @@ export class S3Destination implements Destination {
 
   #at(name: string): S3Place {
     nameSegments(name);
-    // The length of the whole key is checked too, because the key consists of the root and the name.
+    // The store limits the length of the whole key, which consists of the destination's root and the file's name.
     return { Bucket: this.#settings.bucket, Key: nameSegments(`${this.#prefix('')}${name}`).join('/') };
   }
 

@@ -9,24 +9,24 @@ import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm
 const failureByCode = failuresByCode({
   missing: ['NoSuchBucket'],
   absent: ['NoSuchKey'],
-  // A part of the upload is missing (`InvalidPart`) because another process is removing the upload.
+  // The store does not know a part of the upload (`InvalidPart`), because another process is removing the upload.
   lost: ['NoSuchUpload', 'InvalidPart'],
-  // The storage class of the object requires a restore before the object can be read.
+  // The object is in an archive and must be restored before it can be read.
   frozen: ['InvalidObjectState'],
   denied: ['AccessDenied', 'AllAccessDisabled', 'AccountProblem'],
   credentials: [
     ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired'],
     ...['CredentialsProviderError'],
-    // The store versitygw answers with this code if it does not know the access key.
+    // Code of the store versitygw for an unknown access key.
     'XAdminUserNotFound',
-    // Node reports invalid characters in a header. Credentials are the only header values that logfleet does not check before a request.
+    // Code of Node for invalid characters in a header, which can only come from the credentials.
     'ERR_INVALID_CHAR',
   ],
   invalid: [
     ...['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect', 'IllegalLocationConstraintException'],
     ...['InvalidStorageClass', 'InvalidBucketName', 'InvalidEncryptionAlgorithmError'],
   ],
-  // Temporary errors with status 400 or 403: an incomplete body, too many requests, or a clock that differs for a moment.
+  // Errors that disappear when the request is repeated, although their HTTP status is 400 or 403.
   away: [
     ...['RequestTimeout', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch', 'XAmzContentChecksumMismatch'],
     ...['ThrottlingException', 'RequestTimeTooSkewed'],
@@ -50,7 +50,7 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/** Converts an error of an object store, unless it is already converted. `act` is the action that failed, as in `write a/b to s3://bucket/prefix`. */
+/** Returns a `LogfleetError` with a remedy for an error of the store. `act` is the action that failed, such as `write a/b`. */
 export function s3Error(act: string, cause: unknown): LogfleetError {
   if (cause instanceof LogfleetError) return cause;
   const failure = failureOf(cause);
@@ -58,7 +58,6 @@ export function s3Error(act: string, cause: unknown): LogfleetError {
   return destinationError(failure, `cannot ${act}: ${reasonOf(cause)}${hint === undefined ? '' : `; ${hint}`}`, cause);
 }
 
-/** Returns the error code of the store or of the connection to it, such as `NoSuchKey` or `ECONNREFUSED`. */
 export function errorCode(cause: unknown): string {
   const { name, code, Code } = (cause ?? {}) as { name?: unknown; code?: unknown; Code?: unknown };
   return firstCode(Code, code, name);
@@ -75,7 +74,6 @@ export function isTaken(cause: unknown): boolean {
   return httpStatus(cause) === 412 || errorCode(cause) === 'PreconditionFailed';
 }
 
-/** Returns whether the error means that the connection ended before the store answered. */
 export function isBrokenOff(cause: unknown): boolean {
   return isConnectionLost(errorCode(cause), httpStatus(cause));
 }

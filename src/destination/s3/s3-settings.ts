@@ -12,9 +12,9 @@ export interface S3Credentials {
 
 export interface S3Settings {
   readonly bucket: string;
-  /** Name of the destination's root in the bucket. If it is empty, the root is the bucket itself. */
+  /** Folder in the bucket that is the destination's root. If empty, the root is the bucket itself. */
   readonly root: string;
-  /** Region of the bucket. The default is `us-east-1`, because stores without regions accept it. */
+  /** Region of the bucket. The default is `us-east-1`, which stores without regions accept. */
   readonly region?: string;
   /** Address of the store, such as `https://store.example.com`. The default is Amazon S3. */
   readonly endpoint?: string;
@@ -25,7 +25,7 @@ export interface S3Settings {
    */
   readonly credentials: S3Credentials | 'ambient';
   readonly serverSideEncryption?: { readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse'; readonly kmsKeyID?: string };
-  /** Storage class of the data files. The plan, the records and the manifest use the default class, because they must be readable immediately. */
+  /** Storage class of the data files. Other objects use the default class, because logfleet must be able to read them immediately. */
   readonly storageClass?: string;
   /** Retention of all objects except probe files, from the time of their upload. The bucket must allow object lock. */
   readonly objectLock?: { readonly mode: 'Governance' | 'Compliance'; readonly retainUntilDays: number };
@@ -33,7 +33,7 @@ export interface S3Settings {
   readonly insecure?: boolean;
 }
 
-/** Amazon's rule for bucket names, which other stores share. */
+/** Rule of Amazon S3 for the names of buckets. Compatible stores have the same rule. */
 const bucketForm = /^(?=.{3,63}$)[a-z0-9][a-z0-9.-]*[a-z0-9]$/;
 const regionForm = /^[a-z0-9-]{1,64}$/;
 

@@ -1,4 +1,6 @@
-/** Requests of an upload to an S3 store: one `PutObject`, or a multipart upload. The header `If-None-Match` prevents overwriting. */
+/**
+ * Uploads a file to an S3 store: with one `PutObject` request, or as a multipart upload. The header `If-None-Match` prevents overwriting.
+ */
 import {
   AbortMultipartUploadCommand,
   type AbortMultipartUploadCommandInput,
@@ -115,7 +117,7 @@ export class S3Upload implements UploadRequests {
   }
 }
 
-/** Aborts a multipart upload. Returns false if the upload did not exist any more. Errors of the SDK are thrown unchanged. */
+/** Aborts a multipart upload. Returns false if the upload does not exist. */
 export async function abortMultipart(client: S3Client, input: AbortMultipartUploadCommandInput): Promise<boolean> {
   try {
     await client.send(new AbortMultipartUploadCommand(input));

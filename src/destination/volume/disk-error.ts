@@ -19,10 +19,10 @@ const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['EROFS', { failure: 'denied', advice: 'mount the volume with write access' }],
 ]);
 
-/** Path that Node adds to error messages. It is often a path such as `/proc/self/fd/22/x`, which means nothing to users. */
+/** Path that Node appends to error messages. It is removed, because logfleet's internal paths mean nothing to users. */
 const ownPlace = /, \w+ '[^']*'(?: -> '[^']*')?$/;
 
-/** Converts an error of the file system, unless it is already converted. `act` is the action that failed, such as `write` or `read`, and `path` is its file or folder. */
+/** Returns a `LogfleetError` with a remedy for an error of the file system. `act` is the action that failed, such as `write`. */
 export function diskError(act: string, path: string, cause: unknown): LogfleetError {
   if (cause instanceof LogfleetError) return cause;
   const code = codeOf(cause) ?? '';

@@ -1,10 +1,8 @@
 /**
- * Folder that is held open, so that all operations happen in this folder, even if someone replaces it by a symbolic link.
+ * Folder that is held open, so that all file operations happen in this folder, even if someone replaces it by a symbolic link.
  *
- * Node has no `openat`. On Linux, the path `/proc/self/fd/N/NAME` has the same effect, since it starts at the open folder. On other
- * systems, normal paths are used. There, too, symbolic links are detected, unless a folder is replaced at the same instant.
- *
- * Invariant: no call follows a symbolic link in a name that it was given.
+ * Node has no `openat`. On Linux, paths such as `/proc/self/fd/N/NAME` start at the open folder and have the same effect. Other systems use
+ * normal paths, so a folder could be replaced between the check for symbolic links and the operation.
  */
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
@@ -13,7 +11,7 @@ import { destinationError } from '../destination-error.ts';
 import { codeOf, diskError } from './disk-error.ts';
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY;
-// Flags to open a file for reading. With them, opening a named pipe does not block.
+// `O_NONBLOCK` prevents that opening a named pipe blocks the process.
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const newFileFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const folderMode = 0o750;
@@ -31,7 +29,7 @@ export class Folder {
   /** Path of the folder, for messages. */
   readonly path: string;
   readonly #handle: FileHandle;
-  /** Beginning of the paths by which the files of this folder are opened. */
+  /** Path of this folder for file operations: `/proc/self/fd/N` on Linux, otherwise the normal path. */
   readonly #base: string;
 
   private constructor(path: string, handle: FileHandle, base: string) {
@@ -120,17 +118,13 @@ export class Folder {
   }
 
   /**
-   * Creates a second name for a file in this folder. Errors of the file system are thrown unchanged: EEXIST if the name is taken, even by a
-   * symbolic link.
+   * Creates a hard link to a file in this folder. Errors of the file system are thrown unchanged, such as EEXIST if the new name is taken.
    */
   link(from: string, to: string): Promise<void> {
     return link(this.#at(from), this.#at(to));
   }
 
-  /**
-   * Returns the status of a file in this folder without following symbolic links, with inode numbers of 64 bits. Returns undefined if no
-   * file has the name.
-   */
+  /** Returns the status of a file in this folder, or undefined if the file does not exist. Does not follow symbolic links. */
   async stat(name: string): Promise<BigIntStats | undefined> {
     try {
       return await lstat(this.#at(name), { bigint: true });
@@ -163,7 +157,7 @@ export class Folder {
     }
   }
 
-  /** Makes new file names durable by flushing the folder to disk. Does nothing on file systems that cannot flush folders. */
+  /** Flushes the folder to disk, so that new file names are durable. Does nothing on file systems that cannot flush folders. */
   async sync(): Promise<void> {
     try {
       await this.#handle.sync();

@@ -1,11 +1,9 @@
 /**
  * Names temporary files, and finds the temporary files of processes that have ended (E15).
  *
- * If the writer ran in the same scope as this process (`writer.ts`), its file is a leftover as soon as the writer has ended. In other
- * cases, the file is a leftover when its writer has not touched it for `silenceMs`. Writers touch their files every `heartbeatMs`, even
- * while they wait for rows. Only the clock of the volume counts: the change time of the file is compared with that of a new probe file.
- *
- * A writer that was suspended for longer loses its file and fails with `destination.lost`. Files with their final name are never removed.
+ * If this process cannot check whether the process that writes a file still runs, the file counts as abandoned when its change time is more
+ * than `silenceMs` ago. Running processes update the change time every `heartbeatMs`. Times are compared by the clock of the volume, which
+ * may differ from the clock of this machine.
  */
 import type { LeftoverChoice } from '../destination.ts';
 import type { Writer } from '../writer.ts';
@@ -22,7 +20,7 @@ export function temporaryName(writer: Writer): string {
   return `${prefix}${writer.newToken()}${suffix}`;
 }
 
-/** Removes the temporary files in one folder: of ended processes, or all. Returns the number of removed files. */
+/** Removes temporary files from one folder: all of them, or only those of ended processes. Returns the number of removed files. */
 export async function removeLeftovers(
   folder: Folder,
   entries: readonly FolderEntry[],
@@ -45,7 +43,7 @@ export async function removeLeftovers(
   return removed;
 }
 
-/** Returns the current time of the volume's clock, in ms. */
+/** Returns the time of the volume's clock in ms, which is read from a new file. */
 async function volumeTimeMs(folder: Folder, writer: Writer): Promise<number> {
   const name = temporaryName(writer);
   const probe = await folder.newFile(name);

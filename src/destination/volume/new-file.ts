@@ -1,8 +1,6 @@
 /**
- * File that is written under a temporary name and then linked to its final name, so that the final name refers to a complete file or to
- * none. Unlike a rename, a link cannot overwrite another file.
- *
- * Invariant: the content is durable before the link is created, and the link is durable before `place` resolves.
+ * File that is written under a temporary name and then gets its final name by a hard link, so that no reader sees an incomplete file.
+ * Unlike a rename, a hard link cannot overwrite another file.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +33,7 @@ export class NewFile {
   #timer: Timer | undefined;
   #ended = false;
 
-  /** Creates the temporary file. The new object owns the folder and closes it together with the file. */
+  /** Creates the temporary file. The returned `NewFile` closes `folder` when it closes the file. */
   static async begin(folder: Folder, target: string, writer: Writer, clock: Clock): Promise<NewFile> {
     const temporary = temporaryName(writer);
     try {
@@ -111,7 +109,7 @@ export class NewFile {
     }
   }
 
-  /** Removes the temporary file and the final file, even after a failed `place`. */
+  /** Removes the file under its temporary and its final name. */
   async discard(): Promise<void> {
     if (this.#ended) return;
     try {
@@ -133,8 +131,8 @@ export class NewFile {
   }
 
   /**
-   * Schedules the next update of the file's change time, which shows that its writer is alive. A failed update is ignored, because the next
-   * write reports the failure.
+   * Updates the file's change time at intervals, so that other processes see that its writer is alive. Errors are ignored, because the next
+   * write reports them.
    */
   #scheduleHeartbeat(): void {
     this.#timer = this.#clock.after(heartbeatMs, () => {

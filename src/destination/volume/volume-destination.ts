@@ -1,8 +1,8 @@
 /**
- * Destination in a directory: a mounted volume, or any folder.
+ * Destination in a directory, such as a mounted volume. Files and their names are flushed to disk when a call returns.
  *
- * Each call opens the folders from the root down, one by one and without following symbolic links. No folder stays open between calls, so a
- * volume that was mounted again is found. Durable means flushed to disk, including the folders.
+ * No folder stays open between calls, so that the destination continues to work when a volume is mounted again. Each call opens the folders
+ * from the root down, without following symbolic links.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -143,7 +143,7 @@ export class VolumeDestination implements Destination {
     return { folder: await this.#enter(segments.slice(0, -1)), last: segments.at(-1) ?? '' };
   }
 
-  /** Opens a folder below the destination's root. Returns undefined if the folder does not exist. */
+  /** Opens a folder of the destination, or returns undefined if it does not exist. */
   async #enter(segments: readonly string[]): Promise<Folder | undefined> {
     let folder: Folder | undefined = await this.#openDirectory();
     for (const segment of [...this.#rootSegments, ...segments]) {
@@ -165,11 +165,11 @@ export class VolumeDestination implements Destination {
 interface WalkedFolder {
   readonly folder: Folder;
   readonly entries: readonly FolderEntry[];
-  /** Name of the folder relative to the root, with a slash at its end. Empty for the root. */
+  /** Path of the folder relative to the destination's root, with a slash at its end. Empty for the root. */
   readonly prefix: string;
 }
 
-/** Yields a folder and all its subfolders while they are open. */
+/** Yields a folder and all its subfolders. Each folder is open only until the next one is requested. */
 async function* walk(folder: Folder, prefix: string): AsyncIterable<WalkedFolder> {
   try {
     const entries = await folder.entries();
