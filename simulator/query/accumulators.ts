@@ -8,22 +8,25 @@ import { characterBytes, detached } from './aggregation-memory.ts';
 import { compareNumerics, type Numeric, parseNumeric } from './numeric.ts';
 import type { FieldDescriptor } from './row.ts';
 
-/** One column of an aggregation, with a value for each group. Groups are numbered from 0 in the order in which they appear. */
+/**
+ * Values of one aggregate function, such as `sum(a)`, for each group of rows. Groups are numbered from 0 in the order in which
+ * they appear.
+ */
 export interface Accumulators {
-  /** Adds the value of `times` equal rows to a group. When a group is new, its first value must be added to all columns. */
+  /** Adds the value of `times` equal rows to a group. Every group needs at least one value. */
   add(group: number, value: string | undefined, times: number): void;
   result(group: number): string;
 }
 
 export interface AggregateFunction {
   /**
-   * Creates a column of an aggregation. `keep` is called with the number of bytes that the column needs in addition to
-   * `groupBytes` for each group.
+   * Creates the values of the function for a new aggregation. The function calls `keep` for memory that it needs beyond
+   * `groupBytes`.
    */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
-  /** Approximate memory in bytes that the column needs for each group. */
+  /** Approximate memory in bytes that the function needs for each group. */
   readonly groupBytes: number;
-  /** Returns the type of the function's result when the function is applied to a field of the given type. */
+  /** Returns the type of the function's result for a field of the given type. */
   typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];
 }
 
@@ -57,7 +60,7 @@ class Counts implements Accumulators {
   }
 }
 
-/** Approximate memory in bytes that a set needs for each value, in addition to the value's characters. */
+/** Approximate memory in bytes of a value in a set, without the characters of the value. */
 const valueBytes = 80;
 
 class DistinctCounts implements Accumulators {
@@ -81,7 +84,7 @@ class DistinctCounts implements Accumulators {
   }
 }
 
-/** Column with the minimum (`sign` is -1) or the maximum (`sign` is 1) of each group. */
+/** Minimum of each group of rows if `sign` is -1, maximum if `sign` is 1. */
 class Extremes implements Accumulators {
   readonly #sign: 1 | -1;
   readonly #extremes: (Numeric | undefined)[] = [];
@@ -130,9 +133,9 @@ class Averages extends Totals implements Accumulators {
   }
 }
 
-/** Sum of numbers, which is exact as long as only integers were added. */
+/** A sum, which is exact while all added numbers are integers. */
 class Total {
-  /** Sum, as long as it is a safe integer. A larger sum is stored as a bigint instead. */
+  /** Sum of the integers while it is a safe integer; a larger sum is in `#large`. */
   #whole = 0;
   #large = 0n;
   #inexact = 0;

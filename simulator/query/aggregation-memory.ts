@@ -1,8 +1,8 @@
 /**
- * Limits the memory of all aggregations together. The memory is estimated from the numbers of groups and the lengths of values.
- * The result records that were requested last are cached as well.
+ * Limits the memory of all aggregations together, and caches the result records that were requested last. The memory is
+ * estimated from the number of groups and the lengths of values.
  *
- * Invariant: the memory is limited for any number of jobs. An aggregation that exceeds the limit drops its groups.
+ * Invariant: the memory is limited for any number of search jobs. An aggregation that exceeds the limit drops all its groups.
  */
 import type { RecordTable } from './aggregation.ts';
 
@@ -22,7 +22,7 @@ export class AggregationMemory {
     this.maxMb = maxMb;
   }
 
-  /** Reserves memory. Returns false if the limit is exceeded. The caller must release the memory in both cases. */
+  /** Reserves memory. Returns false if the limit is exceeded; the memory must be released even then. */
   take(bytes: number): boolean {
     this.#bytes += bytes;
     return this.#bytes <= this.maxMb * 1e6;

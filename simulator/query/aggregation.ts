@@ -1,17 +1,15 @@
 /** Results of a query that aggregates. */
 import type { FieldDescriptor, Row } from './row.ts';
 
-/** An aggregation in progress, over the rows that were added so far. The query's `transform` makes the rows from messages. */
+/** An aggregation of a query, such as `count by host`, over the rows that were added so far. */
 export interface Aggregation {
-  /** Adds a row. `times` is the number of rows that are equal in everything that the query reads. */
+  /** Adds `times` rows that are equal in all fields that the query reads. */
   add(row: Row, times?: number): void;
-  /**
-   * Explanation for people that the aggregation has exceeded its memory and returns no records any more. Undefined before that.
-   */
+  /** Error message if the aggregation has exceeded its memory, after which it has no records. Undefined before that. */
   readonly failure: string | undefined;
   /** Number of records that `table` would return. Usually it is computed without creating the records. */
   readonly recordCount: number;
-  /** Returns the current records (section 2.6), sorted and limited. Missing values are `""`. */
+  /** Returns the records for the rows so far (section 2.6), sorted and limited as the query says. Missing values are `""`. */
   table(): RecordTable;
   /** Frees the memory of the aggregation. No method may be called afterwards. */
   end(): void;
@@ -24,6 +22,9 @@ export interface RecordTable {
 
 export interface RecordStep {
   run(table: RecordTable): RecordTable;
-  /** Returns how many records are left after this operator. Absent if the number depends on the content of the records. */
+  /**
+   * Returns the number of records after this operator of the query, given their number before. Absent if that depends on the
+   * content of the records.
+   */
   countAfter?(count: number): number;
 }

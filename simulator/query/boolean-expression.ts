@@ -10,11 +10,11 @@ import { allOf, anyOf, not, type Predicate } from './predicate.ts';
 export interface Primary {
   /** Parses one operand. Throws if there is none. */
   parse(): Predicate;
-  /** True if two operands without an operator between them are joined by `and`. */
+  /** True if operands that follow each other without an operator are joined by `and`. */
   readonly sideBySide: boolean;
 }
 
-/** Maximum depth of nested parentheses. It is limited because the parser and the evaluation are recursive. */
+/** Maximum depth of nested parentheses, which protects the recursive parser from a stack overflow. */
 const deepest = 100;
 
 export function parseBoolean(cursor: Cursor, primary: Primary, depth = 0): Predicate {

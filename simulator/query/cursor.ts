@@ -1,8 +1,6 @@
 /**
- * Position in the text of a query. Successful reading moves the position. Failed reading leaves it unchanged, so that another parser can
- * try.
- *
- * Blanks before a token are skipped, except by `match`.
+ * Reads the text of a query from left to right. A method that does not find what it looks for leaves the position unchanged, so
+ * that another method can try. All methods except `match` skip blanks first.
  */
 import { QueryError } from './query-error.ts';
 
@@ -46,7 +44,7 @@ export class Cursor {
     return this.text.startsWith(symbol, this.offset);
   }
 
-  /** Reads the text that a sticky pattern matches at the position of the cursor. Blanks before that position are not skipped. */
+  /** Reads the text that a sticky regular expression matches at the cursor, without skipping blanks. */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
     const found = pattern.exec(this.text)?.[0];

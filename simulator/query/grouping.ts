@@ -1,9 +1,9 @@
 /**
- * Aggregations: rows with equal values in the grouping fields become one record (section 2.6). Records are stored by column,
- * because an object for each group would take several times as much memory.
+ * Aggregations: rows with equal values in the grouping fields become one record (section 2.6). Values are stored in one list
+ * for each function, because an object for each group takes several times as much memory.
  *
- * Invariant: the order of the rows has no effect, except on the last digits of sums that are not whole. For this reason, an aggregation
- * that exceeds its memory drops all groups, not only the later ones.
+ * Invariant: the order of the rows has no effect, except on the last digits of sums of fractions. An aggregation that exceeds
+ * its memory therefore drops all groups, not only the latest.
  */
 import type { Accumulators, AggregateFunction } from './accumulators.ts';
 import type { Aggregation, RecordStep, RecordTable } from './aggregation.ts';
@@ -14,7 +14,7 @@ import type { FieldDescriptor, Row } from './row.ts';
 export interface Column {
   readonly descriptor: FieldDescriptor;
   readonly aggregate: AggregateFunction;
-  /** Lower-case name of the field that the function aggregates. Absent for a function that counts rows. */
+  /** Lower-case name of the field that the function reads. Absent for a `count` of rows. */
   readonly field?: string;
 }
 
@@ -25,11 +25,11 @@ export interface Grouping {
   readonly steps: readonly RecordStep[];
 }
 
-/** Value that a row adds to a column that only counts rows. */
+/** Any text: `count` without a field counts rows, whatever their value is. */
 const present = '';
 
 const maxGroups = 100_000;
-/** Approximate memory of a group in bytes, without its key texts and columns. A group with several keys needs more. */
+/** Approximate memory of a group in bytes, without the values of its grouping fields and functions. */
 const groupBytes = 90;
 const keyBytes = 50;
 
@@ -38,19 +38,16 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Index of each group by the group's keys, joined to one text. Groups are numbered in the order of their first rows. */
+  /** Number of each group, by the values of its grouping fields joined to one text. */
   #indices = new Map<string, number>();
-  /**
-   * Keys (values of the grouping fields) of each group. Empty for aggregations with a single key, because `#indices` contains
-   * that key.
-   */
+  /** Values of the grouping fields of each group. Not used with one grouping field, whose values are the keys of `#indices`. */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];
   /** Memory in bytes that this aggregation has reserved. */
   #bytes = 0;
   #isTooMuch = false;
   #failure: string | undefined;
-  /** Number of records so far, cached until the aggregation reads another row. */
+  /** Number of records, cached until another row is added. */
   #recordCount: number | undefined;
 
   constructor(grouping: Grouping, memory: AggregationMemory) {
@@ -161,7 +158,7 @@ export class GroupedRows implements Aggregation {
   }
 }
 
-/** Joins the keys of a group to one text. Different keys give different texts. */
+/** Joins the values of a group's grouping fields to one text, which differs for different values. */
 function identityOf(values: readonly string[]): string {
   const [only] = values;
   if (values.length === 1) return only as string;

@@ -7,7 +7,7 @@ import { parseLosslessJson } from '../lossless-json.ts';
 import { messageField } from './message-fields.ts';
 import type { Fields, Predicate } from './predicate.ts';
 
-/** Maximum number of fields that a JSON message has, and maximum depth of nested objects that are read. */
+/** Maximum number of fields that are read from a JSON message, and maximum depth of the nested objects that are read. */
 const maxJsonFields = 200;
 const deepestJsonField = 20;
 
@@ -26,7 +26,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Extends a condition on messages, so that it can also read the fields of JSON messages. */
+/** Returns a condition that can also read the fields of messages whose text is JSON. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

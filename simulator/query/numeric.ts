@@ -3,14 +3,16 @@
  * (section 2.5).
  */
 
-/** Value of a number. Integers beyond 2^53 are bigint. `<` and `>` compare both kinds exactly. */
+/** A number in a field. Integers beyond 2^53 are bigint, which JavaScript compares exactly with other numbers. */
 export type Numeric = number | bigint;
 
 const integerForm = /^-?\d+$/;
 const decimalForm = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-/** Maximum number of digits up to which every integer is exact as a double. */
+/** Maximum number of digits with which any integer is exact as a JavaScript number. */
 const safeLength = 15;
-/** Maximum length of a number in characters. Longer numbers stay texts, because parsing a bigint takes more than linear time. */
+/**
+ * Maximum number of characters of a number. Longer numbers are treated as texts, because parsing a very long bigint is slow.
+ */
 const maxDigits = 1_000;
 
 /** Parses a finite decimal number, with blanks around it. Returns undefined for any other text. */

@@ -1,6 +1,6 @@
 /**
- * Conditions of queries on rows and records. In a condition with several parts, parts that are fast to evaluate come first, and
- * parts that are always true or false are removed.
+ * Conditions of queries. Parts of a condition that are fast to evaluate come first. Parts that are always true or always false
+ * are removed.
  */
 
 /** Fields by name, of a row or a record. */
@@ -10,9 +10,8 @@ export interface Fields {
 }
 
 export interface Predicate {
-  /** Lower-case names of all fields that the condition reads. */
   readonly reads: ReadonlySet<string>;
-  /** Estimated time to evaluate the condition, relative to other conditions. */
+  /** Estimated time to evaluate the condition, as a multiple of the time to compare two short texts. */
   readonly cost: number;
   holds(fields: Fields): boolean;
 }

@@ -21,14 +21,11 @@ import { parseSearch } from './search-expression.ts';
 const maxCharacters = 10_000;
 
 export interface Query {
-  /** Filter that selects messages, by the search before the first `|` and by the conditions directly after it. */
+  /** Selects the messages that match the search before the first `|` of the query and the conditions directly after it. */
   readonly filter: Filter;
-  /** Operators that change messages before any aggregation. Absent if the query has none. */
+  /** Applies the query's operators on messages, such as `parse`. Absent if the query has none. */
   readonly transform?: Transform;
-  /**
-   * Maximum number of messages, from a `limit` before any aggregation. Absent without such a `limit`. No later operator can drop
-   * single messages.
-   */
+  /** Argument of a `limit` before any aggregation: the maximum number of messages. Absent without such a `limit`. */
   readonly messageLimit?: number;
   /**
    * Creates the aggregation of the query. It uses the shared `memory` if given. Absent if the query does not aggregate.
@@ -37,8 +34,8 @@ export interface Query {
   /** Lower-case names of all stored fields that the filter, the transform and the aggregation read. */
   readonly reads: ReadonlySet<string>;
   /**
-   * Length in ms of time slices, counted from the epoch. Set if the query only needs the slice of each message instead
-   * of its exact `_messagetime`. Then `reads` lacks `_messagetime`.
+   * Length in ms of the time slices of a `timeslice` operator, if the query reads `_messagetime` only for this operator.
+   * `reads` then lacks `_messagetime`.
    */
   readonly sliceMs?: number;
 }
@@ -65,7 +62,8 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
 }
 
 /**
- * Parses an operator. Returns the parsed aggregation with its operators so far, or undefined if the query has no aggregation yet.
+ * Parses one operator. Returns the query's aggregation with the operators after it, or undefined if no aggregation was parsed
+ * yet.
  */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;

@@ -19,7 +19,6 @@ export class RecordStage {
   readonly #keys: readonly FieldDescriptor[];
   readonly #columns: readonly Column[];
   readonly #steps: RecordStep[] = [];
-  /** Fields that the records have after the operators that were parsed so far. */
   #fields: readonly FieldDescriptor[];
 
   private constructor(keys: readonly FieldDescriptor[], columns: readonly Column[]) {
@@ -29,8 +28,8 @@ export class RecordStage {
   }
 
   /**
-   * Parses an aggregation. The name of its first function begins at `start`, and has already been read. `typeOf` returns the type
-   * of a message field.
+   * Parses an aggregation after the name of its first function, which begins at `start`. `typeOf` returns the type of a message
+   * field.
    */
   static parse(
     cursor: Cursor,
@@ -57,7 +56,7 @@ export class RecordStage {
     return [...keys, ...this.#columns.flatMap(({ field }) => (field === undefined ? [] : [field]))];
   }
 
-  /** Parses the rest of an operator after its name. Returns false for an operator that does not work on records. */
+  /** Parses an operator after its name. Returns false if the operator does not apply to records. */
   parseOperator(cursor: Cursor, operator: string): boolean {
     switch (operator) {
       case 'where':
@@ -164,7 +163,7 @@ function expectKeys(
   return keys;
 }
 
-/** Adds a field name to the records. Throws if a record already has a field with that name in any case. */
+/** Reserves a field name for the records. Throws if the name is already used, also in another case. */
 function claim(cursor: Cursor, name: string, offset: number, taken: Set<string>): void {
   const lowerName = name.toLowerCase();
   if (taken.has(lowerName)) throw cursor.error(offset, `records would have two fields ${name}: name one with "as"`);

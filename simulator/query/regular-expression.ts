@@ -10,19 +10,16 @@ import { abridged, type QueryError } from './query-error.ts';
 import { expectQuoted } from './quoted.ts';
 
 /**
- * Maximum length of an expression in characters. The engine expands repetitions such as `{50}` when it compiles an expression, so a long
- * expression could take very long.
+ * Maximum length of a regular expression in characters. Without a limit, repetitions such as `{50}` could take very long to
+ * compile.
  */
 const maxCharacters = 1_000;
 const maxSteps = 1_000;
-/**
- * Maximum number of groups in an expression. The number is limited because the engine stores the positions of all groups in each
- * step.
- */
+/** Maximum number of groups in a regular expression, because the engine stores the positions of all groups at every step. */
 const maxGroups = 50;
 /**
- * Maximum product of the number of searched characters and the number of steps of the compiled expression. A search of this size
- * takes at most about a second.
+ * Maximum product of the characters searched and the steps of the compiled regular expression, which keeps a search below about
+ * a second.
  */
 const maxTries = 5_000_000;
 
@@ -36,7 +33,7 @@ export class RegularExpression {
   /** Named groups of the expression in the order of their start. */
   readonly groups: readonly NamedGroup[];
   readonly #program: RE2JS;
-  /** Index of each named group among all groups of the expression. */
+  /** Position of each named group among all groups of the regular expression. */
   readonly #indices: readonly number[];
   readonly #seenCharacters: number;
 
@@ -85,8 +82,8 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
 }
 
 /**
- * Returns the offset of an invalid part in an expression that begins at `start`. Undefined if the part occurs more than once,
- * because the engine reports only the text of the part.
+ * Returns the offset in the query of the part of a regular expression that the engine reports as invalid, or undefined if the
+ * part occurs more than once. `start` is the offset of the expression.
  */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);

@@ -1,8 +1,8 @@
 /**
  * Parses the operators on messages before any aggregation.
  *
- * Conditions directly after the search (the part before the first `|`) are evaluated together with the search. `limit` counts the
- * messages that the search finds, so no operator after a `limit` may drop messages.
+ * Conditions directly after the search (the part before the first `|`) are evaluated together with the search. A `limit` limits
+ * the number of messages that the search finds, so an operator after `limit` must not drop messages.
  */
 import { parseDuration } from '../../src/base/duration.ts';
 import { parseCondition } from './condition.ts';
@@ -41,7 +41,7 @@ export class RowStage {
   #sees: Visibility = () => true;
   #messageLimit: number | undefined;
 
-  /** Creates the stage that collects the operators on messages. `steps` are row operators that run before those of the query. */
+  /** `steps` are operators that run before the operators of the query. */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
     for (const step of steps) this.#add(step);
@@ -55,15 +55,12 @@ export class RowStage {
     return this.#messageLimit;
   }
 
-  /** Lower-case names of the stored fields that the operators on messages read. */
+  /** Lower-case names of the message fields that the operators read, without fields that an operator has added. */
   get reads(): ReadonlySet<string> {
     return storedReads(this.#steps);
   }
 
-  /**
-   * Length in ms of time slices. Set if the operators need only the slice in which a message lies, and not its exact
-   * `_messagetime`.
-   */
+  /** Length in ms of the time slices of the only operator that reads `_messagetime`, if this operator is `timeslice`. */
   get sliceMs(): number | undefined {
     const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));
     return readers.length === 1 ? readers[0]?.sliceMs : undefined;
@@ -75,7 +72,7 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns those of `names` that are stored fields. Names are in lower case. */
+  /** Returns the names without those of fields that an operator has added. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }
@@ -140,8 +137,7 @@ export class RowStage {
   }
 
   /**
-   * Parses a calculation such as `a - b as c`. The first operand has already been read like the name of an operator. Returns
-   * false if no plus or minus sign follows.
+   * Parses a calculation such as `a - b as c` after its first operand `left`. Returns false if no plus or minus sign follows.
    */
   #parseComputation(cursor: Cursor, left: string): boolean {
     const sign = signs.find((each) => left !== '' && cursor.take(each));
@@ -223,7 +219,7 @@ export class RowStage {
   }
 }
 
-/** Reads the argument of `limit`, a whole number above 0. */
+/** Reads the number after `limit` in a query: a whole number above 0. */
 export function expectLimit(cursor: Cursor): number {
   const start = cursor.offset;
   const limit = cursor.takeWholeNumber();

@@ -1,4 +1,7 @@
-/** The operators on rows. Each is a *step* that reads, adds or hides fields, or drops rows. `row-stage.ts` parses them. */
+/**
+ * Operators of a query on messages, such as `parse` and `fields`. Each operator is a *step* that reads, adds or hides fields of
+ * a message, or drops the message.
+ */
 import { jsonFields } from './json-fields.ts';
 import { messageField } from './message-fields.ts';
 import { type Numeric, parseNumeric } from './numeric.ts';
@@ -11,11 +14,11 @@ export interface RowStep {
   /** Lower-case names of the stored and added fields that the step reads. */
   readonly reads: ReadonlySet<string>;
   /**
-   * Length of time slices in ms, counted from the epoch. Set if the step needs only the slice in which `_messagetime` lies, and
-   * not the exact time.
+   * Length in ms of the time slices of the operator `timeslice`, counted from the epoch. Absent for operators that need the
+   * exact `_messagetime`.
    */
   readonly sliceMs?: number;
-  /** Approximate cost of the step, as a multiple of a comparison. Default: 1. */
+  /** Estimated time to run the step, as a multiple of the time to compare two short texts. Default: 1. */
   readonly cost?: number;
   /** Fields that the step always adds to a row. */
   readonly adds: readonly FieldDescriptor[];
@@ -23,7 +26,7 @@ export interface RowStep {
   readonly drops: boolean;
   /** True if the step can hide fields. */
   readonly hides?: boolean;
-  /** Returns whether a field is visible after the step. `before` says whether it was visible before. The name is in lower case. */
+  /** Returns whether a field is visible after the step, given whether the field was visible before. */
   shows(lowerName: string, before: boolean): boolean;
   /** Applies the step to a row. Returns false to drop the row. */
   run(row: WorkingRow): boolean;
@@ -34,7 +37,7 @@ const costs = { regex: 200, json: 100 } as const;
 /** Fields that `fields a, b` never hides, because clients need them to read pages. */
 const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
 
-/** Applies the steps to a stored row. Returns undefined if a step drops the row. */
+/** Applies query operators to a message. Returns undefined if one of them drops the message. */
 export function applied(steps: readonly RowStep[], stored: Row): WorkingRow | undefined {
   const row = new WorkingRow(stored);
   return steps.every((step) => step.run(row)) ? row : undefined;
@@ -44,7 +47,7 @@ export function costOf(steps: readonly RowStep[]): number {
   return steps.reduce((sum, { cost = 1 }) => sum + cost, 0);
 }
 
-/** Returns the lower-case names of the stored fields that the steps read. */
+/** Returns the lower-case names of the message fields that the operators read, without fields that an earlier operator adds. */
 export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
   const reads = new Set<string>();
   const added = new Set<string>();
@@ -55,14 +58,13 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
   return reads;
 }
 
-/** Returns the steps that drop rows, together with the earlier steps on which those steps depend. */
+/** Returns the operators that drop messages, and the earlier operators on whose results they depend. */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // The names of a step's fields are not always known: some steps hide fields, and others add fields whose names depend on the
-    // row.
+    // A step without `names` is kept as well, because it may hide fields, or add fields whose names depend on the message.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();
@@ -101,7 +103,7 @@ export function regexStep(field: string, expression: RegularExpression, noDrop: 
   };
 }
 
-/** Adds the fields of JSON messages, whose names differ from row to row. */
+/** Adds the fields of JSON messages. Each message may have different fields. */
 export const jsonStep: RowStep = {
   reads: new Set(['_raw']),
   cost: costs.json,
@@ -114,7 +116,7 @@ export const jsonStep: RowStep = {
   },
 };
 
-/** Adds the start of the slice in which the message is, in ms since the epoch. Slices are counted from the epoch. */
+/** Adds the start in ms of the time slice that contains the message time. Slices are counted from the epoch. */
 export function timesliceStep(lengthMs: number, name: string): RowStep {
   return {
     ...additions([{ name, fieldType: 'long', keyField: false }]),
@@ -157,7 +159,7 @@ function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Nume
   return sign === '+' ? Number(left) + Number(right) : Number(left) - Number(right);
 }
 
-/** Hides all fields except the named ones. `sees` says which stored fields were visible before. */
+/** Hides all fields except `names`. `sees` returns whether a field was visible before. */
 export function keepStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
   const kept = new Set([...lowered(names), ...alwaysListed]);
   return restriction((lowerName) => kept.has(lowerName), sees);

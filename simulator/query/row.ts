@@ -4,7 +4,7 @@
 export interface FieldDescriptor {
   readonly name: string;
   readonly fieldType: 'long' | 'int' | 'double' | 'string';
-  /** True for a field by which records are grouped. Always false for fields of messages. */
+  /** True for a grouping field of records. Always false for fields of messages. */
   readonly keyField: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Row {
    * matter.
    */
   field(name: string): string | undefined;
-  /** Parsed fields by the names that result pages show. `field` returns parsed fields as well. Absent if the row has none. */
+  /** Fields that the query has parsed from the message, by the names that result pages show. Absent if there are none. */
   readonly parsed?: ReadonlyMap<string, string>;
 }
 
@@ -37,11 +37,15 @@ export interface Transform {
   readonly reads: ReadonlySet<string>;
   /** Approximate relative cost of `apply`. */
   readonly cost: number;
-  /** Returns the row with its parsed fields (`Row.parsed`) and without hidden fields, or undefined for a dropped row. */
+  /**
+   * Returns the message with its parsed fields and without its hidden fields, or undefined if an operator drops the message.
+   */
   apply(row: Row): Row | undefined;
-  /** Filter that selects the same rows as `apply`, but may read fewer fields. Absent if no row is dropped. */
+  /**
+   * Selects the messages that `apply` does not drop, and may read fewer fields than `apply`. Absent if no message is dropped.
+   */
   readonly keepsRows?: Filter;
-  /** Fields that are added to every row. The operator `json auto` adds further fields to some rows. */
+  /** Fields that the operators add to every message. `json auto` can add further fields to some messages. */
   readonly adds: readonly FieldDescriptor[];
   /** Returns whether pages show a field, by its name in any case. Absent if all fields are shown. */
   readonly keeps?: (name: string) => boolean;

@@ -1,8 +1,8 @@
 /**
- * Searches words and phrases in `_raw`, as whole words and without regard to case.
+ * Searches words and phrases in the text of a message, as whole words and without regard to case.
  *
- * Messages have up to 256 KB. Messages are not split into words, but searched in linear time. Words consist of letters, marks,
- * digits and `_`. If a term begins or ends with such a character, the message must have no such character beside it.
+ * Words consist of letters, marks, digits and `_`. The text is not split into words, because messages have up to 256 KB; the
+ * search takes linear time.
  */
 import { literalSource, type Segments } from './wildcard.ts';
 
@@ -12,8 +12,9 @@ const beginsWithWord = new RegExp(`^${wordCharacter}`, 'u');
 const endsWithWord = new RegExp(`${wordCharacter}$`, 'u');
 
 /**
- * Returns a function that tests a message. The message must have the segments in order, with only non-blank characters between
- * them. If the first or last segment is empty, as in `err*` and `*tion`, the term may begin or end within a word.
+ * Returns a function that finds a search term in the text of a message. `segments` are the texts between the wildcards of the
+ * term; in the message, only non-blank characters may be between them. An empty first or last segment, as in `err*` and
+ * `*tion`, lets the term begin or end within a word.
  */
 export function termTest(segments: Segments): (raw: string) => boolean {
   const texts = segments.filter((segment) => segment !== '');
@@ -29,15 +30,15 @@ export function termTest(segments: Segments): (raw: string) => boolean {
   return parts.length === 1 ? (raw) => find(only, raw, 0) !== undefined : (raw) => standTogether(parts, raw);
 }
 
-/** Finds the next occurrence of a part of the term. Returns its position, and sets `lastIndex` to its end. */
+/** Finds the next text that matches a part of the search term. */
 function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefined {
   part.lastIndex = from;
   return part.exec(raw) ?? undefined;
 }
 
 /**
- * Returns whether the parts of the term follow each other in text without blanks. Only the first occurrence of each part matters.
- * If a part is missing before the next blank, the search continues after that blank, so no character is searched twice.
+ * Returns whether the parts of a search term occur in order without blanks between them. Each character is searched only once,
+ * so the time is linear.
  */
 function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
@@ -50,8 +51,8 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Returns `here` if a text without blanks after `from` has all parts of the term. Otherwise returns the next position at which a
- * match may start, or undefined if there is no match.
+ * Returns `here` if all parts of the search term occur in order before the next blank. Otherwise returns the position from
+ * which to search next, or undefined if no match is possible.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;

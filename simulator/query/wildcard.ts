@@ -5,7 +5,7 @@
  * words within messages.
  */
 
-/** Texts between the wildcards of a pattern. A pattern with n wildcards has n + 1 such texts. */
+/** Texts before, between and after the wildcards of a pattern: `a*b` has `a` and `b`. */
 export type Segments = readonly [string, ...string[]];
 
 /**
@@ -21,12 +21,12 @@ export function cutAtWildcards(written: string): Segments {
   return segments;
 }
 
-/** Returns the pattern as a text in which each `*` stands for itself. */
+/** Returns the text of a pattern without its backslashes. Wildcards become plain `*`. */
 export function withoutWildcards(written: string): string {
   return cutAtWildcards(written).join('*');
 }
 
-/** Returns the source of a regular expression (flag `u`) that matches exactly this text. */
+/** Escapes a text so that it stands for itself in a regular expression. */
 export function literalSource(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
@@ -51,7 +51,9 @@ function matcher(source: string, flags: string): (value: string) => boolean {
   return (value) => pattern.test(value);
 }
 
-/** Returns the end of the last match if the patterns match one after the other in the text, and Infinity otherwise. */
+/**
+ * Finds the patterns in the text, one after the other. Returns the end of the last match, or Infinity if a pattern is missing.
+ */
 function standInTurn(patterns: readonly RegExp[], value: string, from: number): number {
   let at = from;
   for (const pattern of patterns) {

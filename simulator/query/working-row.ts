@@ -10,7 +10,7 @@ interface ParsedField {
   readonly value: string;
 }
 
-/** Returns whether the stored field with this lower-case name is visible. */
+/** Returns whether a message field is visible. Its name is in lower case. */
 export type Visibility = (lowerName: string) => boolean;
 
 export class WorkingRow implements Row {
@@ -47,7 +47,7 @@ export class WorkingRow implements Row {
     this.#parsed.set(name.toLowerCase(), { name, value });
   }
 
-  /** Hides the stored fields for which `stored` returns false, and the parsed fields for which `parsed` returns false. */
+  /** Hides the message fields for which `stored` returns false, and the parsed fields for which `parsed` returns false. */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
     for (const lowerName of this.#parsed.keys()) if (!parsed(lowerName)) this.#parsed.delete(lowerName);

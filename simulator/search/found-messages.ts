@@ -1,9 +1,9 @@
 /**
- * Creates pages of the messages that a search found (section 2.5). A query can add fields that it parses from a message, and hide
- * other fields.
+ * Creates pages of the messages that a search found (section 2.5), with the fields that the query adds and without those that
+ * it hides.
  *
- * A search stores which messages it found, and not their contents. A page is therefore read twice from the stored messages in
- * small parts: once to compute its length, and once while it is sent. So no page is completely in memory.
+ * A search stores no messages, so each page is read twice in small parts: first to compute its length, and again while it is
+ * sent. No page is completely in memory.
  */
 import { Buffer } from 'node:buffer';
 import { textOf } from '../body.ts';
@@ -13,7 +13,6 @@ import type { FieldDescriptor, Row, Transform } from '../query/row.ts';
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Maximum total size in bytes of the messages on the page. */
   readonly maxBytes: number;
   readonly withRaw: boolean;
 }
@@ -82,7 +81,7 @@ class AddedFields {
   readonly #types: ReadonlyMap<string, FieldDescriptor>;
   /** Number of messages that have each field. */
   readonly #counts = new Map<string, number>();
-  /** Number of messages that have only the added fields. */
+  /** Number of messages on the page to which the query left no field, so that they have only added empty fields. */
   #bare = 0;
 
   constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {
@@ -106,7 +105,10 @@ class AddedFields {
     return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
   }
 
-  /** Returns the length in bytes of an added empty field, `,"name":""`. The first field of a message has no comma. */
+  /**
+   * Returns the bytes that empty fields (`,"name":""`) add to a page of `rows` messages. The first field of a message has no
+   * comma.
+   */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
     for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);
@@ -140,7 +142,7 @@ function shownOf(part: MessagePage, transform: Transform, withRaw: boolean): Map
   });
 }
 
-/** Returns a message as JSON, with the value `""` for each name that the message lacks. */
+/** Returns a message as JSON, with an empty field for each of `names` that the message lacks. */
 function elementOf(shown: ReadonlyMap<string, string>, names: readonly string[]): string {
   const lacking = names.filter((name) => !shown.has(name)).map((name) => [name, ''] as const);
   return JSON.stringify({ map: Object.fromEntries([...shown, ...lacking]) });

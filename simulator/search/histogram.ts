@@ -1,8 +1,8 @@
 /**
- * Histogram in the status of a search job (section 2.3): the number of messages in each *bucket*, newest first. All buckets have
- * the same width in time. A bucket is reported when the search has passed its start or has ended. Empty buckets are omitted.
+ * Histogram in the status of a search job (section 2.3): the number of messages in each *bucket*, newest first. All buckets
+ * cover equal lengths of time, and empty buckets are omitted.
  *
- * Invariant: the search stops at the start of each bucket, and reports the number of messages so far.
+ * The search stops at the start of each bucket, and then reports the number of messages so far.
  */
 
 export interface Bucket {
@@ -12,7 +12,7 @@ export interface Bucket {
   readonly count: number;
 }
 
-/** Maximum number of buckets for any width, because the status is held in memory. */
+/** Maximum number of buckets in a histogram, because the histogram is stored in memory. */
 const maxBuckets = 10_000;
 const usualBuckets = 60;
 const secondMs = 1_000;
@@ -25,7 +25,6 @@ export class Histogram {
   readonly #bucketMs: number;
   /** Start of the current bucket in ms. It is a multiple of the width. */
   #startMs: number;
-  /** Number of messages in all complete buckets together. */
   #counted = 0;
   readonly #buckets: Bucket[] = [];
   #told = 0;
@@ -38,8 +37,8 @@ export class Histogram {
   }
 
   /**
-   * Message time at which the search has to stop next: the start of a bucket. After the last bucket, this time lies before the
-   * start of the range, so the search does not stop any more.
+   * Message time at which the search has to stop next, in ms: the start of a histogram bucket, or a time before the searched
+   * range if no bucket is left.
    */
   get nextStopMs(): number {
     return this.#startMs + this.#bucketMs > this.#fromMs
@@ -47,7 +46,7 @@ export class Histogram {
       : Number.NEGATIVE_INFINITY;
   }
 
-  /** Completes the bucket at whose start the search has stopped. `found` is the total number of messages so far. */
+  /** Adds the histogram bucket at whose start the search has stopped. `found` is the total number of messages so far. */
   close(found: number): void {
     const count = found - this.#counted;
     if (count > 0) this.#buckets.push({ startTimestamp: this.#startMs, length: this.#bucketMs, count });

@@ -5,8 +5,7 @@
 
 const mask = 2n ** 64n - 1n;
 /**
- * Factor by which the counter is multiplied to make the id. The factor must be odd, so that the counter can be computed from the
- * id.
+ * Odd number by which the counter of search jobs is multiplied to make an id. Multiplication by an odd number can be reversed.
  */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
@@ -17,16 +16,14 @@ export function jobIdOf(number: number, seed: number): string {
   return mixed.toString(16).toUpperCase().padStart(16, '0');
 }
 
-/**
- * Returns the counter from which a job id was made, or undefined for an impossible id. A job with the id need not have existed.
- */
+/** Returns the number of the search job with this id, or undefined for an impossible id. The job need not exist. */
 export function jobNumberOf(id: string, seed: number): number | undefined {
   if (!/^[0-9A-F]{16}$/.test(id)) return undefined;
   const number = (BigInt(`0x${id}`) * inverse - shiftOf(seed)) & mask;
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : undefined;
 }
 
-/** Returns an offset that is added to the counter. Without the offset, the ids of the first jobs would reveal the factor. */
+/** Returns a number that is added to the counter of search jobs, so that the first ids look random, too. */
 function shiftOf(seed: number): bigint {
   return (BigInt(seed) * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & mask;
 }

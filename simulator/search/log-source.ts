@@ -14,7 +14,7 @@ import { type LogScenario, parseMoment } from './log-scenario.ts';
 export interface LogSourceOptions {
   /** Start of the service, in ms since the epoch. */
   readonly startMs: number;
-  /** Random seed of generated messages, unless `logs` has its own. */
+  /** Random seed of generated messages if `logs` has no seed. */
   readonly seed: number;
   /** Messages of the scenario's files. */
   readonly fileData: LogData | undefined;
@@ -30,7 +30,7 @@ export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileDa
   return madeUpData(madeUpSettings(optionsOf(logs, startMs, seed)));
 }
 
-/** Settings whose names differ from their names in a scenario. */
+/** Names in a scenario of settings that have another name in the code. */
 const namesByMember: Readonly<Record<string, string>> = {
   fromMs: 'from',
   toMs: 'to',
@@ -83,7 +83,7 @@ function optionsOf(logs: LogScenario, startMs: number, seed: number): MadeUpOpti
   }) as MadeUpOptions;
 }
 
-/** Removes members with the value undefined, so that they do not replace defaults. */
+/** Removes members that are undefined, because they would replace default values. */
 function present<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

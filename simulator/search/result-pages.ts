@@ -10,7 +10,7 @@ import type { FoundMessages } from './found-messages.ts';
 
 export interface PageParameters {
   readonly offset: number;
-  /** Number of rows that the client requested. The service later reduces it to its maximum for a page. */
+  /** Maximum number of rows that the client requested for the page. The service may return fewer. */
   readonly limit: number;
 }
 
@@ -52,9 +52,12 @@ export function messageBody({ fields, page }: FoundMessages): PiecedBody {
 export interface RecordPageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Whether the values that records contain are wrong on purpose, as in records of an unfinished aggregation. */
+  /**
+   * Whether numbers in the records are wrong on purpose, which shows whether a client uses the records of an unfinished
+   * aggregation.
+   */
   readonly isWrong: boolean;
-  /** Whether large computed numbers are written with an exponent, as in `1.788E12`. */
+  /** Whether large numbers are written with an exponent, as in `1.788E12`. */
   readonly isScientific: boolean;
 }
 
@@ -73,7 +76,7 @@ export function renderRecords({ fields, records }: RecordTable, request: RecordP
 
 const minScientific = 1e7;
 
-/** Replaces a number in a record by a wrong number, on purpose. Texts that are not numbers stay unchanged. */
+/** Renders a value of a record: a number may become wrong on purpose, or get an exponent. Other texts stay unchanged. */
 function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): string {
   const exact = Number(text);
   if (text === '' || !Number.isFinite(exact)) return text;

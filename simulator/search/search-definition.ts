@@ -11,7 +11,10 @@ import { type TimeZone, timeZoneOf } from './time-zone.ts';
 
 export interface SearchDefinition {
   readonly text: string;
-  /** The parsed query, or the error of an invalid query. A job with an invalid query is accepted, and fails when it runs. */
+  /**
+   * The parsed query, or the error message for an invalid query. The service accepts invalid queries; their search jobs fail
+   * later.
+   */
   readonly query: Query | { readonly broken: string };
   /** Time range that the request asks for, in ms since the epoch. */
   readonly fromMs: number;
@@ -20,7 +23,7 @@ export interface SearchDefinition {
   readonly requiresRawMessages: boolean;
 }
 
-/** A problem of the request body with its error code, which has no prefix yet (section 7.2). */
+/** The error for an invalid body of a request that creates a search job. The prefix of `code` is added later (section 7.2). */
 export interface DefinitionProblem {
   readonly code: string;
   readonly message: string;
@@ -74,7 +77,7 @@ export function readDefinition(
 
 type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
 
-/** Returns the reason why the request must name a time zone, or undefined if it needs none. */
+/** Returns why the request needs a `timeZone`, or undefined if it needs none. */
 function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
   if (timeZone === 'required') return 'times in milliseconds need it, too';
   return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;
@@ -133,7 +136,7 @@ function problem(code: string, message: string): DefinitionProblem {
   return { code, message };
 }
 
-/** Creates a problem of the request body. `wanted` is the remedy in its message. */
+/** Creates the error for a member of the request body with an invalid value. `wanted` describes the valid values. */
 function misfit(member: string, value: unknown, wanted: string): DefinitionProblem {
   return problem('generic', `${member} is ${shown(value)}; write ${wanted}.`);
 }
@@ -145,7 +148,7 @@ function shown(value: unknown): string {
   return text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters - 3)}...` : text;
 }
 
-/** Replacer that lets JSON.stringify write bigint values. */
+/** Lets JSON.stringify render bigint values, as strings. */
 function bigintAsText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }

@@ -53,20 +53,17 @@ export class SearchJob {
   readonly silenceMs: number;
   readonly errors = new Notices();
   readonly warnings = new Notices();
-  /** Time in ms of the last request for the job. The job is cancelled after a time without requests. */
+  /** Time in ms of the last request for the search job. */
   heardMs: number;
-  /** Reason and time of the job's end. Undefined while the job is active. */
   end: { readonly why: JobEnd; readonly atMs: number } | undefined;
   /** Number of messages found at the last evaluation. */
   messageCount = 0;
   recordCount = 0;
   scannedBytes = 0;
-  /** True if the warning about the message limit was already reported. */
   #warned = false;
-  /** True if the error of the aggregation was already reported. */
   #failed = false;
   #results: SearchResults | undefined;
-  /** True if the search job has done all work that was due at the last call. */
+  /** True if the search is not behind: it has reached the point in its range that its schedule requires. */
   #isUpToDate = true;
 
   constructor({ id, user, organisation, session, definition, schedule, createdMs, silenceMs, results }: NewJob) {
@@ -95,8 +92,8 @@ export class SearchJob {
   }
 
   /**
-   * Returns the results of the search job at a time. The time must not be earlier than in the last call. Undefined for an invalid
-   * query or an ended job.
+   * Returns what the search job has found at a time, or undefined for an invalid query or an ended job. The times of calls must
+   * not decrease.
    */
   resultsAt(atMs: number): SearchResults | undefined {
     const results = this.#results;
@@ -145,8 +142,8 @@ export class SearchJob {
 }
 
 /**
- * The errors or the warnings of a search job (section 2.3). Each one is reported in a single status, unless the scenario repeats
- * them.
+ * Errors or warnings in the status of a search job (section 2.3). The service reports each of them in only one status, unless
+ * the scenario says otherwise.
  */
 class Notices {
   readonly #all: string[] = [];
@@ -156,10 +153,7 @@ class Notices {
     this.#all.push(text);
   }
 
-  /**
-   * Returns the errors or warnings that were not reported yet, or all of them if the scenario repeats them, and marks them as
-   * reported.
-   */
+  /** Returns the errors or warnings for a status: those that no status has reported yet, or all of them. */
   take(which: 'new' | 'all'): readonly string[] {
     const first = which === 'new' ? this.#told : 0;
     this.#told = this.#all.length;

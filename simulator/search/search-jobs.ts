@@ -1,15 +1,14 @@
 /**
- * All search jobs, active and ended. The collection ends jobs that get no requests or are too old.
+ * All search jobs. Jobs that get no requests or are too old are cancelled.
  *
- * Invariant: a job ends once. The newest ended jobs are kept for the control address. Older jobs are known only by their ids
- * (`job-id.ts`).
+ * Old ended jobs are forgotten, but their ids are still recognized (`job-id.ts`).
  */
 import type { Effort } from '../log-data/effort.ts';
 import type { Timeline } from '../timeline.ts';
 import { jobNumberOf } from './job-id.ts';
 import type { JobEnd, SearchJob } from './search-job.ts';
 
-/** Maximum number of ended jobs that are kept, each with its query and a few numbers. */
+/** Maximum number of ended search jobs that are stored. */
 const maxEndedKept = 5_000;
 
 export class SearchJobs {
@@ -19,7 +18,7 @@ export class SearchJobs {
   /** Ids in the order of their end. */
   readonly #ended = new Set<string>();
   readonly #active = new Map<string, number>();
-  /** Search jobs that may find more messages. The job that was advanced longest ago comes first. */
+  /** Search jobs that have not ended their search. The job that has waited longest for computing time is first. */
   readonly #unfinished = new Set<SearchJob>();
   created = 0;
   lostToSilence = 0;
@@ -92,7 +91,7 @@ export class SearchJobs {
     return this.#unfinished.size > 0;
   }
 
-  /** Schedules the times at which a job may have to end: at its maximum age, and when it has had no request for too long. */
+  /** Cancels the search job at its maximum age, or when it gets no request for too long. */
   #watch(job: SearchJob, lastMs: number): void {
     this.#timeline.at(Math.min(job.heardMs + job.silenceMs, lastMs), (atMs) => {
       if (job.end) return;

@@ -1,6 +1,6 @@
 /**
- * The five operations on search jobs (sections 4.1 to 4.5): their checks in order, and their answers. Credentials and request
- * limits are checked before.
+ * The five operations on search jobs (sections 4.1 to 4.5). Credentials and request limits are checked elsewhere, before the
+ * operation.
  */
 import { jsonAnswer, tooManyRequests } from '../answer.ts';
 import { type Call, type Outcome, type Refused, refuseSearch } from '../call.ts';
@@ -24,10 +24,7 @@ import { Sessions } from './session.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/**
- * Kind of a request for a search job. If the job is not available, requests for pages get other HTTP statuses than other
- * requests.
- */
+/** Kind of request for a search job. If the job does not exist, its pages get another HTTP status than its status. */
 type Asking = 'status' | 'page' | 'deletion';
 
 export class SearchOperations {
@@ -51,7 +48,7 @@ export class SearchOperations {
     this.#data = data;
   }
 
-  /** Creates a search job (section 4.1). `body` is undefined if it is not a JSON object. */
+  /** Creates a search job (section 4.1). `body` is undefined if the request body is not a JSON object. */
   create(body: RequestBody | undefined, call: Call): Outcome {
     const { key, settings, request, basePath } = call;
     const definition = readDefinition(body, settings.search);

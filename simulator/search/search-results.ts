@@ -1,6 +1,6 @@
 /**
- * Results of a search job so far: messages, records and histogram. The schedule of the job says how far it should have searched.
- * The messages are actually searched only when results are requested.
+ * Messages, records and histogram that a search job has found. Messages are searched only when a request needs the results, as
+ * far back as the job's schedule says.
  */
 import { assert } from '../../src/base/assert.ts';
 import type { Effort } from '../log-data/effort.ts';
@@ -19,13 +19,13 @@ export interface ResultOptions {
   readonly data: LogData;
   /** Maximum number of messages of a search without aggregation. */
   readonly messageLimit: number;
-  /** Maximum number of messages that are examined one by one. */
+  /** Maximum number of messages that a search examines one by one. */
   readonly scanLimit: number;
   /** Latest receipt time in ms of messages that the search may find. */
   readonly receivedByMs: number;
-  /** Width of a histogram bucket in ms. Chosen automatically if undefined. */
+  /** Length in ms of a histogram bucket. Chosen automatically if undefined. */
   readonly bucketMs: number | undefined;
-  /** True if the job completes its histogram before it finds its messages. */
+  /** True if the histogram is complete before all messages are found. */
   readonly histogramFirst: boolean;
   /** Effort (computed work) that the search may spend. */
   readonly effort: Effort;
@@ -58,8 +58,8 @@ export class SearchResults {
   }
 
   /**
-   * Searches back to `reachedMs`, and completes histogram buckets back to `histogramReachedMs`. Returns false if the effort
-   * (estimated computing time) was used up before that.
+   * Searches back to the time `reachedMs`, and completes the histogram back to `histogramReachedMs`. Returns false if the
+   * computing time was used up before that.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -97,7 +97,10 @@ export class SearchResults {
     return this.#aggregation?.recordCount ?? 0;
   }
 
-  /** Explanation for people why the aggregation or the search gave up. Set when the results are incomplete for such a reason. */
+  /**
+   * Error message if the results stay incomplete, because the aggregation ran out of memory or the search examined too many
+   * messages.
+   */
   get failure(): string | undefined {
     if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
     return this.isGivenUp
@@ -119,7 +122,7 @@ export class SearchResults {
     return this.#search.scannedBytes;
   }
 
-  /** Which limit on the number of messages the search has reached: the limit of the service, or a `limit` in the query. */
+  /** Whether the maximum number of messages of the service or a `limit` in the query ended the search. */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
     return this.#options.query.messageLimit === this.#maxMessages ? 'query' : 'service';
@@ -154,7 +157,7 @@ function tellingTo(aggregation: Aggregation, { transform, reads, sliceMs }: Quer
   };
 }
 
-/** Returns the filter of the query, combined with the filters of operators that drop rows. */
+/** Returns a filter for the messages that the query selects and that none of its operators drops. */
 function filterOf({ filter, transform }: Query): Filter {
   const keepsRows = transform?.keepsRows;
   if (!keepsRows) return filter;
@@ -164,8 +167,8 @@ function filterOf({ filter, transform }: Query): Filter {
 }
 
 /**
- * Returns whether all messages of the range were received early enough for the search to find them. Then no receipt time has to
- * be checked.
+ * Returns whether all messages of the range were received before the limit on receipt times, so that receipt times need not be
+ * compared.
  */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;

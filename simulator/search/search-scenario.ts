@@ -15,8 +15,8 @@ export interface SearchScenario {
   /** Duration of a search job's state GATHERING RESULTS FROM SUBQUERIES. */
   readonly subqueriesFor?: string;
   /**
-   * Whether the histogram is complete after half of the time. From then on, the search job has the state DONE GATHERING
-   * HISTOGRAM.
+   * Whether search jobs have the state DONE GATHERING HISTOGRAM, with a complete histogram, during the second half of their
+   * time.
    */
   readonly histogramFirst?: boolean;
   /** Maximum number of messages of a search without aggregation. Applies to later jobs. */
@@ -35,7 +35,7 @@ export interface SearchScenario {
   readonly cancelledFor?: string;
   /** Time after the creation of a search job for which requests for it get 404. */
   readonly lag?: string;
-  /** Whether the range of a search includes the messages of the millisecond `to`. */
+  /** Whether a search finds messages of the last millisecond of its range, `to`. */
   readonly toInclusive?: boolean;
   /** Whether a job finds only messages that were received before its creation. */
   readonly onlyReceived?: boolean;
@@ -50,8 +50,8 @@ export interface SearchScenario {
 
 export interface CookieScenario {
   /**
-   * Names of the cookies that the creation of a search job sets and that later requests for the job need. Empty for a service
-   * without cookies.
+   * Names of the cookies that the service sets when it creates a search job, and requires in later requests for the job. Empty:
+   * no cookies.
    */
   readonly names?: readonly string[];
   /** HTTP status for a request that lacks the required cookies. */
@@ -83,8 +83,8 @@ export interface PageScenario {
   /** Whether messages of a query without aggregation have `_raw` if the request does not require it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
-   * Answer to a request for the messages of an aggregation whose creation did not require raw messages: status 400 with
-   * `raw.messages.not.available`, or messages without the field `_raw`.
+   * Answer to a request for messages of an aggregation that was created without `requiresRawMessages`: status 400 with the code
+   * `raw.messages.not.available`, or messages without `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
   /** Records of an unfinished aggregation: the true records so far, or records with wrong numbers. */

@@ -9,7 +9,10 @@ export interface SearchSchedule {
   /** Start of the search job's range [from, to). */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Times at which the search job leaves the state NOT STARTED, finishes its subqueries, completes its histogram, and ends. */
+  /**
+   * Times in ms at which the search job leaves the state NOT STARTED, ends its subqueries, completes its histogram, and ends
+   * its search.
+   */
   readonly startMs: number;
   readonly gatherMs: number;
   readonly histogramMs: number;
@@ -20,7 +23,7 @@ interface ScheduleOptions {
   readonly createdMs: number;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Random number in [0, 1), from which durations with a range are chosen. */
+  /** Random number in [0, 1) that selects a duration if the scenario gives a minimum and a maximum. */
   readonly draw: number;
   readonly timeScale: number;
 }

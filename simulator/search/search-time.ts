@@ -3,10 +3,10 @@ import { assert } from '../../src/base/assert.ts';
 import type { TimeZone } from './time-zone.ts';
 
 /**
- * A time as written in a request:
- * - a moment in ms since the epoch
- * - a local time, which needs a time zone
- * - `invalid`: a text that is not a time, with an optional reason for people
+ * A time in the body of a request:
+ * - `moment`: ms since the epoch
+ * - `local`: a local time, which needs a time zone
+ * - `invalid`: a text that is not a time, perhaps with the reason for an error message
  * - `wrongType`: neither a text nor a number
  */
 export type WrittenTime =
@@ -40,7 +40,7 @@ export function readTime(value: unknown): WrittenTime {
   }
 }
 
-/** Converts a time of a request to ms since the epoch. Only local times need `zone`. */
+/** Converts a time of a request to ms since the epoch. `zone` is required for a local time. */
 export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local' }>, zone?: TimeZone): number {
   if (time.kind === 'moment') return time.atMs;
   assert(zone, 'a local time needs a zone');

@@ -1,8 +1,8 @@
 /**
- * Time zones (section 4.1): converts a local time in a zone to ms since the epoch.
+ * Converts a local time in a time zone to ms since the epoch (section 4.1).
  *
- * Three-letter codes have the meaning of the table below, even if several places use the same code. Other names are from the IANA
- * database, in any case, or offsets such as `+05:30`, also after `UTC` or `GMT`.
+ * A zone is a three-letter code of the table below, a name of the IANA database in any case, or an offset such as `+05:30` or
+ * `UTC+2`.
  */
 
 /** Places by time zone code. A code includes summer time, so PST and PDT mean the same. */
@@ -65,10 +65,7 @@ const placesByCode: Readonly<Record<string, string>> = {
 const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
 const dayMs = 86_400_000;
-/**
- * Maximum number of cached formatters. Formatters are cached because they are expensive to create. Usually few time zones are
- * used.
- */
+/** Maximum number of time zones whose formatters are cached, because formatters are slow to create. */
 const maxZonesKept = 32;
 const zones = new Map<string, TimeZone>();
 
