@@ -1,8 +1,8 @@
 /**
- * Body of an answer: a text, or *pieces* (chunks of bytes) that are created while they are sent. So a page of 100 MB is
- * never in memory as a whole.
+ * Body of an answer: a text, or chunks of bytes (*pieces*) that are created while they are sent, because a page may have 100
+ * MB.
  *
- * Invariant: a body can be iterated repeatedly, and always yields `bytes` bytes.
+ * Invariant: a body can be read repeatedly, and always has `bytes` bytes.
  */
 import { Buffer } from 'node:buffer';
 import type { PieceMemory } from './piece-memory.ts';
@@ -11,8 +11,8 @@ export interface PiecedBody {
   /** Total length of all pieces of the body in bytes. */
   readonly bytes: number;
   /**
-   * Yields the pieces of the body. With `memory`, a piece is valid until the caller returns the piece to `memory`. Without
-   * `memory`, all pieces stay valid.
+   * Yields the body in chunks of bytes. With `memory`, the caller returns each chunk to `memory` for reuse, and the chunk is
+   * valid until then.
    */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
@@ -45,7 +45,7 @@ export function* firstBytes(pieces: Iterable<Uint8Array>, bytes: number): Genera
   }
 }
 
-/** Splits long pieces of a body, so that no piece is longer than `pieceBytes`. */
+/** Splits chunks of a body that are longer than `pieceBytes`. */
 export function* cutUp(pieces: Iterable<Uint8Array>, pieceBytes: number): Generator<Uint8Array> {
   for (const piece of pieces) {
     for (let offset = 0; offset < piece.length; offset += pieceBytes) {

@@ -17,7 +17,7 @@ export interface ServiceRequest {
   readonly isTooLong?: boolean;
 }
 
-/** A request with valid credentials that is within the request limits. */
+/** A request that passed the checks of credentials and request limits. */
 export interface Call {
   readonly key: AccessKey;
   readonly settings: Settings;
@@ -27,13 +27,13 @@ export interface Call {
   /** Base path of the request's URL. */
   readonly basePath: string;
   /**
-   * Fault of the scenario that applies to the request. The APIs themselves handle only faults of a single operation, such as an
-   * outdated list of collectors.
+   * Fault of the scenario that applies to the request. An operation handles only the faults that change its own data, such as
+   * an outdated list of collectors.
    */
   readonly fault: Fault | undefined;
 }
 
-/** Ids of the objects that a request created, for the journal. */
+/** Ids of the upgrade task or search job that a request created. */
 export interface Created {
   /** Decimal digits of the upgrade task. */
   readonly taskId?: string;
@@ -47,17 +47,16 @@ export interface Refused {
   readonly refusal: Refusal;
 }
 
-/** Outcome of a request: the answer, or the reason why the service refuses the request. */
 export type Outcome = Done | Refused;
 
-/** A request to an existing operation, after its body has been read. The request has no effect before `act` is called. */
+/** A request to an existing operation, with its body. The operation is carried out by `act`. */
 export interface PreparedCall {
   readonly operation: Operation;
   /** Collector for which the request creates an upgrade task, or whose upgrade task it reads. */
   readonly collector?: Collector | undefined;
   /** Collector id in the body of a request that creates an upgrade task. A collector with this id need not exist. */
   readonly collectorId?: string | undefined;
-  /** Id of the search job that the request names. A job with this id need not exist. */
+  /** Id of the search job in the path of the request. The job need not exist. */
   readonly jobId?: string;
   /** Query of the search job that the request creates or reads. */
   readonly searchText?: string | undefined;
@@ -68,7 +67,8 @@ export interface PreparedCall {
 export type Methods = Readonly<Record<string, (request: ServiceRequest) => PreparedCall>>;
 
 /**
- * One API of the service, upgrades or searches. Returns the operations of a path below the base path, or undefined for an unknown path.
+ * The upgrade API or the search API. `methodsAt` returns the operations of a path after the base path, or undefined for an
+ * unknown path.
  */
 export interface Api {
   methodsAt(path: string): Methods | undefined;
@@ -78,7 +78,7 @@ export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }
 
-/** Creates an error answer about a search job, whose error code has the prefix of search jobs (sections 7.2 to 7.4). */
+/** Creates an error about a search job. Error codes of search jobs have a prefix of their own (sections 7.2 to 7.4). */
 export function refuseSearch(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message, ofSearch: true } };
 }

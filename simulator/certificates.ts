@@ -17,7 +17,7 @@ export interface Certificates {
 const names = { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' } as const;
 const validForMs = 10 * 365 * 86_400_000;
 
-/** Returns the paths of the certificate files in `dir`. Creates the files if none exists, and throws if only some exist. */
+/** Returns the paths of the certificate files in `dir`. Creates all files if none exists, and throws if some are missing. */
 export async function certificatesIn(dir: string, nowMs: number): Promise<Certificates> {
   await mkdir(dir, { recursive: true });
   const file = (name: string) => path.join(dir, name);

@@ -1,6 +1,6 @@
 /**
- * Random numbers that do not depend on the order of requests: for example, the result of an upgrade depends only on the seed and
- * the collector. So each run of a scenario has the same failures.
+ * Random numbers that depend only on the seed and on names, and not on the order of requests. Each run of a scenario therefore
+ * has the same failures.
  */
 
 /** Returns a number in [0, 1) that depends only on the seed and `words`, such as the id of a collector. */

@@ -1,6 +1,6 @@
 /**
- * The control address of the simulator, where tests and people read its state and change its scenario. Requests need the
- * credentials of the service. These requests do not count towards the request limits.
+ * The control address of the simulator, where tests and people read its state and change its scenario. Requests need
+ * credentials, but do not count towards the request limits.
  */
 import type { ServiceRequest } from './call.ts';
 import type { ServiceModel } from './model.ts';

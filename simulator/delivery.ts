@@ -1,6 +1,4 @@
-/**
- * Sends an answer over a connection, with the delivery faults of the scenario: late, slow, truncated, reset or never.
- */
+/** Sends an answer over a connection, and simulates network faults: late, slow, truncated and missing answers. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../src/base/clock.ts';
@@ -13,9 +11,9 @@ export interface Wire {
   readonly clock: Clock;
   /** The TCP connection below TLS, which can be reset. */
   readonly socket: Socket | undefined;
-  /** Memory for the pieces of the body that are being sent. */
+  /** Reusable memory for the chunks of the body. */
   readonly memory: PieceMemory;
-  /** Function that is called when the request has ended. `answered` is true if the client received the complete answer. */
+  /** Called when the request has ended. `answered` is true if the client received the whole answer. */
   readonly done: (answered: boolean) => void;
 }
 
@@ -70,8 +68,8 @@ function sendWhole(answer: ServedAnswer, { response, memory, done }: Wire): void
 }
 
 /**
- * Sends the pieces of a body as fast as the connection accepts them. A piece is created after the one before it was
- * sent. `onSent` receives each sent piece.
+ * Sends chunks of a body as fast as the connection accepts them, and creates each chunk only when the one before is sent.
+ * `onSent` is called with each sent chunk.
  */
 function writeAll(
   pieces: Iterable<Uint8Array>,
@@ -88,7 +86,7 @@ function writeAll(
         return;
       }
       const sent = (error: unknown) => {
-        // After the connection breaks, its last write may still use the memory of the sent piece, so the memory is not reused.
+        // Memory is not reused after an error, because the broken connection may still read from it.
         if (!error) onSent(value);
       };
       if (!response.write(value, sent)) {

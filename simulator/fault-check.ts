@@ -1,7 +1,6 @@
 /**
- * Checks the faults of a scenario for mistakes that a schema cannot find. Each fault must be able to apply to some request:
- * otherwise a fault with a typing error would never occur, and a test would pass without it. Patterns for collectors and queries
- * are not checked, because matching collectors and queries may be created later.
+ * Reports faults of a scenario that no request can trigger, for example because of a typing error: a test with such a fault
+ * would pass without testing anything. Names of collectors and queries are not checked, because they may be created later.
  */
 import { onlyFor } from './faults.ts';
 import { type FaultScenario, type Operation, operations, type Scenario } from './scenario.ts';
@@ -51,7 +50,7 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
   );
 }
 
-/** Reports a fault that selects requests by collector or query although requests of its operations have none. */
+/** Reports faults that select requests by collector or query, if their operations have no collector or query. */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;
   if (collectors && queries) {
@@ -90,7 +89,7 @@ function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] 
   return [{ path: ['until'], text: `${until} is not later than from, ${from}; write a later time` }];
 }
 
-/** Reports a redirect fault that leads back to the base path of the request, because such a fault never applies. */
+/** Reports faults that redirect a request to the base path that the request already has. */
 function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
   if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];
   return [{ path: ['to'], text: 'is the base path of the service; write another path, or add one to basePaths' }];

@@ -1,8 +1,8 @@
 /**
- * Chooses the fault that applies to a request, and changes the answer accordingly.
+ * Selects the fault of the scenario that applies to a request, and changes the answer accordingly.
  *
- * Invariant: faults are tried in the order of the scenario, and at most one applies. Each fault counts the requests that it
- * selects. The count restarts when the definition of the fault changes.
+ * Invariant: the first matching fault applies, and no other. Each fault counts its matching requests, and restarts the count
+ * when its definition changes.
  */
 import type { Random } from '../src/base/random.ts';
 import { type Answer, type Delivery, emptyAnswer, errorAnswer, htmlAnswer } from './answer.ts';
@@ -27,7 +27,7 @@ export interface FaultSubject {
   readonly elapsedMs: number;
 }
 
-/** Default of the field `effect` for each kind of fault: true if the service still carries out the request. */
+/** Whether the service carries out a request that has a fault of this kind, if the fault has no `effect`. */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,
   stall: false,
@@ -49,7 +49,7 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
-/** Operations to which a kind of fault is limited. Kinds without an entry apply to every operation. */
+/** Operations to which faults of a kind can apply. Other kinds can apply to all operations. */
 export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],
@@ -195,10 +195,7 @@ function statusAnswer(fault: Fault, errorId: string, settings: Settings): Answer
   }
 }
 
-/**
- * Replaces each value in a JSON answer by a value of another type. Lists stay lists, so that the client has to check their
- * elements.
- */
+/** Replaces the values in a JSON answer by values of other types. A list stays a list, but its elements get other types. */
 function withWrongTypes(body: string): string {
   if (body === '') return '[]';
   const twist = (value: unknown): unknown => {

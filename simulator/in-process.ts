@@ -25,8 +25,8 @@ export interface InProcessRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /**
-   * Signal that aborts the request: `request` then rejects with the reason of the signal. The service does not notice the abort. It carries
-   * out the request, and counts it as in flight until its answer. Only a stalled request ends earlier, at one latency after the abort.
+   * Aborts the request: `request` rejects with the reason of the signal. As on a real network, the service does not notice, and
+   * the request stays in flight until its answer. Only a request that never gets an answer ends earlier.
    */
   readonly signal?: AbortSignal;
 }
@@ -53,7 +53,7 @@ export class ConnectionReset extends Error {
   }
 }
 
-/** An answer with a truncated body. The body may end within a character. */
+/** Answer whose body ended too early, perhaps within a character. */
 export interface BegunAnswer extends Omit<InProcessAnswer, 'body'> {
   readonly bytes: Uint8Array;
 }
@@ -62,12 +62,10 @@ export class InProcessService {
   readonly model: ServiceModel;
   readonly #clock: Clock;
   readonly #network: Network;
-  /** Difference in ms between the time of the simulated service and the monotonic time of the clock. */
+  /** Time of the simulated service minus the monotonic time of the clock, in ms. */
   readonly #offsetMs: number;
 
-  /**
-   * Creates the service, whose time starts now. Its time equals the wall time of the clock if the model has the same `startMs`.
-   */
+  /** Creates the service. Its time starts at the `startMs` of the model. */
   constructor(model: ServiceModel, clock: Clock, network: Network = {}) {
     this.model = model;
     this.#clock = clock;
@@ -126,7 +124,7 @@ export class InProcessService {
   }
 }
 
-/** One request: the promise that its client awaits, and the token with which the service counts it as in flight. */
+/** A request, with the promise of its answer and the token by which the service counts it as in flight. */
 class Exchange {
   ended = false;
   onEnd: () => void = () => {};
@@ -143,14 +141,17 @@ class Exchange {
     this.#answer = answer;
   }
 
-  /** Ends the request at the simulated service. Does nothing if the request has already ended or never arrived. */
+  /** Tells the simulated service that the request has ended, if the service still counts it as in flight. */
   leave(model: ServiceModel, atMs: number, answered = false): void {
     if (!this.#answer) return;
     model.finish(this.#answer.token, atMs, answered && !this.ended);
     this.#answer = undefined;
   }
 
-  /** Tells the simulated service that the client has aborted the request. Only a stalled request ends early. */
+  /**
+   * Tells the simulated service that the client has aborted the request. Only requests that never get an answer end
+   * immediately.
+   */
   hangUp(model: ServiceModel, atMs: number): void {
     if (this.#answer?.delivery.kind === 'stall') this.leave(model, atMs);
   }

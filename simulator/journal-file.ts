@@ -10,7 +10,7 @@ export interface JournalFile {
   close(): void;
 }
 
-/** Creates the journal file, or empties an existing one. */
+/** Creates the journal file. Overwrites an existing file. */
 export function openJournal(file: string): JournalFile {
   const descriptor = openSync(file, 'w');
   return {

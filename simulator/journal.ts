@@ -2,12 +2,12 @@
 import type { JobEnd } from './search/search-job.ts';
 
 /**
- * Details of an error, beyond its status and code:
- * - for status 429, the request limit that was exceeded
- * - `neverWas`, `otherUser`, `cookies`, `lag`: the search job never existed, belongs to another user, needs other cookies, or is
- *   too new
- * - `ended`: the search job ended so long ago that the service no longer stores it
- * - other values: the reason why the search job ended
+ * Reason of an error answer, where its status and code do not tell:
+ * - the request limit that a request with status 429 exceeded
+ * - `neverWas`, `otherUser`, `cookies`, `lag`: the search job never existed, belongs to another user, needs other cookies, or
+ *   is too new
+ * - `ended`: the search job ended long ago and is no longer stored
+ * - all others: why the search job ended
  */
 export type Why =
   | 'rate'
@@ -24,17 +24,17 @@ export interface JournalEntry {
   /** Times at which the request arrived and ended, in fractional ms since the epoch. */
   readonly at: number;
   readonly end: number;
-  /** User of the request; null without valid credentials. */
+  /** Name of the user that sent the request; null for invalid credentials. */
   readonly user: string | null;
   readonly method: string;
   readonly path: string;
   /** HTTP status of the answer; 0 if the client did not receive the whole answer. */
   readonly status: number;
-  /** Error identifier of the answer; null if the answer is not an error. */
+  /** Code of the error in the answer, such as `collector.in.upgrading`; null if the answer is not an error. */
   readonly code: string | null;
-  /** Detailed reason of an error. Null if status and code explain the error, or if a fault caused it. */
+  /** Reason of the error, if status and code do not tell it; otherwise null. */
   readonly why: Why | null;
-  /** Number of unanswered requests with the same access key when this request arrived, including this one. */
+  /** Number of requests in flight with the same access key when this request arrived, including this request. */
   readonly inFlight: number;
   /** Number of requests by the same user that arrived within the second before this one, including this one. */
   readonly perSecond: number;

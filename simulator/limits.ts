@@ -1,9 +1,8 @@
 /**
- * The limits of section 8: requests per second of a user, and concurrent requests of an access key. All requests are counted for
- * the tests. Refused requests count towards the limits only with `countRefused`.
+ * Request limits (section 8): requests of a user in any second, and concurrent requests of an access key. Refused requests
+ * count towards the limits only with `countRefused`.
  *
- * A second includes its start and excludes its end: with a limit of four, a fifth request may arrive exactly one second after the
- * first.
+ * A second excludes its end: with a limit of four, a fifth request may arrive exactly one second after the first.
  */
 import type { AccessKey, Settings } from './settings.ts';
 
@@ -14,7 +13,7 @@ class ArrivalCounter {
   #times: number[] = [];
   #first = 0;
 
-  /** Returns the number of arrivals in the second that ends at the given time. */
+  /** Returns the number of requests in the second that ends at `atMs`. */
   countAt(atMs: number): number {
     while (this.#first < this.#times.length && (this.#times[this.#first] as number) <= atMs - secondMs) this.#first++;
     if (this.#first > 1_024 && this.#first * 2 > this.#times.length) {
@@ -30,9 +29,9 @@ class ArrivalCounter {
 }
 
 export interface Arrival {
-  /** First limit that the request exceeds, or undefined if the request is admitted. */
+  /** Request limit that the request exceeds. Undefined if the request is within both limits. */
   readonly exceeded: 'rate' | 'concurrency' | undefined;
-  /** Number of unanswered requests with the same access key, including this one. */
+  /** Number of requests in flight with the same access key, including this request. */
   readonly inFlight: number;
   /** Number of requests by the same user within the last second, including this one. */
   readonly perSecond: number;
@@ -45,7 +44,7 @@ export class Limits {
   maxInFlight = 0;
   maxPerSecond = 0;
 
-  /** Counts a request that arrives. The caller must call `leave` when the request has ended. */
+  /** Counts a request. The caller must call `leave` when the request has ended. */
   arrive(key: AccessKey, limits: Settings['limits'], atMs: number): Arrival {
     const arrivals = counterOf(this.#arrivals, key.user);
     const counted = counterOf(this.#counted, key.user);

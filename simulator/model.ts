@@ -1,9 +1,9 @@
 /**
- * The simulated service. It answers a request at a given time. It uses no sockets, clock or disk, so tests can run it on a
- * virtual clock, and a server can offer it over HTTPS.
+ * The simulated service without sockets, clock and disk: it answers a request at a given time. Tests run it on a virtual clock,
+ * and `server.ts` offers it over HTTPS.
  *
- * Invariant: time never goes back. Events between two calls, such as the end of an upgrade, happen at their own time, before the
- * later call. Each `handle` must be followed by a `finish` when the request is over, because requests in flight are counted.
+ * Invariant: time never goes back. Events that are due before a request, such as the end of an upgrade, happen before it. The
+ * caller must call `finish` for each request that it passed to `handle`, because requests in flight are limited.
  */
 import { type Random, seededRandom } from '../src/base/random.ts';
 import { type Answer, type Delivery, errorAnswer, type Refusal, tooManyRequests } from './answer.ts';
@@ -32,7 +32,7 @@ export interface ServedAnswer extends Answer {
   /** Time in ms before the answer begins. */
   readonly delayMs: number;
   readonly delivery: Delivery;
-  /** Token that identifies the request. The caller passes it to `finish`. */
+  /** Identifies the request in the call of `finish`. */
   readonly token: RequestToken;
 }
 
@@ -46,7 +46,7 @@ export interface ModelOptions {
   /** Wall time at which the simulated service starts, in ms since the epoch. All times of the model are ms since the epoch. */
   readonly startMs: number;
   readonly journal?: (entry: JournalEntry) => void;
-  /** Log messages that searches read if the scenario has no log data. */
+  /** Log messages for searches if the scenario defines none. */
   readonly logData?: LogData;
 }
 
@@ -130,8 +130,8 @@ export class ServiceModel {
   }
 
   /**
-   * Executes all events that are due at `atMs`, such as the end of an upgrade. If `atMs` is before the time of the last call, the
-   * time of the last call counts instead.
+   * Executes the events that are due at `atMs`, such as the end of an upgrade. Returns `atMs`, or the time of the latest call
+   * if that is later.
    */
   advance(atMs: number): number {
     this.#nowMs = Math.max(this.#nowMs, atMs);
@@ -175,16 +175,16 @@ export class ServiceModel {
   }
 
   /**
-   * Limits the computing time of searches in one call, in units of about a microsecond. `search` continues searches that are not finished
-   * then. Without a limit, each call does all work that is due, so results depend on time alone.
+   * Limits the computing time of searches in each call, in units of about a microsecond. Interrupted searches are continued by
+   * `search`. Without a limit, results do not depend on computing time.
    */
   limitTurns(units: number): void {
     this.#effort.limit(units);
   }
 
   /**
-   * Continues searches that the limit on computing time has interrupted. Returns when to call again: at once, after some time, or
-   * not until a job is created.
+   * Continues searches that have used up their computing time. Returns when to call this method again: at once (`now`), after
+   * some time (`later`), or after the next search job is created (`never`).
    */
   search(atMs: number): 'now' | 'later' | 'never' {
     const nowMs = this.advance(atMs);
@@ -298,7 +298,7 @@ export class ServiceModel {
     return errorAnswer(refusal, this.#errorId(), this.#settings.errors);
   }
 
-  /** Returns an error id in the service's format. Each run has the same ids. */
+  /** Returns a new error id. The ids are the same in every run of a scenario. */
   #errorId(): string {
     let rest = (++this.#errors * 2_654_435_761 + this.#settings.seed) % 2 ** 48;
     let text = '';
@@ -368,7 +368,7 @@ function isJson(contentType: string | undefined): boolean {
   return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
 }
 
-/** A request without the header `Accept` accepts every type. */
+/** Without the header `Accept`, a request accepts all types. */
 function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept.trim() === '') return true;
   const types = accept.split(',').map((entry) => entry.split(';')[0]?.trim().toLowerCase());

@@ -35,7 +35,7 @@ export class PieceMemory {
     return piece;
   }
 
-  /** Takes a lent piece of memory back. `bytes` may be a part of the piece. Memory that was not lent is ignored. */
+  /** Takes back lent memory, given as the lent bytes or a part of them. Other memory is ignored. */
   giveBack({ buffer }: Uint8Array): void {
     const piece = this.#lent.get(buffer);
     if (!piece) return;

@@ -27,10 +27,7 @@ function validator(): ValidateFunction<Scenario> {
   return compiled;
 }
 
-/**
- * Start of the service if the caller gives none. Any start gives the same result, because the checks depend only on differences
- * between times.
- */
+/** Any start of the service: the checks depend only on differences between times. */
 const anyStartMs = Date.UTC(2026, 0);
 
 /** Returns all problems of a scenario; the list is empty for a valid scenario. `startMs` is the start of the service. */
@@ -186,7 +183,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  // The shares of upgrade outcomes are added up for each build. Shares without a build apply to all builds.
+  // The fractions of upgrades with each outcome are added up for each build. Outcomes without a build count for all builds.
   const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
     everyTime
       .filter(({ toVersion }) => toVersion === undefined || toVersion === version)

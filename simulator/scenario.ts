@@ -1,10 +1,9 @@
 /**
- * Scenarios. A scenario is everything about the simulated service that users, tests and the control address can choose. All members
- * are optional; `settings.ts` has their defaults. `scenario-schema.ts` has the same structure as JSON Schema, to check scenarios
- * from outside.
+ * Scenarios. A scenario defines the simulated service: its collectors, log messages, limits and faults. All members are
+ * optional (defaults: `settings.ts`). `scenario-schema.ts` defines the same members for validation.
  *
- * Collections are maps by name, so that a merge patch can add, change and remove each entry. Durations are Go strings (`1h30m`).
- * Ids beyond 2^53 are written as strings.
+ * Lists with names are maps, so that a merge patch can change single entries. Durations are Go strings (`1h30m`). Ids beyond
+ * 2^53 are strings.
  */
 import type { LogScenario } from './search/log-scenario.ts';
 import type { SearchScenario } from './search/search-scenario.ts';
@@ -27,8 +26,8 @@ export interface Scenario {
   /** Random seed. */
   readonly seed?: number;
   /**
-   * Factor by which upgrades and searches are faster. Request limits, keep-alive times, delays of lists and times of events do
-   * not change.
+   * Factor by which upgrades and searches are faster than on a real service. It does not apply to limits, keep-alive times,
+   * outdated lists and events.
    */
   readonly timeScale?: number;
   /** Base paths of the service on its host. The simulator prints the first. */
@@ -41,7 +40,7 @@ export interface Scenario {
   readonly builds?: readonly (string | BuildScenario)[];
   readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
   readonly groups?: Readonly<Record<string, CollectorGroup>>;
-  /** Single collectors by name: collectors without a group, or exceptional members of a group. */
+  /** Collectors by name: collectors without a group, and collectors that differ from the rest of their group. */
   readonly collectors?: Readonly<Record<string, CollectorProperties>>;
   readonly upgrade?: UpgradeScenario;
   readonly search?: SearchScenario;
@@ -60,7 +59,7 @@ export interface Scenario {
 }
 
 export interface UserScenario {
-  /** Access keys by access ID. Each key has its own limit of concurrent requests (section 8). */
+  /** Access keys (secrets) by access ID. Each has its own limit of concurrent requests (section 8). */
   readonly keys: Readonly<Record<string, string>>;
   /** Answers 403 to all operations, or to these (section 5.4). */
   readonly forbidden?: boolean | readonly Operation[];
@@ -116,7 +115,7 @@ export interface CollectorProperties {
   readonly timeZone?: string;
   readonly ephemeral?: boolean;
   readonly sourceSyncMode?: string;
-  /** Collectors of type `Hosted` have the version `""` and cannot be upgraded. */
+  /** Type of the collector. `Hosted` collectors have no version and cannot be upgraded. */
   readonly collectorType?: string;
   readonly osName?: string;
   readonly osVersion?: string;
@@ -166,8 +165,8 @@ export interface UpgradeScenario {
    */
   readonly lockDelay?: string;
   /**
-   * Event until which the service answers `collector.in.upgrading`: the end of the upgrade on the collector, or the timeout of
-   * the task.
+   * When the service accepts another upgrade of the collector: at the end of the upgrade, or at the timeout of its task. Until
+   * then, it answers `collector.in.upgrading`.
    */
   readonly lockUntil?: 'end' | 'timeout';
   /** Answer to a task for the running version. */
@@ -208,7 +207,7 @@ export interface ListScenario {
   readonly maxLimit?: number;
   readonly aboveMaxLimit?: 'cut' | 'refuse';
   readonly order?: 'id' | 'name' | 'version' | 'shuffled';
-  /** Delay with which the list of collectors shows changes of collectors. */
+  /** Time after which the list of collectors shows a change. */
   readonly lag?: string;
 }
 
@@ -227,7 +226,7 @@ export interface LimitScenario {
   readonly activeJobs?: number;
   /** Value in seconds of the header `Retry-After` of answers with status 429. Absent for answers without the header. */
   readonly retryAfter?: number;
-  /** True if refused requests count towards the limit of requests per second. */
+  /** Whether requests that the service refuses with status 429 count towards the limit of requests per second. */
   readonly countRefused?: boolean;
 }
 
@@ -270,11 +269,14 @@ export interface FaultScenario {
   /** Patterns for queries. Selects requests that create or read a search job with such a query. */
   readonly queries?: readonly string[];
   readonly probability?: number;
-  /** Selects requests by their number, from 1, among the requests that have all other selected properties. */
+  /**
+   * Numbers, from 1, of the requests to which the fault applies, counted among the requests that all other members of the fault
+   * select.
+   */
   readonly nth?: readonly number[];
   /** Maximum number of times that the fault applies. */
   readonly times?: number;
-  /** Period in which the fault applies, as times after the start of the service. */
+  /** Start and end of the period in which the fault applies, as durations since the start of the service. */
   readonly from?: string;
   readonly until?: string;
   /** Delay before the answer, with every kind. */
@@ -291,8 +293,7 @@ export interface FaultScenario {
   /** Target of a fault of kind `redirect`: a path on this host, or an address, that replaces the base path. */
   readonly to?: string;
   /**
-   * For faults of kind `lag`: the age of the list of collectors that the answer shows, or the age below which a search job is
-   * unknown.
+   * For faults of kind `lag`: how outdated a list of collectors is, or for how long after its creation a search job is unknown.
    */
   readonly lag?: string;
   /** State of the search job that the answer shows, for faults of kind `unknownState`. */

@@ -1,4 +1,7 @@
-/** Value types of the scenario schemas, such as durations. Each type has a description that error messages give as the remedy. */
+/**
+ * Types of values in the scenario schemas, such as durations. Each has a description, which becomes the remedy in error
+ * messages.
+ */
 
 export const text = { type: 'string', minLength: 1, description: 'a text' } as const;
 export const anyText = { type: 'string', description: 'a text' } as const;

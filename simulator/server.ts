@@ -1,6 +1,6 @@
 /**
- * The simulated service as an HTTPS server (section 5.2). The server sends the answers that the model computes. It can also reset
- * or stall a connection, or truncate an answer.
+ * Offers the simulated service over HTTPS (section 5.2). The server can also reset a connection, send no answer, or truncate an
+ * answer.
  */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
@@ -82,18 +82,18 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
       server.close();
       for (const socket of sockets.values()) socket.destroy();
       await closed;
-      // The remaining requests are ended, so that none of them is written to the journal after it is closed.
+      // Open requests are ended before the journal is closed, because each request is written to the journal at its end.
       for (const token of inFlight) finish(token, false);
     },
   };
 }
 
-/** Maximum computing time of searches before a request and between two requests, in units of about 1 µs. */
+/** Maximum computing time of searches between two requests, in microseconds (estimated). */
 const unitsPerTurn = 5_000;
-/** Interval in ms at which searches continue that wait for time to pass. */
+/** Time in ms after which searches continue that have done all work that is due. */
 const restMs = 50;
 
-/** Continues searches between requests, so that no request waits for a search. */
+/** Runs searches in short steps between requests, so that requests do not wait for a search. */
 class BackgroundSearch {
   readonly #model: ServiceModel;
   readonly #clock: Clock;
@@ -160,10 +160,7 @@ function joined(pieces: readonly Buffer[]): string {
   }
 }
 
-/**
- * Open TCP connections by the address of the client. They are stored because only a TCP connection can be reset, and a TLS socket
- * cannot.
- */
+/** Returns the TCP connections below TLS by the address of the client, because only a TCP connection can be reset. */
 function rawSocketsOf(server: Server): ReadonlyMap<string, Socket> {
   const sockets = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {

@@ -23,7 +23,7 @@ export interface AccessKey {
   readonly accessId: string;
   readonly accessKey: string;
   readonly forbidden: boolean | readonly Operation[];
-  /** Names of the collector groups that the user may see. If undefined, the user sees all groups. */
+  /** Names of the collector groups that the user may see. Undefined: all groups. */
   readonly groups: readonly string[] | undefined;
   /** Organisation of the user. The limit on search jobs applies to all jobs of an organisation together. */
   readonly organisation: string;
@@ -58,7 +58,7 @@ export interface UpgradeSettings
 
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
   readonly name: string;
-  /** Definition of the fault as JSON. When it changes, the simulator starts to count the requests for the fault again. */
+  /** Definition of the fault as JSON. When it changes, the fault counts its matching requests from 0 again. */
   readonly rule: string;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -152,7 +152,7 @@ export function settingsOf(scenario: Scenario): Settings {
   };
 }
 
-/** Returns a copy of `settings` in which the members of `scenario` replace the earlier values. */
+/** Returns the settings for upgrades: `settings`, replaced by the members that `scenario` has. */
 export function upgradeSettings(scenario: UpgradeScenario, settings: UpgradeSettings): UpgradeSettings {
   return {
     duration: spanOf(scenario.duration) ?? settings.duration,

@@ -110,7 +110,9 @@ async function baseScenario(options: SimulateOptions, context: SimulatorContext,
   }
 }
 
-/** Adds the credentials of the flags as a user, unless the scenario has a user with the same credentials. */
+/**
+ * Adds a user with the credentials from flags or environment to the users of the scenario, unless the scenario has that user.
+ */
 function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorContext): Pick<Scenario, 'users'> {
   const given = givenCredentials(options);
   if (given === undefined) return {};
@@ -137,7 +139,7 @@ function givenCredentials({ accessId, accessKey }: SimulateOptions): Credentials
   };
 }
 
-/** Returns the first credentials of the scenario's users that the service accepts. */
+/** Returns the first credentials in the scenario, or the default credentials. */
 function credentialsOf({ users }: Scenario): Credentials {
   for (const { keys } of Object.values(users ?? {})) {
     for (const [accessId, accessKey] of Object.entries(keys)) return { accessId, accessKey };

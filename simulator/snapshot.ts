@@ -9,7 +9,7 @@ export interface CollectorState {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** Whether the service reports the collector as alive. This value changes some time after `running`. */
+  /** Whether the service reports the collector as alive, which it does for some time after the collector has stopped. */
   readonly alive: boolean;
   readonly running: boolean;
   /** True if an upgrade of the collector is in progress. */
@@ -30,7 +30,7 @@ export interface TaskState {
   readonly foreign: boolean;
   /**
    * Times in ms since the epoch. `endTime` is the end of the upgrade task, and `collectorEndTime` the end of the upgrade on the
-   * collector. Both are null before that.
+   * collector itself. Null before that end.
    */
   readonly requestTime: number;
   readonly endTime: number | null;
@@ -59,8 +59,8 @@ export interface Counters {
   /** Number of all requests to the simulated service. */
   readonly requests: number;
   /**
-   * Number of requests that were refused because of a limit: on the request rate, on concurrent requests, or on active search
-   * jobs. Refusals by faults do not count.
+   * Number of requests with status 429: too many per second, too many concurrent requests, or too many search jobs. Answers of
+   * faults do not count.
    */
   readonly rejected429: number;
   readonly maxInFlight: number;
@@ -75,7 +75,6 @@ export interface Counters {
 }
 
 export interface SimulatorState {
-  /** Current time of the simulated service in ms since the epoch. */
   readonly time: number;
   readonly builds: readonly Build[];
   readonly collectors: readonly CollectorState[];

@@ -1,4 +1,7 @@
-/** Future actions, ordered by time. Actions with equal times keep their order of insertion. The owner must call `advance`. */
+/**
+ * Runs actions at given times. Actions with equal times run in the order in which they were added. Time passes only when the
+ * owner calls `advance`.
+ */
 
 interface Entry {
   readonly atMs: number;
@@ -24,10 +27,7 @@ export class Timeline {
     heap[index] = entry;
   }
 
-  /**
-   * Runs all actions up to and including `atMs`, each at its own time. An action may add further actions, which also run if they
-   * are due.
-   */
+  /** Runs all actions with times up to `atMs` in order, including actions that they add. */
   advance(atMs: number): void {
     for (let first = this.#heap[0]; first && first.atMs <= atMs; first = this.#heap[0]) {
       this.#removeFirst();

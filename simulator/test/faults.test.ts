@@ -7,7 +7,7 @@ import { first, minute, oldVersion, root, SimulatedService, target, threeCollect
 
 const withFault = (fault: FaultScenario): Scenario => ({ ...threeCollectors, faults: { trouble: fault } });
 
-/** Returns a fault of the given kind, with the members that this kind requires. */
+/** Returns a valid fault of the given kind. */
 function sample(kind: FaultKind): FaultScenario {
   switch (kind) {
     case 'status':
@@ -25,7 +25,7 @@ function sample(kind: FaultKind): FaultScenario {
 
 describe('a request with a fault', () => {
   const lost: readonly FaultKind[] = ['reset', 'stall', 'status', 'redirect'];
-  /** Kinds of faults that cannot occur in the operations that these tests use. */
+  /** Kinds of faults that do not apply to the operations in these tests. */
   const aboutOthers: readonly FaultKind[] = [
     'lag',
     'pendingError',

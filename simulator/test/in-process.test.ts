@@ -29,7 +29,7 @@ class Bench {
     this.service = new InProcessService(model, this.clock, network);
   }
 
-  /** Sends a request. Its outcome is stored in the returned object while the virtual clock advances. */
+  /** Sends a request. The returned object gets the outcome when the virtual clock has advanced far enough. */
   send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: Outcome | undefined } {
     const sent: { outcome: Outcome | undefined } = { outcome: undefined };
     this.service

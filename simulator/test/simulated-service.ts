@@ -1,4 +1,4 @@
-/** The simulated service with a time that tests set. A request ends at once, unless a test keeps it in flight. */
+/** The simulated service at a time that the test sets. A request ends at once, unless a test uses `hold`. */
 import { textOf } from '../body.ts';
 import type { JournalEntry } from '../journal.ts';
 import type { LogData } from '../log-data/log-data.ts';
@@ -40,7 +40,7 @@ export class SimulatedService {
     );
   }
 
-  /** Sends a request that stays in flight until `release`. */
+  /** Sends a request that is in flight until the test calls `release`. */
   hold(method: string, path: string, { body, headers, credentials = 'simulator:simulator-key' }: CallOptions = {}) {
     const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
     return this.model.handle(

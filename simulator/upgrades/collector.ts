@@ -1,10 +1,9 @@
 /**
- * A collector of the simulated service: its properties from the scenario, its present and past condition, and its JSON. The
- * *condition* is everything that changes during a run, such as the version.
+ * A collector of the simulated service: its properties from the scenario, its *condition* (what changes during a run, such as
+ * the version), and its JSON.
  *
- * Invariant: the condition changes only through `change`, which stores the former condition. So `at` can return the condition
- * that an outdated list shows. The part of the JSON that rarely changes is cached, because pages of 1,000 collectors are rendered
- * often.
+ * Invariant: only `change` changes the condition. It stores earlier conditions, so that an outdated list of collectors can show
+ * them. Most of the JSON is cached, because pages of 1,000 collectors are requested often.
  */
 import type { CollectorProperties } from '../scenario.ts';
 
@@ -12,7 +11,7 @@ import type { CollectorProperties } from '../scenario.ts';
 export interface Condition {
   readonly version: string;
   readonly running: boolean;
-  /** Time at which the collector last ran, in ms since the epoch. Only for a collector that does not run. */
+  /** Time in ms since the epoch at which the collector stopped. Used only while the collector is stopped. */
   readonly silentSinceMs: number;
   readonly present: boolean;
 }
@@ -22,7 +21,9 @@ interface Past {
   readonly condition: Condition;
 }
 
-/** Time in ms for which former conditions of a collector are stored. No list of collectors is outdated by more. */
+/**
+ * Time in ms for which earlier conditions of a collector are stored. It is the maximum delay with which a list shows changes.
+ */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
@@ -36,7 +37,7 @@ export class Collector {
   now: Condition;
   /** Tasks that are neither finished nor timed out. */
   readonly activeTasks: UpgradeTask[] = [];
-  /** Upgrades of the collector that would have ended, but that wait until the collector is in contact again. */
+  /** Upgrades that end as soon as the collector is in contact with the service again. */
   readonly heldUpgrades: UpgradeTask[] = [];
   /** Number of tasks answered with 202. */
   acceptedTasks = 0;
@@ -72,13 +73,13 @@ export class Collector {
     this.now = { ...this.now, ...changes };
   }
 
-  /** Replaces the properties of the collector. The caller has to change the condition accordingly. */
+  /** Sets the properties from the scenario. The caller changes the condition (such as the version) accordingly. */
   describe(properties: CollectorProperties): void {
     this.properties = properties;
     this.#rendered = undefined;
   }
 
-  /** Returns the condition of the collector at `atMs`, which may be up to an hour ago. */
+  /** Returns what changes during a run, such as the version, as it was at `atMs`, which must be within the last hour. */
   at(atMs: number): Condition {
     for (const { untilMs, condition } of this.#past) if (untilMs > atMs) return condition;
     return this.now;
@@ -109,7 +110,7 @@ export class Collector {
     return `${text}}`;
   }
 
-  /** Returns the part of the JSON that rarely changes: all members except the last two, without the closing brace. */
+  /** Returns the cached start of the JSON, up to the last two members, which change often. */
   #renderSteady(version: string): string {
     const { properties } = this;
     const members: Readonly<Record<string, unknown>> = {
@@ -145,7 +146,7 @@ export interface UpgradeTask {
   /** True if an event of the scenario created the upgrade task. */
   readonly foreign: boolean;
   readonly requestedMs: number;
-  /** Times in ms at which the upgrade task leaves status 0 and status 1. */
+  /** Times in ms at which the status of the upgrade task changes from 0 to 1, and from 1 to in progress. */
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;
@@ -156,6 +157,6 @@ export interface UpgradeTask {
   readonly endMessage: string;
   /** End of the upgrade task as its status reports it. Undefined while the task is unfinished. */
   finished: { readonly status: number; readonly message: string; readonly atMs: number } | undefined;
-  /** Time at which the upgrade ended on the collector, whatever the status of the task. */
+  /** Time in ms at which the upgrade ended on the collector itself, even if the upgrade task has timed out before. */
   collectorEndMs: number | undefined;
 }

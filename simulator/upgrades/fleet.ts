@@ -19,11 +19,11 @@ interface Declaration {
 export class Fleet {
   readonly #byName = new Map<string, Collector>();
   readonly #byId = new Map<string, Collector>();
-  /** Properties of collectors by their JSON. Collectors with equal properties share one object, which makes comparisons cheap. */
+  /** Properties of collectors by their JSON, so that collectors with equal properties share one object. */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   readonly #onChange: (collector: Collector, atMs: number) => void;
-  /** Times of all changes to the collectors that lists can show, ascending. */
+  /** Times in ms of all changes that a list of collectors can show, ascending. */
   readonly #changesMs: number[] = [];
 
   /** Creates the fleet. `onChange` is called after each change to a collector, also after its creation. */
@@ -50,9 +50,7 @@ export class Fleet {
     return found;
   }
 
-  /**
-   * Number of changes to the collectors up to `atMs`. While the number is the same, the list of collectors is the same.
-   */
+  /** Returns the number of changes to all collectors up to `atMs`. Lists of collectors with equal numbers are equal. */
   epochAt(atMs: number): number {
     let low = 0;
     let high = this.#changesMs.length;
@@ -65,7 +63,7 @@ export class Fleet {
     return low;
   }
 
-  /** Changes the condition of a collector. Every change of a condition uses this method. */
+  /** Changes the condition of a collector, such as its version, and counts the change. */
   change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);

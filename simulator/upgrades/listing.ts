@@ -29,7 +29,7 @@ export class Listing {
     this.#fleet = fleet;
   }
 
-  /** Drops the cached lists, because the settings of the list have changed. */
+  /** Drops the cached lists of collectors, which depend on settings. */
   clear(): void {
     this.#lists.clear();
   }

@@ -65,10 +65,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-/**
- * Returns a scenario with `size` collectors. A scenario with ten or more collectors has some of every kind. Rounding differences
- * are added to the first kind.
- */
+/** Returns a scenario with `size` collectors, which has every kind of collector if `size` is at least ten. */
 export function mixedFleet(size: number, seed = 1): Scenario {
   const round = size < 10 ? Math.floor : Math.ceil;
   const counts = kinds.map(({ share }, index) => (index === 0 ? 0 : round(size * share)));

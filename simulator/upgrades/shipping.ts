@@ -7,7 +7,7 @@ import { type ShippingRate, Stream } from '../log-data/shipped/streams.ts';
 import type { Settings, ShippingFault } from '../settings.ts';
 import { type Collector, hostNameOf } from './collector.ts';
 
-/** Time before the start of the service in which its collectors have shipped messages, in ms. */
+/** Time in ms before the start of the service for which collectors have log messages. */
 const historyMs = 30 * 24 * 60 * 60_000;
 
 export class Shipping {
@@ -29,7 +29,8 @@ export class Shipping {
   }
 
   /**
-   * Records the message rate of a collector from `atMs` on. A rate at the start of the service also holds for the time before.
+   * Records how many messages per minute a collector ships from `atMs` on. The first rate also applies to the time before the
+   * start of the service.
    */
   record(collector: Collector, atMs: number): void {
     const rate = this.#rateOf(collector);

@@ -32,8 +32,8 @@ export class UpgradeApi implements Api {
   declare(scenario: Scenario, before: Scenario, settings: Settings, atMs: number): void {
     this.#listing.clear();
     if (scenario.builds !== before.builds) this.shipping.declare(settings, this.fleet.all(), atMs);
-    // The objects are compared by identity, because comparing a large fleet is slow. A merge patch keeps the objects that it does
-    // not change.
+    // Merge patches keep the objects that they do not change, so comparing references is enough, and faster than comparing
+    // large fleets.
     if (scenario.groups === before.groups && scenario.collectors === before.collectors) return;
     for (const collector of this.fleet.declare(scenario, atMs, false)) this.upgrades.resume(collector, atMs);
   }

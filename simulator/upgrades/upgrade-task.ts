@@ -3,8 +3,8 @@
  *
  * 0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed.
  *
- * An unfinished task changes to status 3 at its timeout. The statuses 0, 1 and 6 depend only on the time. The caller sets success
- * and failure.
+ * The caller reports success or failure. All other changes of the status depend only on the time: an unfinished task gets
+ * status 3 at its timeout.
  */
 import type { Settings } from '../settings.ts';
 import type { UpgradeTask } from './collector.ts';

@@ -1,8 +1,9 @@
 /**
- * Upgrades in progress: accepted tasks, their effect on collectors, and the lock that refuses a second task for a collector.
+ * Upgrades of the simulated service: accepted tasks, their effect on collectors, and the time during which the service refuses
+ * a second task for a collector.
  *
- * Invariant: a task ends once. The version of a collector changes when the upgrade on the collector ends, even if the task has timed out
- * before. A collector without contact at that time gets its new version when it is in contact again.
+ * Invariant: a task ends once. A collector gets its new version when the upgrade has ended on the collector and the collector
+ * is in contact with the service, even if the task has timed out before.
  */
 import { drawFor } from '../chance.ts';
 import { type Outcome, type Settings, type UpgradeSettings, upgradeSettings } from '../settings.ts';
@@ -24,7 +25,9 @@ const success: Outcome = {
 export interface NewTask {
   readonly collector: Collector;
   readonly toVersion: string;
-  /** Set for an upgrade by a tool other than logfleet, which always succeeds. `durationMs` replaces the usual duration. */
+  /**
+   * Set for an upgrade that a tool other than logfleet started and that always succeeds. `durationMs` is its duration if given.
+   */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 
@@ -86,7 +89,7 @@ export class Upgrades {
     return task;
   }
 
-  /** Finishes the upgrades of a collector that would have ended while the collector was silent. */
+  /** Ends the upgrades that were due while the collector was not in contact with the service. */
   resume(collector: Collector, atMs: number): void {
     for (const task of collector.heldUpgrades.splice(0)) this.#endOnCollector(task, atMs);
   }

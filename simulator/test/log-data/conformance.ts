@@ -12,7 +12,7 @@ import { everything, messagesOf, PlainSearch } from './plain-search.ts';
 
 export interface Sample {
   readonly data: LogData;
-  /** Time range that contains all messages, both by message time and by receipt time. */
+  /** Time range that contains the message time and the receipt time of every message. */
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -22,7 +22,7 @@ const reading = (reads: string, matches: (value: string) => boolean): Filter => 
   matches: (row) => matches(row.field(reads) ?? ''),
 });
 
-/** Filters that give all messages of a template the same result, and filters whose result differs from message to message. */
+/** Filters of two kinds: some treat all generated messages with the same pattern alike, others distinguish them. */
 const filters: Readonly<Record<string, Filter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },
@@ -41,7 +41,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
   const all = messagesOf(data, fromMs, toMs);
   const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
   const ownTimes = fc.constantFrom(...all.flatMap(({ row }) => [row.messageTimeMs, row.receiptTimeMs]));
-  /** Random times, and times at or next to which the log data has a message. */
+  /** Random times, including times of messages and the milliseconds next to them. */
   const time = fc.oneof(
     inside,
     ownTimes,

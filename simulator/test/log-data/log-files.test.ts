@@ -26,7 +26,7 @@ function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
 
 const ndjson = (lines: readonly Line[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-/** Log lines in random order. Many share a millisecond, and their receipt time is before, at or after their message time. */
+/** Returns log lines in random order. Many have equal times, and receipt times before, at and after the message times. */
 function variedLines(seed: number, count: number): Line[] {
   const random = seededRandom(seed);
   const whole = (below: number) => Math.floor(random.next() * below);

@@ -143,7 +143,7 @@ describe('the number of messages', () => {
     const search = data.search({ fromMs, toMs: year.toMs, byReceiptTime: false }, everything);
     search.advance(fromMs, infinite);
     expect(search.found).toBe(31_536_000_000);
-    // A search of five seconds in the middle finds the same messages alone as after half a year of other messages.
+    // A search of five seconds in the middle of the year finds the same messages as a search of the whole year.
     const range = { fromMs: fromMs + yearMs / 2, toMs: fromMs + yearMs / 2 + 5 * second, byReceiptTime: false };
     const few = data.search(range, everything);
     few.advance(range.fromMs, infinite);

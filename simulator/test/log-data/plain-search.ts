@@ -11,14 +11,14 @@ export interface PlainMessage {
   readonly row: Row;
   /** Values of a message by field name, with the names that result pages have (section 2.5). */
   readonly map: Readonly<Record<string, string>>;
-  /** JSON of the message as in result pages, once with the field `_raw` and once without it. */
+  /** The message in JSON, with and without the field `_raw`. */
   readonly whole: string;
   readonly withoutRaw: string;
 }
 
 export const everything: Filter = { reads: new Set(), matches: () => true };
 
-/** Returns all messages of a range, newest first, each from a page of its own. */
+/** Returns all messages of a time range, newest first. */
 export function messagesOf(data: LogData, fromMs: number, toMs: number): PlainMessage[] {
   const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
   search.advance(fromMs, Number.POSITIVE_INFINITY);
@@ -35,12 +35,12 @@ function rowOf(map: Readonly<Record<string, string>>): Row {
   return { messageTimeMs: Number(field('_messagetime')), receiptTimeMs: Number(field('_receipttime')), field };
 }
 
-/** Correct implementation of a part of `Search`: it says which messages a search finds, reports and shows, and in which order. */
+/** Simple and therefore correct search, with which tests compare the results of other searches. */
 export class PlainSearch {
   readonly #timeOf: (message: PlainMessage) => number;
   readonly #filter: Filter;
   readonly #fromMs: number;
-  /** Messages of the range that are not searched yet, latest first. */
+  /** Messages of the time range that are not searched yet, latest first. */
   #left: readonly PlainMessage[];
   readonly #looked: PlainMessage[] = [];
   #found: readonly PlainMessage[] = [];
@@ -82,7 +82,7 @@ export class PlainSearch {
     return this.#looked.reduce((sum, { row }) => sum + Number(row.field('_size')), 0);
   }
 
-  /** Returns the matching messages that `search` did not find, although it claims to have searched their time. */
+  /** Returns the messages that `search` should have found in the part of its range that it has searched, but did not find. */
   missed({ reachedMs }: Search): readonly PlainMessage[] {
     return this.#left.filter((message) => this.#timeOf(message) >= reachedMs && this.#filter.matches(message.row));
   }

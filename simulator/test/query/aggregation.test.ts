@@ -269,7 +269,7 @@ describe('an aggregation above its memory', () => {
   });
 });
 
-/** Simple aggregation, with which the real one is compared. It stores all rows and computes integers with bigint. */
+/** Computes an aggregation in the simplest way, as the expected result for the real aggregation. */
 function model(rows: readonly Fields[], keys: readonly string[]): readonly (readonly string[])[] {
   const groups = Map.groupBy(rows, (row) => JSON.stringify(keys.map((key) => row[key] ?? '')));
   const records = [...groups].map(([id, members]) => {

@@ -1,6 +1,6 @@
 /**
- * Tests long searches (section 3.1). A search in many small steps finds the same results as a search in one step, and gives up at
- * the same message.
+ * Tests long searches (section 3.1): a search in many short steps finds the same messages as a search in one step, and gives up
+ * at the same message.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -91,7 +91,7 @@ test('a search in many small turns has the same results and limit as a search in
           page: textOf(results.page({ offset: 0, limit: 50, maxBytes: 1e6, withRaw: true }).page),
         });
         expect(shown(sliced)).toEqual(shown(whole));
-        // With `histogramFirst`, the histogram is counted separately, so it can differ from the number of messages found so far.
+        // The histogram can be ahead of the messages only with `histogramFirst`, which counts it separately.
         const inBuckets = sliced.histogram.all.reduce((sum, { count }) => sum + count, 0);
         if (!histogramFirst) expect(inBuckets).toBe(sliced.messages);
       },

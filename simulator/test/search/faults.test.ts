@@ -26,7 +26,7 @@ const needs: Readonly<Partial<Record<FaultKind, Partial<FaultScenario>>>> = {
   unknownState: { state: 'PONDERING' },
 };
 
-/** Creates a search job, and then a fault for the next request of the operation. */
+/** Returns a service with a search job and a fault, which is added after the job. */
 function struck(fault: FaultScenario): { service: SearchingService; job: JobClient } {
   const service = new SearchingService({ search: { duration: '0s' } });
   const job = service.job({ query: '* | count', requiresRawMessages: true });

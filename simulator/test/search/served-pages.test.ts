@@ -33,7 +33,7 @@ const pageUnder = '/messages?offset=0&limit=10000';
 
 interface Running {
   readonly journal: readonly JournalEntry[];
-  /** Sends requests for the search job that was created at the start of the test. */
+  /** Sends a request for the search job of the test. */
   ask(under: string, options?: SendOptions): ReturnType<HttpsClient['send']>;
   /** Returns the status and headers of a page. Its body is not read yet. */
   openPage(): Promise<IncomingMessage>;
@@ -79,7 +79,8 @@ async function start(logData: LogData, faults: Readonly<Record<string, FaultScen
 const hundred = new RowData(Array.from({ length: 100 }, (_, index) => ({ at: index, raw: `message ${index}, ü` })));
 
 /**
- * Returns a page of 128 pieces of half a megabyte, far more than sockets can buffer. `made` counts the pieces that were created.
+ * Returns log data whose pages have 128 chunks of half a megabyte, more than sockets can buffer. `made` counts the chunks that
+ * were created.
  */
 function largePage(): LogData & { readonly made: number } {
   const piece = Buffer.alloc(512 * 1024, ' ');

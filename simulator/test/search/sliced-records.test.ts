@@ -1,4 +1,7 @@
-/** Tests aggregations over slices of time (section 4.1). Counting whole slices gives the same records as counting single rows. */
+/**
+ * Tests aggregations with `timeslice` (section 4.1): counting the messages of a whole time slice at once gives the same records
+ * as counting them one by one.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Effort } from '../../log-data/effort.ts';
@@ -24,7 +27,7 @@ const data = madeUpData(
   }),
 );
 
-/** Log data with the same messages, in which searches report each message separately instead of whole slices. */
+/** The same messages, but searches report each message separately and not all messages of a time slice at once. */
 const rowByRow: LogData = {
   fields: data.fields,
   search(range, filter): Search {
