@@ -1,10 +1,9 @@
 /**
- * Commit record of an interval (the part of the time range that one search covers): a small object that lists the interval's data files,
- * and the numbers of rows that prove these files complete (E6). A record is never overwritten (E3).
+ * Commit record of an interval: a small object that lists the interval's data files and the numbers of rows that prove these files complete
+ * (E6). A commit record is never overwritten (E3).
  *
- * Invariant: the records of a segment are written from the segment's end backwards, and each record ends where the later one begins. The
- * name of a record contains only the number of the segment and the end of the interval. So if two processes search the same interval, only
- * one of them can write its record, even if they found different rows.
+ * The commit records of a segment are written from the end of its time range backwards. A record's name contains only the segment's number
+ * and the interval's end, so if two processes search the same interval, only one of them can write its record.
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -41,21 +40,18 @@ const committedFile = object({
   bytes: integer(),
   /** Size of the file in bytes before compression. */
   encodedBytes: integer(),
-  /** Number of values that do not have the type of their column. They are stored in the column for members without a column. */
+  /** Number of values that do not have the type of their column and are therefore stored in the extra column. */
   misfits: integer(),
   /** SHA-256 of the stored file, in hexadecimal digits. */
   sha256: text(/^[0-9a-f]{64}$/),
 });
 export type CommittedFile = Stored<typeof committedFile>;
 
-/** Source of the number of rows that the interval must have (E6): the search job, an aggregation, or a histogram. */
+/** Request whose answer contained the number of rows that the interval must have (E6). */
 const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;
 
-/**
- * Sums of sizes, and smallest and largest times, of the written messages. The service computes the same values in an aggregation, so that
- * logfleet can compare them (E6).
- */
+/** Figures of messages that the service can compute too, so that logfleet can compare them (E6). */
 export const messageFigures = {
   /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
   bytes: optional(integer()),
@@ -66,7 +62,10 @@ export const messageFigures = {
 const figures = object(messageFigures);
 export type MessageFigures = Stored<typeof figures>;
 
-/** Combines the sizes and times of several lists of messages. The sum of sizes is absent if it is unknown for one of the lists. */
+/**
+ * Adds up the sizes of messages, and returns the earliest and the latest of their times. The sum of sizes is absent if a part of it is
+ * unknown.
+ */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   let bytes = 0;
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -109,21 +108,24 @@ const recordForm = object({
   /** Number of received rows that repeat an earlier row (E9). These rows are not written again. */
   duplicates: integer(),
   /**
-   * Number of received rows in the oldest millisecond that a search reached before the service ended it. The rows of this millisecond are
-   * incomplete, so they are not written; the next search finds all of them (E4).
+   * Number of received rows that were not written because the service cut the search off in their millisecond. The next search finds all
+   * rows of this millisecond (E4).
    */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
   files: list(checked(committedFile, fileProblem)),
-  /** Sizes and times of the written messages. Absent if the rows are records of an aggregation. */
+  /** Figures of all messages that were written for the interval. Absent if the rows are records of an aggregation. */
   figures: optional(figures),
-  /** Sizes and times of the written messages for each slice of time. Absent for searches by receipt time, because slices use message time. */
+  /**
+   * Figures of the written messages for each short period (slice) of the interval. Absent for searches by receipt time, because slices
+   * divide message time.
+   */
   slices: optional(sliceSummary),
-  /** Messages that were received more than once, each written once. Absent if there are none, or more than a record can list. */
+  /** Messages that were received more than once. Absent if there are none, or too many to list. */
   repeated: optional(list(repeatedMessage)),
-  /** True if a received row showed that the service includes the end of a requested range (E10). Absent if no row showed that. */
+  /** True if the service returned a row at the end of a requested time range, although the end should be excluded (E10). */
   endInclusive: trueOrAbsent,
-  /** Reason why the interval is not proven to be complete. Present only if `incompletePolicy` is `Keep`. */
+  /** Reason why the interval may lack rows. Present only if `incompletePolicy` is `Keep`. */
   incomplete: optional(object({ reason: text() })),
 });
 export type CommitRecord = Stored<typeof recordForm>;
@@ -137,7 +139,7 @@ export const recordKind: StoredKind<CommitRecord> = new StoredKind({
   advice: 'restore the original commit record, or remove it to search its interval again',
 });
 
-/** Key of an interval's record. No two records of an export have the same segment and the same end (E3). */
+/** Returns a key that identifies a commit record within its export (E3). */
 export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toMs'>): string {
   return `${segment} ${toMs}`;
 }
@@ -145,8 +147,8 @@ export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toM
 export type CommitOutcome =
   | { readonly kind: 'committed' }
   /**
-   * Another process has already written the record of this interval. The existing record is valid, so the files of this process are
-   * removed, and its next search ends where the existing record starts.
+   * Another process has written a commit record with the same name first. That record is valid, so this process removes its own files of
+   * the interval.
    */
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
@@ -170,9 +172,8 @@ export async function commit(
 }
 
 /**
- * Reads all commit records of an export, in no particular order. Records in `known` are not read again, because records never change. A
- * known record is returned even if the destination does not list it, because stores may list new objects late. An invalid record is passed
- * to `onDamaged`; without `onDamaged`, the function throws `destination.damaged`.
+ * Reads all commit records of an export, in no particular order. Returns the records in `known` without reading them again, because records
+ * never change. Calls `onDamaged` for an invalid record; without `onDamaged`, throws `destination.damaged`.
  */
 export async function readRecords(
   destination: Destination,
@@ -246,8 +247,7 @@ function recordProblem(record: CommitRecord): string | undefined {
     if (count.rows === received) return undefined;
     return `the commit record says that the service counted ${count.rows} rows, but ${received} were received`;
   }
-  // An aggregation or a histogram counts the rows of this interval, and possibly also their duplicates. So its count is between the number
-  // of rows without duplicates and the number with duplicates.
+  // The service may have counted duplicate rows, although logfleet writes each of them only once.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the commit record says that the service counted ${count.rows} rows, but ${written} were written`;
 }

@@ -1,7 +1,4 @@
-/**
- * Computes which parts of an export's time range are committed and which remain to be searched. The remaining parts are the segments of the
- * plan and of the digest verdicts, minus the intervals of the commit records. An export has no other state (E3, E6).
- */
+/** Computes which parts of an export's time range have commit records, and which parts logfleet must still search (E3, E6). */
 import { type CommitRecord, recordKey } from './commit-record.ts';
 import { type DigestVerdict, lowerBound, type TimeRange } from './digest-verdict.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
@@ -9,18 +6,14 @@ import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 export interface Coverage {
   /** Committed intervals in order of time. Within a segment, they follow each other without gaps. */
   readonly intervals: readonly CommitRecord[];
-  /** Part of each unfinished segment that remains to be searched, in order of time. The next search of the segment ends where this part ends. */
+  /** Parts of the time range that logfleet must still search, in order of time. */
   readonly remaining: readonly Segment[];
   /** Commit records that contradict other records. They exist only if a user has changed files in the export's folder. */
   readonly strays: readonly CommitRecord[];
-  /**
-   * Commit records that are no longer valid: a digest found differences in their intervals, which are therefore searched again. Their data
-   * files are not valid either.
-   */
+  /** Commit records that are no longer valid, because a digest found differences in their intervals. These intervals are searched again. */
   readonly voided: readonly CommitRecord[];
 }
 
-/** Computes which intervals of an export are committed and which parts remain. The records may be in any order. */
 export function coverageOf(
   plan: ExportPlan,
   records: readonly CommitRecord[],
@@ -55,7 +48,10 @@ export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Ranges of these segments that digest verdicts have moved to later segments, in order of time and without overlaps. */
+  /**
+   * Time ranges of the segments that are searched again in later segments, because a digest found differences. In order of time, without
+   * overlaps.
+   */
   readonly holes: readonly TimeRange[];
 }
 
@@ -77,8 +73,8 @@ function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
 }
 
 /**
- * Follows the commit records of a segment from its end backwards, and skips ranges that digest verdicts have moved to later segments.
- * Returns the records in order of time, and the part of the segment that remains.
+ * Follows the commit records of a segment from its end backwards, without the time ranges that later segments search again. Returns the
+ * records in order of time, and the remaining part of the segment.
  */
 function walk(segment: Segment, holes: readonly TimeRange[], byKey: ReadonlyMap<string, CommitRecord>) {
   const downwards: CommitRecord[] = [];
@@ -103,7 +99,6 @@ function isIn(holes: readonly TimeRange[], { fromMs, toMs }: TimeRange): boolean
   return hole !== undefined && hole.fromMs <= fromMs && toMs <= hole.toMs;
 }
 
-/** Returns the last range before this time that a digest verdict has moved to a later segment. */
 function lastBefore(holes: readonly TimeRange[], atMs: number): TimeRange | undefined {
   return holes[lowerBound(holes, atMs) - 1];
 }

@@ -1,4 +1,4 @@
-/** Errors of destinations. Each failure has a code, a reason for conditions, and the way in which the operator handles it. */
+/** Errors of destinations. Each failure has an error code, a reason for status conditions, and a rule for how the operator handles it. */
 import { type Handling, LogfleetError } from '../base/errors.ts';
 
 const kinds = {
@@ -10,7 +10,7 @@ const kinds = {
   credentials: { reason: 'DestinationCredentialsInvalid', handling: { kind: 'stall' } },
   /** The root of the destination does not exist: no such directory or bucket. */
   missing: { reason: 'DestinationNotFound', handling: { kind: 'stall' } },
-  /** The destination lacks a feature that logfleet's commit protocol or the export's spec needs. */
+  /** The destination lacks a feature that logfleet or the export's spec requires. */
   unsupported: { reason: 'DestinationUnsupported', handling: { kind: 'stall' } },
   /** A setting of the export's destination is wrong. */
   invalid: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
@@ -24,7 +24,7 @@ const kinds = {
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** An object must be restored before it can be read, for example from an archive. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
-  /** The export needs more parts or intervals than its files can list, so the spec must change. */
+  /** The export would need more data files or intervals than a commit record or manifest can list, so a user must change the spec. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
   /** Another process has removed an upload that was still running, because it considered the upload abandoned. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
@@ -45,7 +45,7 @@ export function tooLarge(name: string, bytes: string, mostBytes: number): Logfle
   );
 }
 
-/** Error for a data file whose name is already taken, although logfleet chooses unique names. */
+/** Error for a new data file whose name already exists at the destination. */
 export function nameTaken(name: string): LogfleetError {
   return destinationError(
     'damaged',
@@ -53,7 +53,7 @@ export function nameTaken(name: string): LogfleetError {
   );
 }
 
-/** Error for an object that existed before and does not exist any more, although logfleet never removes such objects. */
+/** Error for an object that another process has removed, although logfleet itself never removes such objects. */
 export function disappeared(name: string, url: string): LogfleetError {
   return destinationError('away', `${name} in ${url} existed, but has disappeared`);
 }

@@ -1,14 +1,13 @@
 /**
- * Interface to the destination of an export's files: a directory (`volume/`) or an object store (`s3/`, `azure/`, `gcs/`).
+ * Interface to the destination of an export's files: a directory or an object store.
  *
- * The commit protocol (E2, E3) depends on two guarantees. First, `create` never overwrites: if several processes create the same name,
- * exactly one of them gets 'created'. Second, an uploaded file appears under its name either completely or not at all.
+ * Two guarantees protect files of other processes (E2, E3): if several processes create an object with the same name, exactly one of them
+ * succeeds, and an uploaded file appears under its name either completely or not at all.
  *
- * Names are relative to the root of the destination and follow `object-name.ts`. Neither a name nor a symbolic link can lead out of the
- * root. Every failure is a `LogfleetError` of `destination-error.ts`. `export-layout.ts` defines the meaning of the files.
+ * Object names are relative to the root of the destination. Neither a name nor a symbolic link can lead out of the root.
  */
 
-/** Maximum size of plans and commit records in bytes. */
+/** Maximum size in bytes of export plans and commit records. */
 export const largestObjectBytes = 32 * 1024 * 1024;
 /**
  * Maximum size of a manifest in bytes. A manifest lists all intervals, of about half a kilobyte each. It is read and written as a whole,
@@ -16,7 +15,7 @@ export const largestObjectBytes = 32 * 1024 * 1024;
  */
 export const largestManifestBytes = 128 * 1024 * 1024;
 
-/** Time in ms without data after which an upload counts as abandoned if its process cannot be checked (E15). */
+/** Time in ms without new data after which an upload counts as abandoned, if logfleet cannot check the process that sends it (E15). */
 export const longestSilenceMs = 15 * 60_000;
 
 export interface ListedObject {
@@ -24,11 +23,7 @@ export interface ListedObject {
   readonly bytes: number;
 }
 
-/**
- * Choice of the unfinished uploads to remove.
- * - `ofTheDead`: uploads of processes that have ended, and uploads of this process that could not be removed before.
- * - `all`: also uploads of running processes, for a folder that receives no more files.
- */
+/** Unfinished uploads to remove: `ofTheDead` means uploads of processes that have ended, `all` also uploads of running processes. */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
 /** `temporary`: the file is removed soon, so the store must not lock it. */
@@ -48,16 +43,13 @@ export interface Destination {
   read(name: string, mostBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
-   * Writes a small object unless an object of this name exists. When the call returns, the object with this name is durable. If the answer
-   * to an earlier call was lost, the result 'exists' can mean that this earlier call created the object; the caller must read the object to
-   * find out (E3). `mostBytes` is as in `read`.
+   * Writes a small object unless an object of this name exists. When the call returns, the existing object is durable. If an earlier call
+   * failed without an answer, 'exists' can mean that this earlier call created the object (E3). `mostBytes` is the maximum size of the
+   * object.
    */
   create(name: string, content: Uint8Array, mostBytes?: number): Promise<'created' | 'exists'>;
 
-  /**
-   * Begins a data file with a unique name. The file becomes visible when `finish` ends. An upload uses a limited amount of memory, whatever
-   * the size of the file.
-   */
+  /** Begins to upload a data file with a unique name. The file becomes visible only when `FileUpload.finish` succeeds. */
   open(name: string, lifetime?: FileLifetime): Promise<FileUpload>;
 
   /** Reads a file in chunks. Each chunk is valid only until the next one is requested. Throws `destination.absent` if the file does not exist. */
@@ -76,8 +68,8 @@ export interface Destination {
   readonly lockedFiles?: ReadonlySet<string>;
 
   /**
-   * Removes unfinished uploads in a folder and its subfolders, also uploads of other processes (E15), and returns their number. If a
-   * removed upload was still running, it fails with `destination.lost`, and its interval is searched again, so no data is lost.
+   * Removes unfinished uploads in a folder and its subfolders, and returns their number (E15). An upload that was still running then fails
+   * with `destination.lost`, and its process searches the interval again.
    */
   abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number>;
 

@@ -1,10 +1,9 @@
 /**
- * Verdict of a digest: the stored result of one comparison of the written rows with an aggregation by the service (E6). The aggregation
- * computes numbers, sizes and times of rows. Each comparison is one round.
+ * Verdict of a digest: the stored result of one comparison of the written rows with numbers, sizes and times that the service computed
+ * (E6).
  *
- * Invariants: the verdicts of an export are numbered from 1 without gaps. A verdict contains new segments for the ranges that differ; they
- * are numbered after the segments of the plan and of earlier verdicts. These ranges are searched again, so all older commit records in them
- * are void.
+ * The verdicts of an export are numbered from 1 without gaps. For the time ranges that differ, a verdict contains new segments, which
+ * logfleet searches again. Older commit records in these ranges are no longer valid.
  */
 
 import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
@@ -29,7 +28,7 @@ const range = { fromMs: moment, toMs: moment };
 const timeRange = object(range);
 export type TimeRange = Stored<typeof timeRange>;
 
-/** Returns the index of the first range that begins at or after the time. The ranges are ordered by time. */
+/** Returns the index of the first range that begins at or after `atMs`. The ranges are in order of time. */
 export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
   let [low, high] = [0, ranges.length];
   while (low < high) {
@@ -51,28 +50,28 @@ export type ComparableFigure = (typeof comparableFigures)[number];
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Names of the values that differ in slices of a range, although they are equal or unknown for the whole range. Absent if there are none. */
+/** Names of the figures that differ in short periods (slices) of a time range, but not for the whole range. */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
-/** Fields of a range in which the service's aggregation agrees with the written rows. The range consists of whole intervals. */
+/** Result for a time range in which the service's figures equal those of the written rows. */
 export const provenMembers = {
   ...range,
   /** Number, sizes and times of the rows that were written for this range. */
   figures: rangeFigures,
   /**
-   * Names of the values that the service's aggregation returned exactly. The service rounded all other values, or did not return them. The
-   * number of rows is always exact.
+   * Names of the figures that were compared. The service rounded the other figures, or did not return them. The number of rows is always
+   * compared.
    */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores several times; absent if there are none. */
   repeated: optional(repeatedRows),
-  /** True if the aggregation was compared for each interval; absent if it was compared for each slice of time. */
+  /** True if figures were compared for each interval. Absent if they were compared for short periods (slices) of equal length. */
   wholeIntervals: trueOrAbsent,
 };
 const provenRange = object(provenMembers);
 export type ProvenRange = Stored<typeof provenRange>;
 
-/** Range in which the aggregation differs from the written rows. The range consists of whole intervals. */
+/** Time range in which the service's figures differ from those of the written rows. */
 const differingRange = object({
   ...range,
   /** Values that the service's aggregation returned for this range, without values that the service rounded. */
@@ -89,7 +88,9 @@ const digestVerdict = object({
   differing: list(checked(differingRange, rangeProblem)),
   /** New segments for the ranges that differ. The segments are searched again. */
   segments: list(checked(timeRange, rangeProblem)),
-  /** Ranges that still differ after the last round of the digest. Their rows are kept, and the ranges are flagged as incomplete. */
+  /**
+   * Time ranges in which differences remain after the last repeated search. Their rows are kept, but the ranges are marked as incomplete.
+   */
   incomplete: list(checked(differingRange, rangeProblem)),
 });
 export type DigestVerdict = Stored<typeof digestVerdict>;
@@ -109,7 +110,7 @@ export async function settleVerdict(
   return checkRound(name, await verdictKind.settle(destination, name, ours), ours.round);
 }
 
-/** Reads all verdicts that are not in `known`, ordered by round. */
+/** Reads the verdicts of an export in order of their numbers, except the first `known` ones. */
 export async function readVerdicts(
   destination: Destination,
   layout: ExportLayout,
@@ -135,7 +136,7 @@ function rangeProblem({ fromMs, toMs }: TimeRange): string | undefined {
     : `the time range of the digest ends at ${toMs}, which is not after its start, ${fromMs}`;
 }
 
-/** Adds up the rows, sizes and times in several commit records. */
+/** Adds up the numbers, sizes and times of rows in several commit records. */
 export function figuresOf(intervals: readonly CommitRecord[]): RangeFigures {
   const rows = intervals.reduce((sum, { written }) => sum + written, 0);
   return { rows, ...sumOfFigures(intervals.map(({ figures = {} }) => figures)) };

@@ -16,7 +16,7 @@ import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './object-name.ts';
 
 /**
- * Returns the root folder of a namespace in a volume. `path` comes from the manifest of the export and may be empty. Throws
+ * Returns the root folder of an export in a volume: the folder of its namespace, and in it the user's `path`, which may be empty. Throws
  * `destination.name` for an invalid name.
  */
 export function volumeRoot(namespace: string, path: string): string {
@@ -37,13 +37,13 @@ function joined(...folders: readonly string[]): string {
   return folders.flatMap(folderSegments).join('/');
 }
 
-/** Names of files that logfleet writes for every export. A folder with one of them contains an export. */
+/** File names by which logfleet recognizes the folder of an export. */
 export const manifestFile = 'manifest.json';
 export const planFile = 'plan.json';
 
 const commitForm = /^\d{6,}-[-+]?\d+T\d{9}Z\.json$/;
 
-/** Names of one export's objects, relative to the root of its destination. */
+/** Names of an export's objects, relative to the root of the destination. */
 export class ExportLayout {
   /** Folder of the export. Empty if the export's manifest is at the root of the destination. */
   readonly folder: string;
@@ -84,7 +84,7 @@ export class ExportLayout {
     return this.within('proofs');
   }
 
-  /** Returns the name of the file with the verdict of one round of the digest. Rounds are counted from 1. */
+  /** Returns the name of the object with a digest's verdict. Verdicts are numbered from 1. */
   verdict(round: number): string {
     return `${this.proofs}/${String(round).padStart(6, '0')}.json`;
   }
@@ -94,15 +94,12 @@ export class ExportLayout {
     return name.startsWith(`${this.commits}/`) && commitForm.test(name.slice(this.commits.length + 1));
   }
 
-  /**
-   * Converts a file name in a record or manifest to a name relative to the root. Records and manifests contain names relative to the
-   * export's folder, so that a folder can be moved.
-   */
+  /** Converts a name that is relative to the export's folder to a name that is relative to the destination's root. */
   within(name: string): string {
     return this.folder === '' ? name : `${this.folder}/${name}`;
   }
 
-  /** Converts a name relative to the root to a name relative to the export's folder: the inverse of `within`. */
+  /** Converts a name that is relative to the destination's root to a name that is relative to the export's folder. */
   relative(name: string): string {
     assert(this.folder === '' || name.startsWith(`${this.folder}/`), `${name} is not in ${this.folder}`);
     return this.folder === '' ? name : name.slice(this.folder.length + 1);
@@ -110,8 +107,8 @@ export class ExportLayout {
 }
 
 /**
- * Returns the name of a data file, relative to the export's folder. `part` counts the files of an interval from 1, and `writerToken` makes
- * the name unique. `partition` is the folder of the file's partition, or '' if the export has none.
+ * Returns the name of a data file, relative to the export's folder. `part` is the file's number in its interval, from 1. `writerToken`
+ * makes the name unique. `partition` is the folder for the file's day or hour, or '' without partitions.
  */
 export function dataFileName(
   file: {
@@ -128,7 +125,7 @@ export function dataFileName(
   return `${folder}/${key(segment, toMs)}-${String(part).padStart(3, '0')}-${writerToken}${extension(output)}`;
 }
 
-/** Returns the folder of a data file's partition. The name is relative to the export's folder. Returns '' for a file in `data`. */
+/** Returns the folder for the day or hour of a data file, relative to the folder `data`. Returns '' for an export without partitions. */
 export function partitionOf(name: string): string {
   return name.split('/').slice(1, -1).join('/');
 }

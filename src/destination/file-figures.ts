@@ -3,7 +3,7 @@ import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
 export interface FileFigures extends MessageFigures {
-  /** Sizes and times of the file's messages for each slice of time. Absent if a message has no time. */
+  /** Figures of the file's messages for each short period (slice). Absent if a message has no time. */
   readonly slices?: readonly SliceFigures[];
 }
 
@@ -11,8 +11,8 @@ export interface FileFigures extends MessageFigures {
 export interface FileContent {
   readonly rows: number;
   /**
-   * Computes the sizes and times of the file's messages. A value is absent if a message lacks the column or has no integer in it. Formats
-   * that store columns need a second pass over the file: `again` reads the file once more.
+   * Computes the sizes and times of the file's messages. Parquet files are read a second time for this purpose, by calling `again`. A
+   * figure is absent if a message has no valid value for it.
    */
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }

@@ -9,8 +9,8 @@ import type { ExportOutput } from './fingerprint.ts';
 import { readParquet } from './parquet-file.ts';
 
 /**
- * Reads a data file. Rejects with a short sentence if the bytes of the file are invalid. Sizes and times of messages are added up for each
- * slice of `sliceMs` ms; without `sliceMs`, for the whole file.
+ * Reads a data file. Rejects if the bytes of the file are invalid. Sizes and times of messages are added up for each period of `sliceMs`
+ * ms, by default for the whole file.
  */
 export async function readContent(
   { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
@@ -28,13 +28,15 @@ export async function readContent(
   return { rows: reader.end(), figures: async () => sum.figures };
 }
 
-/** Options of a decompressor. The decompressor gets a chunk only when it has consumed the previous chunk, because chunks share their memory. */
+/**
+ * Options of a decompressor that accepts a chunk only after it has consumed the previous chunk, because all chunks share the same memory.
+ */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 /** Reader that finds the rows in the uncompressed text of a file. */
 interface TextReader {
   add(chunk: Uint8Array): void;
-  /** Ends the file after its last byte. Returns the number of rows. */
+  /** Called after the last byte of the file. Returns the number of rows. */
   end(): number;
 }
 
@@ -77,7 +79,7 @@ class NdjsonReader implements TextReader {
 class CsvReader implements TextReader {
   readonly #sum: FigureSum;
   #rows = 0;
-  /** Index of each needed column. Undefined until the header was read. */
+  /** Positions of the needed columns. Undefined until the CSV header was read. */
   #columns: ReadonlyMap<FigureColumn, number> | undefined;
   readonly #names: string[] = [];
   #cells = new Map<number, string>();
@@ -108,7 +110,7 @@ class CsvReader implements TextReader {
     else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
   }
 
-  /** True if the content of the current cell is needed. Other cells are skipped, because they can be long. */
+  /** True if a later step needs the text of the current CSV cell. Other cells are skipped to save memory. */
   get #isKept(): boolean {
     return !this.#columns || [...this.#columns.values()].includes(this.#column);
   }

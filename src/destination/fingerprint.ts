@@ -1,12 +1,12 @@
 /**
- * Identity of an export: all settings that decide its rows or the bytes of its files. The hash of the identity is the fingerprint, which is
- * part of the name of the export's folder (E1). So files of another query, range or format are never mistaken for files of this export.
+ * Identity of an export: all settings that decide its rows or the bytes of its files. The hash of the identity (fingerprint) is part of the
+ * folder name of the export, so that exports with different settings never share a folder (E1).
  */
 import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
 import { boolean, choice, integer, list, moment, object, optional, type Stored, text } from './stored-json.ts';
 
-/** Version of the code that produces files. Raise it when the same settings produce other rows or bytes than before. */
+/** Version of the code that writes data files. Raise it when the same settings produce other rows or bytes than before. */
 const generation = 1;
 
 const exportOutput = object({
@@ -16,9 +16,9 @@ const exportOutput = object({
   fields: list(text()),
   maxPartBytes: integer(1),
   csv: object({ formulaGuard: boolean }),
-  /** Level of the compression. Absent for the default level, so that exports without a level keep their fingerprint. */
+  /** Compression level. Absent for the default level, so that older exports keep their fingerprint. */
   compressionLevel: optional(integer(1)),
-  /** Partition of each file. Absent if files are not divided by time, so that exports without partitions keep their fingerprint. */
+  /** Whether data files are divided by day or hour. Absent if they are not divided, so that older exports keep their fingerprint. */
   partitionBy: optional(choice(['Day', 'Hour'])),
 });
 export type ExportOutput = Stored<typeof exportOutput>;

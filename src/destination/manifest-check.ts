@@ -1,4 +1,6 @@
-/** Checks a manifest without its files: whether it belongs to an export, and whether its numbers match each other. */
+/**
+ * Checks an export's manifest without reading the data files: whether it belongs to the export, and whether its numbers match each other.
+ */
 import { sameValue } from '../base/canonical-text.ts';
 import type { CommitRecord } from './commit-record.ts';
 import { figuresOf } from './digest-verdict.ts';
@@ -15,7 +17,7 @@ export type DifferenceKind =
   | 'overlap'
   /** A total in the manifest differs from the sum over its intervals. */
   | 'total'
-  /** The `complete` flag of the manifest is wrong: it must be true exactly if the manifest marks no interval as incomplete. */
+  /** The `complete` flag of the manifest does not match its intervals. It must be true exactly if no interval is marked as incomplete. */
   | 'completeness'
   /** A commit record in the export's folder contradicts the manifest. */
   | 'record'
@@ -31,7 +33,7 @@ export type DifferenceKind =
   | 'sharedFile'
   /** The sizes or times of the messages in an interval's files differ from those in its commit record. */
   | 'figures'
-  /** A data file is in the folder of another partition than its messages. */
+  /** A data file is in the folder of a day or hour to which its messages do not belong. */
   | 'partition'
   /** The proof in the manifest differs from the sums over its intervals, or contradicts the digest verdicts in the export's folder (E6). */
   | 'proof';
@@ -64,7 +66,7 @@ export function checkManifest(manifest: Manifest, identity: ExportIdentity, { ma
     throw manifestKind.damaged(name, 'the proof in the export manifest does not match its intervals');
 }
 
-/** Returns contradictions inside the manifest, such as a total that differs from the sum over the intervals. */
+/** Returns contradictions inside a manifest, such as a total that is not the sum over the intervals. */
 export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   const { intervals, totals, complete, fingerprint, export: identity } = manifest;
   const differences: Difference[] = [];
@@ -91,7 +93,7 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Returns whether the ranges of the manifest's proof cover the intervals without gaps, and contain the sums of the intervals' commit records. */
+/** Returns whether the proof in a manifest has the same time ranges and figures as the manifest's intervals. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {

@@ -1,9 +1,8 @@
 /**
- * Manifest of an export: the export's identity, its intervals, and its data files. The manifest is written once, when commit records cover
- * the whole time range (E3).
+ * Manifest of an export: its settings, intervals and data files. It is written once, when commit records cover the whole time range (E3),
+ * and lists only files of commit records.
  *
- * Invariant: the bytes of a manifest depend only on the export, its commit records and its digest verdicts. A manifest lists only files
- * that a commit record lists.
+ * The bytes of a manifest depend only on the export, its commit records and its digest verdicts, so all processes write the same manifest.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
@@ -45,7 +44,7 @@ const exportManifest = object({
   /** True if no interval of the export is flagged as incomplete. */
   complete: boolean,
   totals: manifestTotals,
-  /** Ranges of the export, each with the strongest evidence for its completeness (E6), ordered by time, without gaps. */
+  /** Time ranges of the export, each with its strongest proof that no rows are missing (E6). In order of time, without gaps. */
   proof: list(proofRange),
   /** Committed intervals in order of time. They cover the export's range without gaps. */
   intervals: list(commitRecord),
@@ -107,9 +106,8 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest if the destination has none. Otherwise returns the existing manifest if it is valid. A valid manifest has the same
- * commit records, but may lack the latest digest verdicts, if the process that wrote it did not know them (see `possibleProofs`). Throws
- * `destination.damaged` for any other manifest.
+ * Writes the manifest, or returns the existing manifest if it has the same commit records. Its proof may differ, because another process
+ * may have known fewer digest verdicts. Throws `destination.damaged` for any other existing manifest.
  */
 export async function writeManifest(
   destination: Destination,
@@ -143,9 +141,8 @@ export function readManifest(destination: Destination, layout: ExportLayout): Pr
 }
 
 /**
- * Removes data files that no valid record lists, and returns their number. Call it only when the whole range is committed: a process that
- * is still writing a file then finds its interval committed. Throws `destination.damaged` if a valid record lists a file that `coverage`
- * does not contain.
+ * Removes data files that no valid commit record lists, and returns their number. Call it only when commit records cover the whole time
+ * range. Throws `destination.damaged` instead if a valid commit record does list such a file.
  */
 export async function removeStrays(
   destination: Destination,
@@ -154,14 +151,17 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // A file whose name does not have logfleet's form belongs to a user. `verify` reports such a file, and logfleet does not remove it.
+  // A file whose name does not have logfleet's form belongs to a user, so it is not removed.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);
   return strays.length;
 }
 
-/** Checks that the manifest lists all files of valid commit records. The manifest lacks files if a user has replaced it by an older one. */
+/**
+ * Throws `destination.damaged` if a valid commit record lists one of the files to remove. A user may have replaced the manifest by an older
+ * one.
+ */
 async function checkUnnamed(
   destination: Destination,
   layout: ExportLayout,

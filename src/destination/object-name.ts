@@ -6,7 +6,10 @@
  */
 import { destinationError } from './destination-error.ts';
 
-/** Maximum length of a segment (the part of a name between slashes) in file systems, and of a whole name in object stores, in bytes of UTF-8. */
+/**
+ * Maximum length in bytes of the part of a name between two slashes. It is a limit of file systems; `maxNameBytes` is a limit of object
+ * stores.
+ */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 

@@ -1,4 +1,6 @@
-/** Opens a destination from its settings. The SDK of an object store is loaded only when it is used, since that takes a sixth of a second. */
+/**
+ * Opens a destination from its settings. The SDK of an object store is loaded only when needed, because loading takes a sixth of a second.
+ */
 import type { Clock } from '../base/clock.ts';
 import type { AzureSettings } from './azure/azure-settings.ts';
 import type { Destination } from './destination.ts';

@@ -23,7 +23,7 @@ export async function readParquet(file: AsyncIterable<Uint8Array>, sum: FigureSu
   return { rows: Number(metadata.num_rows), figures: (again) => figuresOf(metadata, again, bytes, sum) };
 }
 
-/** Reads a file and keeps its last chunks, which together are at least as long as the longest possible footer. */
+/** Reads a Parquet file and keeps only its last bytes, which contain the footer. */
 async function readTail(file: AsyncIterable<Uint8Array>) {
   const chunks: Uint8Array[] = [];
   let [bytes, keptBytes] = [0, 0];
@@ -44,7 +44,7 @@ async function figuresOf(
 ): Promise<FileFigures> {
   const columns = columnsOf(metadata);
   const names = [...columns.values()];
-  // A file without columns for sizes and times is not read a second time.
+  // Without the columns for sizes and times, the file is not read a second time.
   if (names.length === 0 && metadata.num_rows > 0) return {};
   const { parquetReadObjects } = await import('hyparquet');
   const file = await readRanges(again(), bytes, chunksOf(metadata, names));
@@ -96,7 +96,7 @@ function plainOf(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-/** Reads the file once, and keeps only the bytes of these ranges in memory. */
+/** Reads a file, and keeps only the bytes of these ranges in memory. */
 async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, ranges: readonly ByteRange[]) {
   const kept = ranges.map(({ startByte, endByte }) => ({
     startByte,
@@ -111,7 +111,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
     }
     offset += chunk.length;
   }
-  // A reader may request several column chunks at once. It ignores the bytes between them.
+  // The requested range can include bytes between column chunks, which are not in memory and which the Parquet reader does not use.
   const slice = (start: number, end = byteLength): ArrayBuffer => {
     const wanted = new Uint8Array(end - start);
     for (const { startByte, endByte, content } of kept) {

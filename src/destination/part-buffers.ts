@@ -1,15 +1,9 @@
-/**
- * Buffers for the parts of uploads to object stores. All uploads of a destination share and reuse them. The memory is one part for each open
- * upload, and one for each part that is being sent.
- */
+/** Memory for parts of files that are being uploaded to an object store. All uploads of a destination share it. */
 
-/**
- * Size of a part in bytes: the minimum that stores require for all parts except the last. With the ten thousand parts that S3 allows,
- * a file has at most 48 GiB.
- */
+/** Size of a part in bytes: the minimum in S3 for all parts except the last. S3 allows 10,000 parts, so a file has at most 48 GiB. */
 export const partBytes = 5 * 1024 * 1024;
 
-/** Maximum number of parts that are sent at the same time. With a delay of 50 ms, three parts allow 300 MB/s. */
+/** Maximum number of parts that are sent at the same time. Three parts allow 300 MB/s if the store answers in 50 ms. */
 const maxSending = 3;
 const maxIdle = 8;
 
@@ -26,7 +20,7 @@ export class PartBuffers {
     if (this.#idle.length < maxIdle) this.#idle.push(buffer);
   }
 
-  /** Waits until another part may be sent. Waiting calls continue in their order; each call of `sent` lets one continue. */
+  /** Waits until another part may be sent. Each call of `sent` lets the oldest waiting call continue. */
   async maySend(): Promise<void> {
     if (this.#sending === maxSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#sending++;

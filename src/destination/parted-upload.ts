@@ -1,11 +1,9 @@
 /**
- * Upload of one data file to an object store. A small file is sent with a single request. A large file is sent in parts: each part is sent
+ * Upload of one data file to an object store. A small file is sent with one request. A large file is sent in parts, and each part is sent
  * while the next one is filled.
  *
- * The requests are conditional, so they never overwrite. If the answer to the first attempt was lost, the second attempt may find the object
- * that the first created. A unique value in the object's metadata shows that the object belongs to this upload.
- *
- * Invariant: a buffer is reused only when the SDK has finished with it, whether the upload of its part succeeded or not.
+ * The request that creates the object never overwrites another object. If its answer was lost, a unique value in the object's metadata
+ * shows whether this upload created the object.
  */
 import type { LogfleetError } from '../base/errors.ts';
 import type { FileUpload } from './destination.ts';
@@ -41,14 +39,14 @@ export interface UploadRequests {
    * the store is sequential, and empty otherwise.
    */
   complete(last: Uint8Array): Promise<unknown>;
-  /** Removes the parts of an upload that has begun and is not complete. */
+  /** Removes the parts of an unfinished upload from the store. */
   removeParts(): Promise<unknown>;
   /** Returns whether the existing object was created by this upload. */
   hasMark(): Promise<boolean>;
   removeObject(): Promise<unknown>;
   /** Returns whether the error means that an object of this name exists. */
   isTaken(cause: unknown): boolean;
-  /** Returns whether the object may exist although the request that creates it failed with this error. */
+  /** Returns whether the store may have created the object, although the request failed with this error. */
   mayExist(cause: unknown): boolean;
   error(act: string, cause: unknown): LogfleetError;
 }
@@ -110,14 +108,14 @@ export class PartedUpload implements FileUpload {
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#stop.abort();
-    // The upload is aborted only after all requests for its parts have ended. Otherwise the store would keep and bill a part that arrives
-    // after the abort.
+    // A part that arrives after the abort would stay in the store and be billed, so the abort waits until all requests for parts have
+    // ended.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
     const { key, shown } = this.#requests;
     try {
       if (this.#hasBegun) await this.#requests.removeParts();
-      // The object may exist although the request that creates it has failed.
+      // The store may have created the object, although its answer was lost.
       if (this.#finishTried && (await this.#requests.hasMark())) await this.#requests.removeObject();
     } catch (cause) {
       this.#writer.abandon(key);
@@ -132,8 +130,7 @@ export class PartedUpload implements FileUpload {
     try {
       await send();
     } catch (cause) {
-      // The store may have created the object although its answer is missing or unclear. Reading the object costs far less than searching
-      // the interval again.
+      // The store may have created the object, although the request failed. The object's metadata shows whether it belongs to this upload.
       const { shown } = this.#requests;
       if (this.#requests.mayExist(cause) && (await this.#requests.hasMark().catch(() => false))) return;
       if (this.#requests.isTaken(cause)) throw nameTaken(shown);
@@ -179,7 +176,7 @@ export class PartedUpload implements FileUpload {
     }
   }
 
-  /** Uploads one part of the file. The promise never rejects; instead, the next call on this upload throws the error. */
+  /** Uploads one part of the file. If this fails, the next call on this upload throws the error. */
   async #upload(number: number, content: Uint8Array): Promise<void> {
     try {
       await this.#requests.sendPart(number, content, this.#stop.signal);

@@ -15,7 +15,7 @@ const lengthsMs: Readonly<Record<Partitioning, number>> = { Day: 24 * hourMs, Ho
 export class Partitions {
   readonly #partitionBy: Partitioning;
   readonly #zone: NonNullable<ReturnType<typeof timeZone>>;
-  /** Folder of the latest time, and the range `[fromMs, toMs)` of times that certainly have the same folder. */
+  /** Folder that was returned last, and the range of times for which this folder is right. */
   #folder = '';
   #fromMs = Number.NaN;
   #toMs = Number.NaN;
@@ -41,7 +41,7 @@ export class Partitions {
     this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
     const fromMs = localFromMs - (localMs - timeMs);
     const toMs = fromMs + lengthMs;
-    // If a clock change is in the partition, only this time is known to have the folder.
+    // If a clock change happens in this hour or day, the folder is remembered only for the current time.
     const isSteady = [fromMs, toMs - 1].every((each) => this.#zone.localMs(each) - each === localMs - timeMs);
     this.#fromMs = isSteady ? fromMs : timeMs;
     this.#toMs = isSteady ? toMs : timeMs + 1;

@@ -1,14 +1,13 @@
 /**
- * The plan of an export: the first segments into which its time range is divided. A process writes the plan only if the destination has
- * none (E2). All processes read the existing plan, so that they use the same segments and columns. If a user removes the plan during the
- * export, it is written again.
+ * Plan of an export: the segments into which its time range is first divided, and the columns of its files. A process writes the plan only
+ * if the destination has none (E2), so that all processes use the same plan.
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
 
-/** Maximum number of segments in a plan. Each segment has at least one interval, and the manifest, which lists all intervals, must stay small. */
+/** Maximum number of segments in a plan. It limits the size of the manifest, which lists at least one interval for each segment. */
 export const maxSegments = 10_000;
 
 const plannedField = object({ name: text(), fieldType: optional(text()) });
@@ -17,7 +16,7 @@ export type PlannedField = Stored<typeof plannedField>;
 const exportPlan = object({
   /** Boundaries of the segments in milliseconds since the epoch. Segment `i` is the range `[boundariesMs[i], boundariesMs[i + 1])`. */
   boundariesMs: list(moment),
-  /** The service's descriptions of the message fields (2.4). Present for formats with columns. */
+  /** Names and types of the message fields, as the service describes them (2.4). Present for file formats with columns. */
   describedFields: optional(list(plannedField)),
 });
 export type ExportPlan = Stored<typeof exportPlan>;

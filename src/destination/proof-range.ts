@@ -1,8 +1,6 @@
 /**
- * Determines how well each range of an export is proven to be complete, from the commit records and the digest verdicts (E6).
- *
- * Invariant: a verdict proves a range only while the sums of the range's commit records equal the sums in the verdict. So a verdict no
- * longer proves an interval that was searched again later.
+ * Determines for each time range of an export which proof shows that no rows are missing, from the commit records and the digest verdicts
+ * (E6). A verdict proves a range only while its figures equal the sums of the range's commit records.
  */
 import { type CommitRecord, sumOfFigures } from './commit-record.ts';
 import {
@@ -20,9 +18,9 @@ import {
 } from './digest-verdict.ts';
 import { choice, object, optional, type Stored } from './stored-json.ts';
 
-/** Levels of proof: kinds of evidence that a range contains all its rows, from the strongest to the weakest. */
+/** Proof levels: kinds of proof that a time range contains all its rows, from the strongest to the weakest. */
 export const proofLevels = [
-  /** After the last search, the service computed number, sizes and times of the rows, and they equal those of the written rows. */
+  /** The service computed the number, sizes and times of the rows after the search, and they equal those of the written rows. */
   'Digest',
   /** The number of written rows equals the number that the service counted in an aggregation. */
   'Count',
@@ -37,13 +35,13 @@ export type ProofLevel = (typeof proofLevels)[number];
 export const proofRange = object({
   ...provenMembers,
   level: choice(proofLevels),
-  /** Values that the service's aggregation returned for a range in which they differ from the written rows. */
+  /** Figures that the service computed for the range, if they differ from those of the written rows. */
   counted: optional(rangeFigures),
   inSlices,
 });
 export type ProofRange = Stored<typeof proofRange>;
 
-/** Returns the ranges of proof for these commit records, ordered by time. Neighbouring intervals with the same kind of proof become one range. */
+/** Returns the proof for each time range, in order of time. Neighbouring intervals with the same kind of proof are joined. */
 export function proofRangesOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -52,9 +50,8 @@ export function proofRangesOf(
 }
 
 /**
- * Returns all variants of the `proof` field that a valid manifest of these intervals may contain. The first variant uses all digest
- * verdicts. The others omit the last verdicts if these found no difference: a process with another `spec.proof` may have written the
- * manifest without them.
+ * Returns all values of the manifest's field `proof` that are valid for these intervals. Several values are valid, because the process that
+ * wrote the manifest may not have known the latest digest verdicts.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -68,7 +65,7 @@ export function possibleProofs(
   return proofs;
 }
 
-/** Returns the intervals that still need a digest: neither a verdict nor their commit records flag them as incomplete, and no verdict proves them. */
+/** Returns the intervals for which a digest is still needed: no digest has proven them, and they are not marked as incomplete. */
 export function unprovenOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -77,7 +74,6 @@ export function unprovenOf(
   return intervals.filter((interval) => !judged.has(interval) && interval.incomplete === undefined);
 }
 
-/** Returns the weakest level of proof (`Digest`, `Count`, `Search` or `None`) among all ranges of an export. */
 export function lowestLevel(ranges: readonly ProofRange[]): ProofLevel {
   const lowest = ranges.reduce((most, { level }) => Math.max(most, proofLevels.indexOf(level)), 0);
   return proofLevels[lowest] as ProofLevel;
@@ -98,13 +94,12 @@ function partsOf(intervals: readonly CommitRecord[], verdicts: readonly DigestVe
   return parts;
 }
 
-/** Finds the range of a digest verdict that contains each interval. */
+/** Returns the result of the newest digest for each interval that a digest has compared. */
 function judgedOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
 ): ReadonlyMap<CommitRecord, ProofRange> {
   const judged = new Map<CommitRecord, ProofRange>();
-  // If several verdicts contain an interval, the newest verdict is valid.
   for (const { proven, incomplete } of verdicts.toReversed()) {
     const ranges = [
       ...proven.map((range): ProofRange => ({ ...range, level: levelOf(range.compared) })),
@@ -124,7 +119,7 @@ function judgedOf(
   return judged;
 }
 
-/** Returns the intervals of a range, or none if the range does not start and end at boundaries of intervals. */
+/** Returns the intervals in a time range, or none if the range does not begin and end at boundaries of intervals. */
 function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeRange): readonly CommitRecord[] {
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));
@@ -143,7 +138,7 @@ function byItself(interval: CommitRecord): ProofRange {
   return { fromMs, toMs, level, figures: figuresOf([interval]), compared: [] };
 }
 
-/** Joins neighbouring ranges with the same level of proof, if they have one, for which digests compared the same values. */
+/** Joins neighbouring time ranges with the same kind of proof. */
 export function joinProven<R extends ProvenRange & { readonly level?: ProofLevel }>(
   ranges: readonly R[],
 ): readonly R[] {
@@ -169,7 +164,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns whether two ranges have the same kind of proof: the same level, and the same values compared by slice of time or by interval. */
+/** Returns whether two time ranges have the same proof level, and digests compared the same figures in the same way. */
 function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
   if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;

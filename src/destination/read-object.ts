@@ -3,7 +3,7 @@ import { LogfleetError } from '../base/errors.ts';
 import { largestObjectBytes } from './destination.ts';
 import { tooLarge } from './destination-error.ts';
 
-/** Collects the chunks of an object, as `Destination.read` describes. */
+/** Collects the chunks of a small object, or returns undefined if it does not exist. Throws `destination.damaged` if it is too large. */
 export async function readObject(
   chunks: AsyncIterable<Uint8Array>,
   name: string,

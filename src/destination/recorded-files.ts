@@ -8,7 +8,7 @@ import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 
-/** Maximum number of files or objects that a message lists. With more of them, the message names only the folder. */
+/** Maximum number of files that an error message lists. If there are more, the message names only their folder. */
 const mostNamed = 5;
 
 /** Sizes of the files of an export, by their names relative to the root. */
@@ -25,7 +25,10 @@ interface BrokenFile {
   readonly problem: string;
 }
 
-/** Throws `destination.damaged` if a listed file is missing or has another size. `manifest` is the name of the existing manifest, if any. */
+/**
+ * Throws `destination.damaged` if a file of these intervals is missing or has another size. `manifest` is the name of the manifest, if one
+ * exists.
+ */
 export async function checkFiles(
   destination: Destination,
   layout: ExportLayout,
@@ -84,10 +87,7 @@ function brokenFiles(
   );
 }
 
-/**
- * Returns advice for users: which objects to remove, so that logfleet searches the intervals of damaged files again. Earlier records of the
- * same segment must be removed as well, because logfleet finds them only through the later records.
- */
+/** Returns advice for users: which objects to remove, so that logfleet searches the intervals of damaged files again. */
 export function searchAgainAdvice(
   layout: ExportLayout,
   intervals: readonly CommitRecord[],

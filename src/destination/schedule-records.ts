@@ -1,13 +1,8 @@
 /**
- * Records of a schedule at its destination, in the folder `<schedule>/schedule`:
+ * Records at the destination of a schedule, in the folder `<schedule>/schedule`: `start.json` contains the first time to export (S2), and a
+ * file such as `runs/20261122t120000z-130000z.json` says that a complete run has exported this time range (S1).
  *
- * ```text
- * start.json                                 first time to export, written once (S2)
- * runs/20261122t120000z-130000z.json         record of a complete run, written once (S1)
- * ```
- *
- * Records are written once and never removed, so a schedule without a status knows which time is exported. The name of a record tells the
- * time of its run, so listing the names is enough.
+ * Records are written once and never removed, so a schedule without a status can find out which time is exported.
  */
 import type { Destination } from './destination.ts';
 import { folderSegments } from './object-name.ts';
@@ -26,7 +21,7 @@ const runRecord = object({
   manifestSha256: sha256,
   rows: integer(),
   bytes: integer(),
-  /** False if the manifest marks a part of the time as incomplete. */
+  /** False if the run's export manifest marks a part of the time range as incomplete. */
   complete: boolean,
 });
 export type RunRecord = Stored<typeof runRecord>;
@@ -55,7 +50,7 @@ export class ScheduleLayout {
     return `${this.folder}/runs`;
   }
 
-  /** Name of the record of a run. `times` is the part of the run's name that tells its time. */
+  /** Returns the name of a run's record. `times` is the time range in the run's name, such as `20261122t120000z-130000z`. */
   run(times: string): string {
     return `${this.runs}/${times}.json`;
   }
@@ -71,7 +66,7 @@ export async function readStart(destination: Destination, layout: ScheduleLayout
   return (await startKind.read(destination, layout.start))?.fromMs;
 }
 
-/** Writes the record of a complete run, or returns the record of a run of this time that was complete before. */
+/** Writes the record of a complete run, or returns the existing record for the same time range. */
 export function recordRun(
   destination: Destination,
   layout: ScheduleLayout,
@@ -81,7 +76,7 @@ export function recordRun(
   return runKind.settle(destination, layout.run(times), record);
 }
 
-/** Lists the times of the runs with a record, as texts of the records' names. Other files in the folder are ignored. */
+/** Lists the time ranges of recorded runs, as in the names of the records. Other files in the folder are ignored. */
 export async function* listRecordedRuns(destination: Destination, layout: ScheduleLayout): AsyncGenerator<string> {
   for await (const { name } of destination.list(layout.runs)) {
     if (name.endsWith('.json')) yield name.slice(layout.runs.length + 1, -'.json'.length);

@@ -1,9 +1,8 @@
 /**
- * Numbers, sizes and times of messages for each slice of message time, and their short form for commit records (E6). The service computes
- * the same figures in an aggregation, so that logfleet can compare them.
+ * Figures (number, sizes and times) of messages for short periods of equal length (slices). The service computes the same figures in an
+ * aggregation, so that logfleet can compare them (E6).
  *
- * Slices start at multiples of their length since the epoch, and all intervals of an export use the same slices. So if a slice belongs to
- * two intervals, the figures of both can be added.
+ * Slices start at multiples of their length since the epoch, so the slices of neighbouring intervals can be added up.
  */
 import { createHash } from 'node:crypto';
 import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
@@ -15,10 +14,13 @@ const sliceFigures = object({
   rows: integer(1),
   /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
   bytes: optional(integer()),
-  /** Smallest and largest `_messagetime` in milliseconds since the epoch. */
+  /** Times (`_messagetime`) of the first and the last message in the slice, in ms since the epoch. */
   oldestMs: instant,
   newestMs: instant,
-  /** Sum of the times of all messages, each in milliseconds from the start of the slice. Absent if the sum is not exact. */
+  /**
+   * Sum of the times of all messages in the slice, each counted in ms from the start of the slice. Absent if the sum is too large to be
+   * exact.
+   */
   offsetsMs: optional(integer()),
 });
 export type SliceFigures = Stored<typeof sliceFigures>;
@@ -35,15 +37,12 @@ export interface SlicedFigures {
 
 const hash = text(/^[0-9a-f]{32}$/);
 
-/** Figures of the slices of one interval, in a short form of limited size. */
+/** Short form of an interval's slices: hashes instead of the figures of each slice. */
 export const sliceSummary = object({
   lengthMs: integer(1),
-  /** Slices that are partly outside the interval. Neighbouring intervals may contain other messages of these slices. There are at most two. */
+  /** First and last slice of the interval, if they continue in a neighbouring interval. */
   shared: list(sliceFigures),
-  /**
-   * One hash for each kind of value (such as the number of messages), over the slices that are completely inside the interval
-   * (`hashOfSlices`). Absent for unknown values.
-   */
+  /** One hash for each figure, over all slices that lie completely inside the interval. Absent if the figure is unknown. */
   whole: object({
     rows: hash,
     bytes: optional(hash),
@@ -59,7 +58,7 @@ interface Range {
   readonly toMs: number;
 }
 
-/** Sums of the messages in one slice so far. Adding a message allocates no memory, because this happens for every row. */
+/** Figures of one slice, to which messages are added one by one. */
 class SliceSum {
   readonly #fromMs: number;
   #rows = 0;
@@ -100,7 +99,7 @@ class SliceSum {
   }
 }
 
-/** Sums of messages for all slices so far. It is fastest if messages are added in order of time. */
+/** Figures of all slices. Adding messages is fastest in order of time. */
 export class SliceSums {
   readonly #lengthMs: number;
   readonly #sums = new Map<number, SliceSum>();
@@ -108,7 +107,7 @@ export class SliceSums {
   #toMs = Number.NaN;
   #sum = new SliceSum(0);
 
-  /** Creates sums for slices of this length. With the length `Infinity`, one slice contains all messages. */
+  /** Uses slices of `lengthMs` ms. If `lengthMs` is `Infinity`, one slice contains all messages. */
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
   }
@@ -134,7 +133,7 @@ export class SliceSums {
   }
 }
 
-/** Merges lists of slices of the same length. If a slice is in several lists, its numbers and sizes are added up. */
+/** Merges lists of slices of the same length, and adds up the figures of equal slices. */
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
   const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {
@@ -169,12 +168,12 @@ export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** Size in bytes of the hash's input for each slice: two doubles. */
+/** Number of bytes that each slice contributes to a hash: two doubles of 8 bytes. */
 const pairBytes = 16;
 
 /**
- * Returns the hash of one kind of value, such as the number of messages, over slices in order of time: the first 32 hexadecimal digits of a
- * SHA-256. The input is the start and the value of each slice, as little-endian doubles.
+ * Returns the hash of one figure of all slices, in order of time: the first 32 hexadecimal digits of a SHA-256 over the start and the value
+ * of each slice.
  */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);

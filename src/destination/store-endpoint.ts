@@ -1,7 +1,6 @@
-/** Checks the address of an object store. It must be encrypted unless `insecure` is set, and contains no credentials. */
+/** Checks the address of an object store: without `insecure` it must begin with `https://`, and it must not contain credentials. */
 import { destinationError } from './destination-error.ts';
 
-/** Throws `destination.invalid`; the message says what to write. */
 export function checkEndpoint(endpoint: string, insecure: boolean): void {
   const url = URL.parse(endpoint);
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {

@@ -1,7 +1,7 @@
 /** Codes and texts of errors that all object stores share. */
 import type { DestinationFailure } from './destination-error.ts';
 
-/** Returns the failure for each error code of a store. */
+/** Inverts a table with the error codes of each failure. */
 export function failuresByCode(
   codes: Readonly<Partial<Record<DestinationFailure, readonly string[]>>>,
 ): ReadonlyMap<string, DestinationFailure> {
@@ -9,13 +9,13 @@ export function failuresByCode(
   return new Map(failures.flatMap(([failure, own]) => own.map((code) => [code, failure] as const)));
 }
 
-/** Returns the first of these values that is an error code. Values of an SDK's error are not typed, and `Error` is no code. */
+/** Returns the first value that is an error code, from the untyped properties of an error of an SDK. */
 export function firstCode(...values: readonly unknown[]): string {
   const known = values.find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
   return typeof known === 'string' ? known : 'UnknownError';
 }
 
-/** Returns whether a connection ended before the store answered. `status` is the HTTP status of the answer. */
+/** Returns whether the connection ended before the store answered. `status` is the HTTP status of the answer, if there was one. */
 export function isConnectionLost(code: string, status: number | undefined): boolean {
   return status === undefined && ['ECONNRESET', 'EPIPE'].includes(code);
 }
@@ -30,7 +30,7 @@ export function storeReason(code: string, text: string): string {
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
 }
 
-/** Maximum length of a store's message in our errors. After a longer message, readers would hardly find the remedy. */
+/** Maximum length of a store's message in logfleet's error messages, so that the advice after it stays visible. */
 const longestMessage = 300;
 
 function shortened(message: string): string {

@@ -1,23 +1,22 @@
 /**
- * Encoding and decoding of the small JSON objects that logfleet stores. Equal values have equal bytes. Decoding accepts only the expected
- * members and types. For any other object it throws an error that says what is wrong and where.
+ * Encodes and decodes the small JSON objects that logfleet stores. Equal values have equal bytes. Decoding throws an error that says where
+ * an object differs from the expected form.
  *
- * Decoding is strict, since other programs can write to a destination, and a proof must not depend on an object that logfleet understands
- * only partly. A form is declared once, with a decoder for each member; `Stored` derives its type. The library ajv would take 17 MB of
- * memory for the same checks.
+ * Decoding rejects unknown members, because other programs can write to a destination, and logfleet must not rely on an object that it
+ * understands only partly. The library ajv would take 17 MB of memory for the same checks.
  */
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { Destination } from './destination.ts';
 import { destinationError, disappeared } from './destination-error.ts';
 
-/** Name of a stored object. `advice` is the remedy if the object is damaged; without it, the remedy is to start the export again. */
+/** Name of a stored object. `advice` says what to do if the object is damaged; by default, to start the export again. */
 export interface StoredObject {
   readonly name: string;
   readonly advice?: string | undefined;
 }
 
-/** Position of a value in a stored object, for error messages. The path is empty for the object itself. */
+/** Place of a value in a stored object, for error messages. `path` is empty for the object itself. */
 interface ValuePlace {
   readonly object: StoredObject;
   readonly path: string;
@@ -48,7 +47,7 @@ interface StoredKindOptions<T> {
   readonly form: Decoder<T>;
   /** Remedy for a damaged object, as in `StoredObject`. */
   readonly advice?: string;
-  /** Maximum size of an object in bytes, if it is not `largestObjectBytes`. */
+  /** Maximum size of a stored object in bytes, by default `largestObjectBytes`. */
   readonly mostBytes?: number;
 }
 
@@ -66,7 +65,7 @@ export class StoredKind<T extends object> {
     this.#options = options;
   }
 
-  /** Encodes a value with its kind, the version of the form, and its members sorted by name. */
+  /** Encodes a value as JSON with sorted members, together with the kind of the object and the version of its form. */
   encode(value: T): Uint8Array {
     return Buffer.from(`${canonicalLines({ kind: this.#options.kind, version: formVersion, ...value })}\n`);
   }
@@ -104,8 +103,8 @@ export class StoredKind<T extends object> {
   }
 
   /**
-   * Writes an object, unless one of this name exists. Returns the stored object: `ours`, or the one that another process has written. The
-   * call can be repeated if the result of an earlier call is unknown.
+   * Writes an object, unless one of this name exists. Returns the object that is stored in the end: `ours`, or that of another process. The
+   * call can be repeated if an earlier call failed.
    */
   async settle(destination: Destination, name: string, ours: T): Promise<T> {
     const content = this.encode(ours);
@@ -136,7 +135,7 @@ export function object<S extends Shape>(shape: S): Decoder<ObjectOf<S>> {
   };
 }
 
-/** Adds a check to a decoder. `problemOf` returns a contradiction in the decoded value, if there is one. */
+/** Returns a decoder that also calls `problemOf`, which describes a contradiction in the decoded value, if there is one. */
 export function checked<T>(decode: Decoder<T>, problemOf: (value: T) => string | undefined): Decoder<T> {
   return (place, value) => {
     const decoded = decode(place, value);
@@ -168,7 +167,7 @@ export const moment: Decoder<number> = value(
   'a whole number of milliseconds since 1970',
   (ms) => isTime(ms) && ms >= 0,
 );
-/** Decoder of times in milliseconds since the epoch that may be negative. */
+/** Decoder of times in ms since the epoch. Times before 1970 are negative. */
 export const instant: Decoder<number> = value('a whole number of milliseconds', isTime);
 export const boolean: Decoder<boolean> = value('true or false', (flag) => typeof flag === 'boolean');
 /** Decoder of members that are true or absent. */
@@ -209,7 +208,7 @@ function at({ object, path }: ValuePlace, member: string): ValuePlace {
   return { object, path: `${path}/${member}` };
 }
 
-/** Returns the remedy for a damaged object: its own `advice`, or the default for objects on which the whole export depends. */
+/** Returns the advice for users if the object is damaged. */
 function adviceOf({ advice }: StoredObject): string {
   return advice ?? 'restore the original object, or move the folder of this export away to start the export again';
 }

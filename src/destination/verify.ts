@@ -25,7 +25,7 @@ import { joinSlices, sliceFigureNames, summaryOf } from './slice-figures.ts';
 
 export interface Verification {
   readonly manifest: Manifest;
-  /** Differences between the files and the manifest. Empty if every row is present exactly once. */
+  /** Differences between the files and the manifest. Empty if the files are complete and unchanged. */
   readonly differences: readonly Difference[];
   /** Number of intervals that the manifest marks as incomplete. */
   readonly incomplete: number;
@@ -34,8 +34,8 @@ export interface Verification {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Kinds of values (sizes, times) that were computed again from the files. A kind is missing if the files lack its column, or if the
-   * column is not read.
+   * Figures of messages (sizes, times) that the verification computed again from the files. `notRecomputed` contains the figures for which
+   * the files have no column.
    */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
@@ -85,8 +85,8 @@ export async function verifyExport(
 }
 
 /**
- * Compares the sizes and times of the messages in the files with those of each interval. Files for which a difference was already reported
- * are skipped.
+ * Compares the sizes and times of messages in the files with those in the commit records. Skips files with differences that were already
+ * reported.
  */
 function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, FileFigures>) {
   const differences: Difference[] = [];
@@ -111,8 +111,8 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
 }
 
 /**
- * Compares the numbers, sizes and times that a commit record stores for slices of time with the rows in the interval's files. Values that
- * cannot be computed from the files are skipped.
+ * Compares a commit record's figures for short periods (slices) with the rows in the interval's files. Skips figures that the files do not
+ * contain.
  */
 function sliceDifferences(
   { fromMs, toMs, slices: expected }: CommitRecord,
@@ -134,7 +134,7 @@ function sliceDifferences(
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/** Compares the proof in the manifest with its intervals and with the digest verdicts. A copy of an export may lack the verdicts. */
+/** Compares the proof in the manifest with the manifest's intervals and with the digest verdicts, which a copy of an export may lack. */
 function proofDifferences({ proof, intervals }: Manifest, verdicts: readonly DigestVerdict[]): readonly Difference[] {
   const isPossible =
     verdicts.length === 0 || possibleProofs(intervals, verdicts).some((each) => sameValue(each, proof));
@@ -186,8 +186,8 @@ async function strayFiles(
 }
 
 /**
- * Compares the folder of a file with the times of its messages. Files without message times, and exports that divide their rows by
- * receipt time, are not compared.
+ * Checks that a data file is in the folder of the day or hour to which its messages belong. Skips files without message times, and exports
+ * that divide their files by receipt time.
  */
 function partitionDifferences(
   { output, timeZone, byReceiptTime }: Manifest['export'],
@@ -209,7 +209,7 @@ interface ReadFile {
   readonly rows: number;
   readonly bytes: number;
   readonly differences: readonly Difference[];
-  /** Sizes and times of the file's rows; undefined if they could not be read. */
+  /** Sizes and times of the file's messages. Undefined if they could not be read. */
   readonly figures?: FileFigures | undefined;
 }
 
@@ -251,7 +251,7 @@ async function compareFile(
   let checksum = new Checksum();
   const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
   if (!content) {
-    // The row reader stopped at an error. The checksum covers all bytes, so the file is read again from its beginning.
+    // The file has an invalid row. For the checksum, which covers all bytes, the file is read again.
     checksum = new Checksum();
     for await (const _ of checksum.of(open()));
   }
@@ -284,8 +284,7 @@ class Checksum {
 }
 
 /**
- * Returns the difference to report for a file that is missing or not a regular file. Returns undefined if the connection failed, because a
- * failed connection does not show whether the file exists.
+ * Returns the difference to report if a file cannot be read. Returns undefined if the connection failed, because the file may be in order.
  */
 function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError): Difference | undefined {
   if (code === 'destination.absent') return { kind: 'missingFile', where: name };

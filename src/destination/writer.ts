@@ -1,10 +1,9 @@
 /**
- * Identity of the process that writes a file: a token in the names of data files and uploads. The token shows whether a file belongs to a
- * running process or to a process that has ended (E15).
+ * Identity of the process that writes a file: a token in the names of data files and uploads. It shows whether the process still runs
+ * (E15).
  *
- * A token contains the scope of the process id, the process id, the start of the process, and a counter. The scope is the container or
- * machine, and its boot. logfleet can check a process only if it runs in the same scope. For files of other processes, only the age of the
- * file counts.
+ * The token contains the container or machine with its boot, the process id, the start of the process, and a counter. logfleet can check
+ * only processes in the same container or on the same machine.
  */
 import { createHash } from 'node:crypto';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../base/process-identity.ts';
@@ -13,8 +12,8 @@ import type { Random } from '../base/random.ts';
 const form = /(?<![0-9a-z])w([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{16}(?![0-9a-z])/;
 
 /**
- * State of the process that wrote a file. `unknown` means that the process ran on another machine or in another container, or that the file
- * name contains no token.
+ * State of the process that writes a file. `unknown` means that logfleet cannot check it, because the process belongs to another machine or
+ * container, or the file's name contains no token.
  */
 export type WriterState = 'living' | 'ended' | 'unknown';
 
@@ -42,7 +41,7 @@ export class Writer {
     return `w${digest(scope)}-${pid}-${processStart}-${digits()}${digits()}`;
   }
 
-  /** Remembers a file of this process that could not be removed. From then on, the file counts as written by a process that has ended. */
+  /** Marks a file that this process could not remove, so that a later cleanup removes it. */
   abandon(name: string): void {
     this.#abandoned.add(name);
   }

@@ -11,7 +11,7 @@ import { destinationError } from '../destination-error.ts';
 import { codeOf, diskError } from './disk-error.ts';
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY;
-// `O_NONBLOCK` prevents that opening a named pipe blocks the process.
+// With `O_NONBLOCK`, opening a named pipe does not block the process.
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const newFileFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const folderMode = 0o750;
