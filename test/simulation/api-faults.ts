@@ -1,7 +1,4 @@
-/**
- * Random faults between a simulated process and the API server. For each request and each watch event, a fault or no fault is
- * drawn.
- */
+/** Draws random faults of requests and of watch events between a simulated process and the API server. */
 import type { RequestFault } from '../support/memory-api-server.ts';
 import type { WatchFault } from '../support/memory-watch.ts';
 import type { Chance } from './chance.ts';

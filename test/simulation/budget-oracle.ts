@@ -1,5 +1,5 @@
 /**
- * Checks (oracle) that a simulated history kept the request limits. Requests are counted when they arrive at the service (B1).
+ * Checks that a simulated run kept the limits of the service on requests per second and on concurrent requests (B1).
  */
 import { busiest } from '../support/world.ts';
 import type { HistoryRecord } from './record.ts';
@@ -11,7 +11,7 @@ export function budgetViolations({ plan, journal, startMs, state, disturbances }
   const found: string[] = [];
   const { perSecond, endMs, atOnce } = busiest(journal);
   if (perSecond > mostPerSecond) found.push(`B1: ${perSecond} arrivals within the second before ${endMs - startMs}`);
-  // A request that stalls when its process is killed stays open at the server forever, and no later process knows about it (B6).
+  // When a process is killed, its stalled requests stay open at the server, and no later process can count them (B6).
   const stalls = Object.values(plan.scenario.faults ?? {}).some(({ kind }) => kind === 'stall');
   if (stalls && disturbances.some(({ what }) => what.startsWith('kill'))) return found;
   if (atOnce > mostAtOnce) found.push(`B1: ${atOnce} requests at once`);

@@ -8,7 +8,7 @@ export class Chance {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-    // Similar seeds give similar first random numbers, so the first numbers are not used.
+    // Similar seeds produce similar first numbers, so the first eight numbers are discarded.
     for (let draw = 0; draw < 8; draw++) this.#random.next();
   }
 
@@ -16,7 +16,6 @@ export class Chance {
     return this.#random.next() < probability;
   }
 
-  /** A whole number from `least` to `most`. */
   whole(least: number, most: number): number {
     return least + Math.floor(this.#random.next() * (most - least + 1));
   }

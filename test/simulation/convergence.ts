@@ -1,7 +1,6 @@
 /**
- * Checks whether a simulated history has converged. A history has converged when each policy is complete or reports why it cannot
- * be, its status matches the service, and no upgrade attempt is open. The result is a list of differences, which is empty if the
- * history has converged.
+ * Checks whether a simulated run has converged: each policy is complete or reports why it cannot be, its status matches
+ * the service, and no upgrade attempt is open. The result lists the differences.
  */
 
 import type { CollectorState, SimulatorState } from '../../simulator/snapshot.ts';
@@ -32,7 +31,7 @@ export interface Truth {
   readonly plan: HistoryPlan;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** Shards (parts) of the stored ledgers, by the policy's uid. */
+  /** Ledger objects of each policy, by the uid of the policy. */
   readonly ledgers: ReadonlyMap<string, Shards>;
   readonly posts: readonly PostRecord[];
   readonly policyChanges: readonly PolicyChange[];
@@ -62,7 +61,7 @@ function missingOfPolicy(truth: Truth, policy: CollectorVersionPolicy): string[]
   const verdict = verdictOf(policy);
   const unsettled = missingVerdict(truth, policy, verdict);
   if (unsettled !== undefined) return [`${unsettled}: ${JSON.stringify(verdict)}`];
-  // A policy without a target shows no numbers of collectors in its status, so there is nothing to compare.
+  // Without a target, the status of a policy has no collector counts to compare.
   if (targetOf(truth.plan, policy) === undefined) return [];
   return missingCounts(truth, policy);
 }
@@ -91,7 +90,6 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
   if (isPaused(policy) || settingsChanges.at(-1)?.paused)
     return verdict.ready === 'Unknown' && verdict.reason === 'Paused' ? undefined : 'does not show that it is paused';
   if (targetOf(plan, policy) === undefined) {
-    // A rollback continues and appears in the status even if the service no longer offers the target.
     const isRolledBack = verdict.reason === 'RolledBack' && mayBeBeyondTolerance(truth, policy);
     return verdict.stalled && (isRolledBack || verdict.reason === 'VersionNotOffered')
       ? undefined
@@ -135,7 +133,7 @@ function isApprovedLater({ actions }: HistoryPlan, { metadata }: CollectorVersio
   return actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
 }
 
-/** Whether the policy waits for a user, or for an event that does not happen during the history. */
+/** Whether the policy waits for a user's action, or for an event that the simulated run does not contain. */
 function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
   const { metadata, spec, status } = policy;
   const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
@@ -152,8 +150,6 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
     case 'WaitingForWindow': {
       const exclusions = spec.maintenance?.exclusions ?? [];
       if (exclusions.some(({ endTime }) => Date.parse(endTime) > state.time + longerThanHistoriesMs)) return true;
-      // A policy that waits for an offline collector or for an approval keeps waiting, whether or not a maintenance window is
-      // open.
       return awaitsPerson || awaitsCollectors;
     }
     case 'RollingOut': {
@@ -165,21 +161,19 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
   }
 }
 
-/** Whether a stage cannot end because one of its collectors failed and the spec has no `maxFailures`. */
 function isHeldByFailures({ status }: CollectorVersionPolicy): boolean {
   return status?.stages?.some(({ state }) => state === 'Failed') ?? false;
 }
 
-/** Whether the rollout stopped in a stage in which no collector runs the target version. */
 function isInconclusive({ status }: CollectorVersionPolicy): boolean {
   return status?.stages?.some(({ state, updated }) => state === 'Stopped' && updated === 0) ?? false;
 }
 
 const longerThanHistoriesMs = 24 * 3_600_000;
 
-/** Whether in this history more upgrades may have failed than the policy tolerates, or may look failed to the operator. */
+/** Whether more upgrades than `maxFailures` allows may have failed in this simulated run. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
-  // A rollout that has stopped stays stopped when `maxFailures` changes afterwards.
+  // A stopped rollout does not continue when a user raises `maxFailures` later.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
   const hasTolerated = [policy, ...texts.map((change) => change.policy)].some(tolerates);
   const target = targetOf(plan, policy);
@@ -194,7 +188,7 @@ function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, poli
   );
 }
 
-/** Whether a user aborted the rollout that the status shows (R9), or an earlier rollout to the same version (R6). */
+/** Whether a user aborted the present rollout (R9), or an earlier rollout to the same version (R6). */
 function wasAborted({ policyChanges }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
   const versionOf = (rolloutId: string | undefined) => rolloutId?.replace(/^\d+-/, '');
   const isAsked = (value: string | undefined) =>
@@ -211,18 +205,17 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const members = truth.state.collectors.filter((collector) => isMember(truth, policy, collector));
   const own = members.filter((collector) => isOwner(truth, policy, collector));
   const updated = own.filter(({ version }) => version === target);
-  // A collector that went offline in the soak of its stage has failed, even if its row in the collector list shows the target.
+  // The status may count an offline collector as failed instead of updated, because it went offline during the soak of
+  // its stage.
   const dead = updated.filter(({ running, alive }) => !running || !alive).length;
   const missing: string[] = [];
   const expect = (what: string, is: number, shouldBe: number) => {
     if (is !== shouldBe) missing.push(`${what} is ${is}, in truth ${shouldBe}`);
   };
-  // When the service offers only one build, no list shows which collectors run it (U7). The operator knows only the collectors that it
-  // upgraded.
+  // When the service offers only one build, no list shows which collectors run this build (U7).
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
-  // A policy that selects by version keeps an upgraded collector because its ledger has an upgrade attempt for the collector. A
-  // restored ledger may lack the attempt (U12).
+  // A ledger restored from a backup may lack the upgrade attempts that keep collectors in a policy (U12).
   const isKnown = seen && !isRestored;
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
   if (seen && !selectsByVersion(policy)) {
@@ -235,7 +228,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   } else if (isKnown && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
   }
-  // The policy keeps an upgraded collector that is in no list (U7, U12), unless the ledger was restored and lacks its upgrade.
+  // A policy counts each collector that it upgraded, even if no list shows the collector (U7, U12).
   const upgraded = isRestored ? 0 : own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
   if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, and ${upgraded} were upgraded`);
   const shards = truth.ledgers.get(policy.metadata.uid);
@@ -248,10 +241,9 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   return missing;
 }
 
-/** Checks the stages that the status shows: first the started stages of the ledger, then the stages of the spec that have not started. */
+/** Compares the stages in the status with the started stages in the ledger and the other stages in the spec. */
 function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | undefined): string[] {
   const { stages = [], collectors = emptyCounts, skippedReasons = [], rollout } = policy.status ?? {};
-  // The status no longer shows a rollout that has ended.
   const isShown = rollout === undefined || write?.rolloutId === rollout.id;
   const started = isShown ? (write?.stages ?? []) : [];
   const waiting = (policy.spec.strategy.stages ?? []).filter(({ name }) => started.every((one) => one.name !== name));
@@ -274,14 +266,14 @@ function mayShrink({ fleet }: HistoryPlan): boolean {
   return Object.keys(fleet.events).filter((name) => name.startsWith('more')).length > 1;
 }
 
-/** Whether an upgrade changes a field by which the policy selects, so that only the collector's attempt keeps it selected (U12). */
+/** Whether the policy selects collectors by version, so that an upgraded collector no longer matches the selector. */
 function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
   return (spec.selector as SelectorSpec).matchExpressions !== undefined;
 }
 
 /**
- * Whether a collector's owner depends on the version that a listing showed. Then the numbers of collectors in the status cannot be
- * predicted.
+ * Whether two policies may claim a collector, depending on its version. The collector counts of their statuses cannot
+ * be predicted.
  */
 function isUncertain(truth: Truth): boolean {
   return truth.policies.length > 1 && truth.policies.some(selectsByVersion);
@@ -309,11 +301,13 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
   if (isHosted(collector) && !plan.scenario.list?.hosted) return false;
   const selected = isSelected(plan, policy, collector);
   if (selected !== undefined) return selected;
-  // The policy keeps a collector that this rollout attempted to upgrade when the fields of the collector change (U12).
+  // A policy keeps each collector that it has upgraded, even if its selector no longer matches the collector (U12).
   return matchesVersion(policy, collector.version) || wasUpgraded(truth, policy, collector);
 }
 
-/** Whether the service accepted an upgrade task for the policy's present target after the last change of a policy. */
+/**
+ * Whether the service accepted an upgrade of the collector to the policy's target after the last change of a policy.
+ */
 function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorState): boolean {
   const sinceMs = lastChangeMs(truth);
   return truth.posts.some(
@@ -327,7 +321,7 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
   );
 }
 
-/** Time in ms after a change of a policy from which on every POST follows the changed policy. */
+/** Time in ms that processes have to notice a changed policy. Later POSTs must follow the changed policy. */
 export const settledAfterChangeMs = 10_000;
 
 export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
@@ -341,7 +335,7 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
   );
 }
 
-/** Reason why a collector of the policy may still not run the target; undefined when there is no such reason. */
+/** Reason why a collector legitimately does not run the target; undefined if there is no such reason. */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,
@@ -359,8 +353,7 @@ function excuseFor(
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
   if (plan.fleet.touched.has(name)) return 'another tool upgrades it';
-  // An attempt that was never sent or never answered ends when its time limit is over (U5). The same is true of its probe, the repeated
-  // POST.
+  // An upgrade attempt without an answer ends as timed out (U5).
   const mayBeUnknown =
     plan.apiFaults.requests > 0 ||
     posts.some(({ collectorId, answer }) => collectorId === id && (answer === undefined || answer.status >= 500));
@@ -370,7 +363,7 @@ function excuseFor(
   return undefined;
 }
 
-/** Reasons of the status condition that `missingVerdict` has already checked. */
+/** Reasons of the condition `Ready` with which a policy explains why its rollout is not complete. */
 const stillReasons: ReadonlySet<string> = new Set([
   'RolloutStopped',
   'RolledBack',
@@ -388,13 +381,12 @@ function takesAll({ spec }: CollectorVersionPolicy): boolean {
   return !last || (last.size === undefined && last.selector === undefined);
 }
 
-/** Whether the maintenance windows of the policy use the time zones of the collectors. */
 export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
 /**
- * Whether the last upgrade attempt of the collector timed out, according to the ledger. The ledger stores a time-out as the
+ * Whether the ledger says that the last upgrade attempt of the collector timed out, which the ledger stores as the
  * number 2.
  */
 function timedOut(head: string | undefined, id: string): boolean {

@@ -1,6 +1,5 @@
 /**
- * Plans of directed histories (simulated runs). Each kind of plan leads directly to situations to which one rule applies. The
- * seed varies the details.
+ * Plans of simulated runs that lead directly to the situations to which a single rule applies. The seed varies details.
  */
 
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -31,7 +30,6 @@ interface Direction {
   readonly selector?: object;
   readonly limit?: number;
   readonly width?: number;
-  /** Additional fields of the spec. */
   readonly spec?: object;
   readonly stages?: readonly object[];
   /** Time zone of all collectors. */
@@ -136,7 +134,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', attempts: 2 }] }, list: { lag: '5s' } },
       actions: [killAtRequest(seed)],
     }),
-  /** The service accepts POSTs, but its answers are lost. */
+  /** The service accepts requests for upgrades, but its answers are lost. */
   lost: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -182,7 +180,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   /** Upgrade tasks report a status code that is not documented, and never end. */
   endless: (seed) =>
     plan(seed, { count: 4, scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail', status: 4 }] } } }),
-  /** Upgrades succeed only after their time-out, and listings show the new version late. */
+  /** Upgrades succeed only after the operator has given them up as timed out. */
   late: (seed) =>
     plan(seed, {
       limit: 2,
@@ -198,18 +196,18 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         list: { lag: '5s' },
       },
     }),
-  /** The service offers only one build, the target. Then no list shows which collectors run the target (U7). */
+  /** The service offers only one build, so no list shows which collectors run this build (U7). */
   single: (seed) =>
     plan(seed, {
       offer: 'single',
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.3, end: 'succeed', status: 5 }] } },
     }),
-  /** Listings lag, so every upgrade ends before a listing shows its new version. */
+  /** Lists of collectors lag, so every upgrade ends before a list shows the new version. */
   lagging: (seed) =>
     plan(seed, { count: 12, cannotFail: true, scenario: { upgrade: { duration: ['1m', '3m'] }, list: { lag: '5s' } } }),
   /**
-   * The service answers slowly, so that one sweep (one pass over all pages of the collector list) takes longer than the resync
-   * interval.
+   * The service answers slowly, so that reading the whole collector list takes longer than the interval between two
+   * reads.
    */
   slow: (seed) =>
     plan(seed, {
@@ -255,7 +253,10 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       cannotFail: true,
       selector: { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: ['19.404-12'] }] },
     }),
-  /** A user deselects collectors right after their upgrade, and selects them again before a listing shows the new version. */
+  /**
+   * A user deselects collectors right after their upgrade, and selects them again before a list shows their new
+   * version.
+   */
   reselected: (seed, chance) => {
     const atMs = chance.whole(16_000, 30_000);
     const select = (when: number, name: string) =>
@@ -283,8 +284,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       apiRequestFaults: chance.one([0, 0.1]),
     }),
   /**
-   * Three policies want different versions. They are created one after the other, so the service refuses their credentials at different
-   * times.
+   * Three policies with different targets are created one after the other, and the service refuses their credentials.
    */
   refused: (seed, chance) => {
     const later = [
@@ -367,7 +367,7 @@ const rolloutDirections: typeof directions = {
         { kind: 'kill', atMs: chance.whole(2_000, 60_000), replica: 0, againAfterMs: 50 },
       ],
     }),
-  /** Members of the first stage go offline for ever during its soak. */
+  /** Collectors of the first stage go offline during the soak of the stage, and never return. */
   dying: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -398,7 +398,9 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '20s' },
       ],
     }),
-  /** Members of the first stage are removed from the service or from the selection, some of them for a while. */
+  /**
+   * Collectors of the first stage are removed from the service or deselected by the policy, some of them temporarily.
+   */
   leaving: (seed, chance) => {
     const exclude = (atMs: number, matchNames: readonly string[]) =>
       ({ kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { exclude: [{ matchNames }] } } }) as const;
@@ -420,8 +422,8 @@ const rolloutDirections: typeof directions = {
     });
   },
   /**
-   * No collector of the first stage reaches the target, and failures do not stop the rollout. So the stage is inconclusive until
-   * a user retries the rollout or approves the next stage.
+   * No collector of the first stage reaches the target. The stage is inconclusive until a user retries the rollout or
+   * approves the next stage.
    */
   inconclusive: (seed, chance) => {
     const outcome = { end: 'fail' as const, ...(chance.happens(0.5) ? { attempts: 1 } : {}) };
@@ -459,8 +461,7 @@ const rolloutDirections: typeof directions = {
     return plan(seed, { cannotFail: true, scenario: { upgrade: { duration: '1m' } }, stages, actions: [person] });
   },
   /**
-   * A user edits, reorders, adds and deletes stages during the rollout. A started stage keeps the collectors and limits with
-   * which it started.
+   * A user edits, reorders, adds and deletes stages during the rollout. Stages that have already started do not change.
    */
   edited: (seed, chance) => {
     const stage = (name: string) => ({
@@ -517,7 +518,7 @@ const rolloutDirections: typeof directions = {
       ],
     });
   },
-  /** Some collectors are offline when the stages start, and return later as late joiners. */
+  /** Some collectors are offline when their stage starts, and return later. */
   returned: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -546,7 +547,7 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '0s' },
       ],
     }),
-  /** More tasks never end than `maxFailures` allows. */
+  /** More upgrades never end than `maxFailures` allows to fail. */
   failingEndless: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 6, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
@@ -606,10 +607,7 @@ const rolloutDirections: typeof directions = {
       },
     }),
   failingShare: (seed, chance) => failing(seed, chance, { maxFailures: '10%', minSamples: 4 }),
-  /**
-   * The rollout is rolled back, and the process restarts during the rollback. In many of these histories, a user then retries the
-   * rollout.
-   */
+  /** The rollout is rolled back, and the process restarts during the rollback. Some users then retry the rollout. */
   rolledBack: (seed, chance) => {
     const again = chance.happens(0.5) ? [{ kind: 'retry', atMs: 110_000, name: 'first', mark: 'again' } as const] : [];
     const kill = { kind: 'kill', atMs: chance.whole(8_000, 60_000), replica: 0, againAfterMs: 50 } as const;
@@ -649,8 +647,8 @@ const rolloutDirections: typeof directions = {
       actions: [{ kind: 'retry', atMs: 30_000, name: 'first', mark: 'first' }],
     }),
   /**
-   * The rollout is stopped by failures or aborted, and then an older backup of the ledger is restored. After the restore, all
-   * upgrades would succeed, so that a rollout that wrongly continues becomes visible.
+   * A stopped or aborted rollout gets an older backup of its ledger. All upgrades would succeed, so a rollout that
+   * wrongly continues would be visible.
    */
   restored: (seed, chance) => {
     const pause = (paused: boolean, atMs: number) => ({ kind: 'settings', atMs, paused }) as const;

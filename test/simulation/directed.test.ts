@@ -1,14 +1,12 @@
-/**
- * Tests the operator with directed histories: simulated runs that lead to situations to which one rule applies. Some of them kill
- * a process at each step of an upgrade attempt (U15).
- */
+/** Tests the operator with simulated runs that each lead to the situations to which one rule applies. */
 import { expect, test } from 'vitest';
 import { directionNames } from './directed-plans.ts';
 import { countFrom, upgradePool } from './history-pool.ts';
 import { upgradeProgram, violationsTold } from './replay.ts';
 
 /**
- * Number of histories of each kind. Kinds that kill a process at each step need one history for each request of a small rollout.
+ * Number of simulated runs of each kind. The kinds that kill a process need one run for each request of a small
+ * rollout.
  */
 const counts: Readonly<Record<string, number>> = {
   killed: 80,

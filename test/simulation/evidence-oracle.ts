@@ -1,7 +1,4 @@
-/**
- * Checks (oracle) that the operator upgrades a collector again only after it has read the listings that the rules require first
- * (U3, U6, U8).
- */
+/** Checks that the operator repeats an upgrade only after collector lists have shown that it is needed (U3, U6, U8). */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { policySettings } from '../../src/policy/settings.ts';
@@ -9,10 +6,7 @@ import { pace } from './plan.ts';
 import type { HistoryRecord, PostRecord, Sighting } from './record.ts';
 import { isUnknown } from './task-oracle.ts';
 
-/**
- * Tolerance in ms for comparisons of times. Listings and POSTs are recorded with the time at which the process sent them, and
- * tasks with the time of the service.
- */
+/** Tolerance in ms for comparing the times of a process with the times of the service. */
 const slackMs = 1_000;
 
 export function evidenceViolations(record: HistoryRecord): string[] {
@@ -30,10 +24,10 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // After the restore of a backup, the operator does not know attempts that began after the backup.
+  // An operator with a restored ledger does not know the upgrade attempts that began after the backup.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
-  // A user may have changed the policy, so that another rollout has begun.
+  // After a change of the policy, the upgrade may belong to another rollout.
   if (
     policyChanges.some(
       ({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length,
@@ -52,7 +46,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // A collector that another tool has upgraded may then belong to another policy, which has not seen that upgrade.
+  // After another tool has upgraded a collector, the collector may belong to a policy that did not request the first
+  // upgrade.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;
@@ -62,8 +57,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
 }
 
 /**
- * Finds a repeated upgrade of a collector that left the target, without the two listings that must confirm this: they show
- * another version, are ten minutes apart, and the first is sent at least a grace period after the upgrade.
+ * Finds an upgrade that was repeated although no two collector lists, read ten minutes apart after the upgrade, showed
+ * that the collector had left the target.
  */
 function driftUnconfirmed(
   { plan }: HistoryRecord,

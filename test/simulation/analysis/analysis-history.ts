@@ -1,7 +1,6 @@
 /**
- * Runs random histories (simulated runs) of a staged rollout with a message analysis. Builds stop collectors from shipping
- * messages, searches have faults, and the process is killed. The judgement of the analysis is compared with the truth, which
- * follows from the scenario.
+ * Runs random simulated rollouts with a message analysis. Each judgement of the analysis is compared with the scenario,
+ * which knows which collectors stop sending logs.
  */
 import { drawFor } from '../../../simulator/chance.ts';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
@@ -17,14 +16,13 @@ const durationMinutes = 30;
 
 interface AnalysisPlan {
   readonly seed: number;
-  /** Number of collectors in the canary stage. */
   readonly size: number;
   readonly messagesPerMinute: number;
   readonly dailyRhythm: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /** Minimum ratio of messages, in percent. */
   readonly minRatio: number;
-  /** Time in ms by which the history starts later than the default, so that histories have any time of day. */
+  /** Delay in ms of the start of a history, so that histories start at different times of day. */
   readonly laterMs: number;
   readonly stopsShipping: number;
   readonly drops: number;
@@ -147,10 +145,7 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
   return violations;
 }
 
-/**
- * Truth about the stage, computed from the scenario: the number of its collectors that can be judged, and the ids of those that
- * stopped sending logs.
- */
+/** Computes from the scenario how many collectors of the stage can be judged, and which ones stopped sending logs. */
 function truthOf(plan: AnalysisPlan, ids: readonly string[]): { judged: number; quiet: ReadonlySet<string> } {
   if (plan.messagesPerMinute * durationMinutes < minMessages) return { judged: 0, quiet: new Set() };
   const ratio = 100 * (1 - plan.drops);

@@ -1,7 +1,4 @@
-/**
- * Tests message analyses with random histories (simulated runs): no judgement is wrong, and no judgement is counted twice. `make
- * soak` runs more histories.
- */
+/** Tests message analyses with random simulated runs: no judgement is wrong, and none is counted twice. */
 import { expect, test } from 'vitest';
 import { planAnalysis, planHealthy, runAnalysis } from './analysis-history.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Checks (oracle) the exported rows of an aggregation. The rows must be those of the messages that were searchable when the
- * search ended (E5, E6, E8, E13).
- */
+/** Checks that an exported aggregation matches the messages that its search could find (E5, E6, E8, E13). */
 import { expectedRecords } from './expected-records.ts';
 import type { LiveSearch } from './live-data.ts';
 import type { AggregationPlan } from './planned-aggregation.ts';
@@ -49,8 +46,8 @@ function isDone(search: LiveSearch): boolean {
 }
 
 /**
- * Expected rows of an aggregation. They count messages at the exact end of the range, because the service may treat the end as
- * inclusive, and the rows do not show this (E10).
+ * Expected rows of an aggregation, including messages at the exact end of the range, because a service may treat the
+ * end as inclusive (E10).
  */
 function recordsOf(search: LiveSearch, aggregation: AggregationPlan): string[] {
   return expectedRecords(

@@ -1,6 +1,6 @@
 /**
- * Checks (oracle) that an export history kept the request limits, counted when requests arrive at the service (B1), and that no
- * search job was lost without a reason (B4).
+ * Checks that a simulated export kept the request limits of the service (B1) and lost no search job for lack of polls
+ * (B4).
  */
 import { busiest } from '../../support/world.ts';
 import type { ExportHistoryRecord } from './record.ts';
@@ -10,8 +10,8 @@ const mostAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  // After a freeze, a process sends requests at the same time as requests that it had sent before the freeze arrive. So the
-  // limits cannot be checked.
+  // Requests that a process sent before and after it was frozen may arrive in the same second, so the limits cannot be
+  // checked.
   if (disturbances.some((what) => what.startsWith('freeze'))) return found;
   const { faults = {} } = plan.scenario;
   const isLate = Object.values(faults).some(({ kind }) => kind === 'stall' || kind === 'delay');
@@ -22,7 +22,7 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
     if (perSecond > mostPerSecond) {
       found.push(`B1: ${perSecond} arrivals of ${user} within the second before ${endMs - startMs}`);
     }
-    // A stalled request of a killed process stays open at the server, and no living process knows of the request (B6).
+    // When a process is killed, its stalled requests stay open at the server, and no later process can count them (B6).
     if (atOnce > mostAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} requests of ${user} at once`);
   }
   const isDisturbed = isKilled || Object.keys(faults).length > 0;

@@ -1,7 +1,4 @@
-/**
- * Mutants (programs with one rule broken) for the export rules about digests, which are aggregations that check the exported rows
- * (E6).
- */
+/** Programs that each break one rule about digests, the aggregations that check exported rows (E6). */
 import { type Mutant, mutant } from '../mutant.ts';
 
 export const digestMutants: readonly Mutant[] = [

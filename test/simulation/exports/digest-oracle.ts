@@ -1,6 +1,6 @@
 /**
- * Checks (oracle) the ranges that a manifest declares proven. For each such range there must be an equal digest, an aggregation
- * that began after the last search of the range (E6).
+ * Checks each range that an export manifest declares proven: an aggregation that began after the last search of the
+ * range must have the same row counts (E6).
  */
 import { createHash } from 'node:crypto';
 import { manifestKind } from '../../../src/destination/manifest.ts';
@@ -34,8 +34,8 @@ function sameInterval(left: StandingRecord['record'], right: StandingRecord['rec
 }
 
 /**
- * Returns whether a digest that began after the commit record was written counted the same number of different rows in each time
- * slice of the interval.
+ * Returns whether an aggregation that began after the commit record was written found the same number of different
+ * rows.
  */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRecord): boolean {
   return digests.some((search) => {
@@ -49,8 +49,8 @@ function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRec
 type Index = 1 | 2 | 3 | 4;
 
 /**
- * Returns whether the digest agrees with the given row times: in each time slice, the count, the oldest time, the newest time and
- * the sum of the times must be equal.
+ * Returns whether the row count, the oldest and newest time, and the sum of the times match these rows in each short
+ * period.
  */
 function areTimesOf(
   { lengthMs, shared, whole }: SliceSummary,

@@ -1,6 +1,6 @@
 /**
- * Plans of directed export histories (simulated runs). Each kind leads directly to situations to which one rule applies, so that
- * a few histories detect a program that breaks the rule.
+ * Plans of simulated exports. Each kind leads directly to situations to which one rule applies, so that a few runs
+ * detect a program that breaks the rule.
  */
 import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
 import { Chance } from '../chance.ts';
@@ -33,7 +33,9 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** Two processes work on the same export while messages arrive, so that they plan and find different messages. */
+  /**
+   * Two processes run the same export while messages arrive, so that the processes plan and find different messages.
+   */
   racedLate: {
     messages: (chance) => late(chance, plain(chance, 300)),
     more: (chance) => ({
@@ -77,25 +79,27 @@ const directions: Readonly<Record<string, Direction>> = {
       late(chance, plain(chance, 200)).map((message) => ({ ...message, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /** Digests prove the export. The service cuts searches, so intervals begin and end within slices of the digest. */
+  /**
+   * Digests prove an export whose searches the service cuts off, so that intervals begin and end at arbitrary times.
+   */
   digestedCut: {
     messages: (chance) => plain(chance, 300, 40),
     more: (_, plan) => ({ ...withLowerLimit(plan), proof: 'Digest' }),
   },
-  /** Digests prove the export. The service stores some rows twice, and no message arrives late. */
+  /** Digests prove an export from a service that stores some rows twice. No message arrives late. */
   digestedTwice: {
     messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
   /**
-   * Digests prove the export although result pages lack rows that the search job counted, and some searches miss a shard (part of
-   * the service's data).
+   * Digests prove an export although result pages lack counted rows, and some searches miss a part of the service's
+   * data.
    */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),
     more: () => ({ proof: 'Digest', flaws: { missShard: 0.2, holes: 0, forget: 0.2 } }),
   },
-  /** Digests prove the export, and its processes are killed at any time, also during digests and verdicts. */
+  /** Digests prove an export whose processes are killed at any time. */
   digestedKilled: {
     messages: (chance) => late(chance, plain(chance, 60)),
     more: (chance) => ({ proof: 'Digest', actions: killedAnywhere(chance) }),
@@ -109,7 +113,10 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** The export has a row limit. Its plan stays below the limit, but the repeated searches of its proof exceed the limit. */
+  /**
+   * The export has a row limit. Its planned searches stay below the limit, but the searches that its proof repeats
+   * exceed it.
+   */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),
     more: (chance) => ({ proof: 'Digest', parallelism: 1, limits: { maxMessages: chance.whole(100, 200) } }),
@@ -118,18 +125,15 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => received(chance, plain(chance, 100)),
     more: () => ({ proof: 'Digest', byReceiptTime: true }),
   },
-  /**
-   * Some milliseconds have so many messages that the service's row limit falls within one of them. Only the rows themselves show
-   * in which millisecond.
-   */
+  /** Some milliseconds have so many messages that the service's row limit cuts a search within one millisecond. */
   crowded: {
     messages: (chance) => plain(chance, 300, 40),
     search: { status: { bucketLength: '3h' } },
     more: (_, plan) => withLowerLimit(plan),
   },
   /**
-   * Some milliseconds have more rows than one search returns. Even if they are divided by the last digits of their ids, some
-   * groups are too large.
+   * Some milliseconds have more rows than one search returns, even if the search is divided by the last digits of
+   * message ids.
    */
   dense: {
     messages: (chance) => plain(chance, 1_600, 0),
@@ -143,7 +147,10 @@ const directions: Readonly<Record<string, Direction>> = {
       limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
     }),
   },
-  /** The export reaches its limit of scanned bytes: while it is planned, or while segments are searched one by one or in parallel. */
+  /**
+   * The export reaches its limit of scanned bytes while it is planned, or while it searches one or several segments at
+   * a time.
+   */
   scanned: {
     more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
   },
@@ -166,14 +173,14 @@ const directions: Readonly<Record<string, Direction>> = {
     more: () => ({ isLimitSilent: true, smallestLimit: 10_000 }),
   },
   warned: { search: { atMessageLimit: 'doneWithWarning' } },
-  /** The service cuts off searches of single segments as well, so the export succeeds only when it halves the segments. */
+  /** The service cuts off searches of single segments, so the export succeeds only by halving the segments. */
   byReceiptTime: {
     messages: (chance) => received(chance, plain(chance, 200)),
     more: (_, plan) => ({ ...withLowerLimit(plan), byReceiptTime: true, cutsByPage: true }),
   },
   disordered: { messages: (chance) => displaced(chance, plain(chance, 150)), more: (_, plan) => withLowerLimit(plan) },
   erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
-  /** A search job reports its error in one status, and the answer with this status is usually lost. */
+  /** A search job reports its error in a single status, which is usually lost. */
   erringUnheard: {
     more: (_, plan) => ({ ...withLostStatuses(plan), flaws: { missShard: 0.5, holes: 0, forget: 0 } }),
   },
@@ -186,8 +193,8 @@ const directions: Readonly<Record<string, Direction>> = {
     more: () => ({ flaws: { missShard: 0, holes: 0, forget: 0.5 }, smallestLimit: 1_000 }),
   },
   /**
-   * The export writes the rows of an aggregation. No row limit applies to them, so they may summarize more messages than any
-   * search returns.
+   * The export writes the rows of an aggregation, which has no row limit and may summarize more messages than a search
+   * returns.
    */
   added: {
     search: { status: { bucketLength: '3h' } },
@@ -225,8 +232,8 @@ const directions: Readonly<Record<string, Direction>> = {
   limited: { more: (chance) => withQueryLimit(chance.whole(45, 120)) },
   doubled: { messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.one([1, 1, 2]) })) },
   /**
-   * Three messages share an id: two would not be enough, because the program handles the first message of a millisecond
-   * separately.
+   * Three messages share an id and a time. Two would not suffice, because logfleet handles the first message of a
+   * millisecond separately.
    */
   sharedIds: {
     messages: (chance) =>
@@ -324,7 +331,7 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
   return { ...plan, ...more(chance, plan) };
 }
 
-/** Returns the plan with a service that lowers its row limit after the export was planned. */
+/** Returns the plan with a service that lowers its row limit after the export is planned. */
 function withLowerLimit({ scenario }: ExportHistoryPlan): Partial<ExportHistoryPlan> {
   const messageLimit = 17;
   const events = { limit: { at: '7s', patch: { search: { messageLimit } } } };
@@ -344,10 +351,7 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
   };
 }
 
-/**
- * Returns messages at random times of the range. With `moments`, the messages are in this number of different milliseconds, which
- * include both ends of the range.
- */
+/** Returns messages at random times of the range. With `moments`, they are in this number of different milliseconds. */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
   const places =
     moments === undefined

@@ -1,7 +1,4 @@
-/**
- * Tests exports with directed histories: simulated runs that lead to situations to which one rule applies. `make soak` runs more
- * histories of each kind.
- */
+/** Tests exports with simulated runs that each lead to the situations to which one rule applies. */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
 import { exportProgram, violationsTold } from '../replay.ts';

@@ -1,6 +1,6 @@
 /**
- * Checks (oracle) the end of an export history. The export is complete or has failed for a true reason, and no search jobs or
- * temporary files remain (E3, E15).
+ * Checks the end of a simulated export: it is complete or failed for a true reason, and left no search jobs or
+ * temporary files (E3, E15).
  */
 
 import { allSegmentsOf } from '../../../src/destination/coverage.ts';
@@ -25,7 +25,7 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Reasons for which no program could export all rows of this history. */
+/** Reasons for which no program could export all rows in this simulated run. */
 function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
@@ -38,7 +38,10 @@ function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string
   return reasons;
 }
 
-/** Largest number of rows in one millisecond whose ids share their last two digits. The program does not divide such rows further (E4). */
+/**
+ * Largest number of rows in one millisecond whose ids share their last two digits. The export does not divide such rows
+ * further (E4).
+ */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();
   for (const { atMs, receivedMs, copies, id } of corpus.messages) {
@@ -58,17 +61,14 @@ function flagViolations({ plan, records }: ExportHistoryRecord, lasting: Readonl
   );
 }
 
-/** Returns whether two searches of the same range may find different rows, or different numbers of rows. */
+/** Returns whether two searches of the same range may find different rows in this simulated run. */
 function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
   const isFlawed = flaws.missShard > 0 || flaws.holes > 0 || flaws.forget > 0;
   const isGrowing = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   return isFlawed || isGrowing || Object.keys(scenario.faults ?? {}).length > 0;
 }
 
-/**
- * Finds temporary files that remain at the end. The program removes a discarded file at once, or at the latest when the export
- * completes or a process starts.
- */
+/** Finds temporary files that remain at the end of a simulated export. */
 function leftovers({ task, store, counters, told }: ExportHistoryRecord): string[] {
   const found: string[] = [];
   const isOver = told.every(({ isComplete }) => isComplete);
@@ -88,8 +88,8 @@ function leftovers({ task, store, counters, told }: ExportHistoryRecord): string
 }
 
 /**
- * Checks that the commit records cover the planned segments without gaps, and that the manifest names all commit records (E2,
- * E3).
+ * Checks that the commit records cover the planned segments without gaps, and that the export manifest names them all
+ * (E2, E3).
  */
 function manifestViolations({ task, store, records, plan, voided }: ExportHistoryRecord): string[] {
   const { layout } = task;

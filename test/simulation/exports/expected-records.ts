@@ -10,7 +10,7 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
     const id = JSON.stringify(values);
     const group = groups.get(id) ?? [];
     groups.set(id, group);
-    // The aggregation counts a message twice when the search finds it twice.
+    // A message that a search finds twice is also counted twice.
     for (let copy = 0; copy < message.copies; copy++) group.push(message);
   }
   const wanted = [...groups].filter(([, group]) => group.length > (plan.moreThan ?? 0));
@@ -22,9 +22,7 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
   });
 }
 
-/**
- * Canonical text of a row of an aggregation: numbers and times in any notation are equal, and fields without a value are omitted.
- */
+/** Text of an aggregation row that is independent of the notation of numbers and times, and omits empty fields. */
 export function recordText(members: Readonly<Record<string, unknown>>): string {
   const { _rest: rest, ...others } = members;
   // In a Parquet file, the field `_rest` of a row contains the values that do not fit into their columns.

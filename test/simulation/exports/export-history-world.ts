@@ -1,6 +1,6 @@
 /**
- * The simulated world of one export history: the service, the destination store and the operator's processes, and all observations for the
- * oracles.
+ * Simulated world of one export: the service, the destination, the operator's processes, and all observations for later
+ * checks.
  */
 
 import type { JournalEntry } from '../../../simulator/journal.ts';
@@ -99,13 +99,12 @@ export class ExportHistoryWorld {
     return [...this.#processes.values()];
   }
 
-  /** True if all planned processes exist and run. */
   get isWhole(): boolean {
     const isHeard = this.#resource?.isHeard ?? true;
     return isHeard && this.#missing === 0 && this.processes.every(({ running }) => running);
   }
 
-  /** Ends all faults, thaws or restarts all processes, and requests a check of everything. */
+  /** Ends all faults, continues frozen processes, restarts killed ones, and requests a check of the export. */
   calm(): void {
     this.#isCalm = true;
     this.#resource?.calm();
@@ -145,7 +144,7 @@ export class ExportHistoryWorld {
       strike: (call, object) => this.#strike(call, object),
     };
     const resource = this.#resource;
-    // Without leader election, only the first process counts as the leader.
+    // Without leader election, only the process that started first has the right to send.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, task: this.task },
@@ -225,7 +224,6 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** Releases all resources of the simulated world. */
   end(): void {
     for (const process of this.processes) process.kill();
     packBy(undefined);
@@ -249,10 +247,7 @@ export class ExportHistoryWorld {
     };
   }
 
-  /**
-   * Tells the client the service's row limit, as if it had learned the limit from earlier searches. Needed when no answer of the
-   * service shows the limit.
-   */
+  /** Sets the client's knowledge of the service's row limit, which no answer of this service shows. */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts = { texts: [], isCut: false };
@@ -296,7 +291,7 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // If a repeated write fails because the object exists, the first write has already succeeded.
+    // A write fails with `exists` only if the object has been written before, so the first write had an effect.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);

@@ -1,8 +1,6 @@
 /**
- * One simulated process that works on an export: the real client, search jobs and export work, with a clock, service connection and
- * destination that can be frozen or killed. The class also acts as the reconciler: it runs the work again after changes and delays.
- *
- * Invariant: a request that a process sent before its death still takes effect.
+ * One simulated process that works on an export, with a clock and connections that can be frozen or killed. Requests
+ * that the process sent before its death still take effect.
  */
 
 import type { InProcessService } from '../../../simulator/in-process.ts';
@@ -127,7 +125,6 @@ export class ExportProcess implements HistoryProcess {
   async stop(): Promise<void> {
     this.#isClosing = true;
     await this.#work.close();
-    // The process retries failed deletions for a short time before it ends.
     await sleep(this.#clock, 5_000);
     this.kill();
   }

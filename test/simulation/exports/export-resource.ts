@@ -83,7 +83,7 @@ export class ExportResource {
     this.api.patch(path, { spec: { paused } });
   }
 
-  /** Annotates the Export as a user does who requests that all exported data is checked again. */
+  /** Adds the annotation with which a user requests that all exported data is checked again. */
   askAgain(): void {
     this.api.patch(path, { metadata: { annotations: { [annotations.requestedAt]: `time ${++this.#requests}` } } });
   }
@@ -104,7 +104,7 @@ export class ExportResource {
   }
 }
 
-/** Returns the reason of the status condition that has this message. */
+/** Returns the reason in `status.conditions` that belongs to this message. */
 function reasonOf(message: string): string {
   if (/^the millisecond .* has .* rows, but a search returns /.test(message)) return 'MillisecondTooDense';
   return message.includes('the query cannot be split into intervals') ? 'LimitReached' : message;

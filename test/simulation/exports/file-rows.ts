@@ -1,7 +1,4 @@
-/**
- * Reads the rows of exported files without code of the program. Each row is returned as a text: `<id> <text>` for a message, and
- * the form of `recordText` for a row of an aggregation.
- */
+/** Reads the rows of exported files without code of logfleet. A message row is returned as the text `<id> <text>`. */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { recordText } from './expected-records.ts';
@@ -19,7 +16,7 @@ export async function rowsOfFiles(
   return rows;
 }
 
-/** Rows of one data file. A file that cannot be read gives a single row with the error message. */
+/** Rows of one data file. An unreadable file is returned as a single row with the error message. */
 async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) => string): Promise<readonly string[]> {
   try {
     return (await membersOf(name, content)).map(textOf);
@@ -30,12 +27,11 @@ async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) 
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Row text of a message. */
 export function messageText(id: string, raw: string): string {
   return `${id} ${raw}`;
 }
 
-/** Text of a row in any format. Field names may be in either case, and ids are numbers in Parquet and texts in other formats. */
+/** Text of an exported message. The case of its field names and the type of its id depend on the file format. */
 function rowText(row: Members): string {
   return messageText(String(row['_messageid'] ?? row['_messageId'] ?? ''), String(row['_raw'] ?? ''));
 }

@@ -7,7 +7,7 @@ import {
 } from '../../support/memory-destination.ts';
 import { isDead, never, type ProcessGate } from '../process-gate.ts';
 
-/** Observer of a process's calls to the destination, in the order in which they are sent. */
+/** Observer of the calls of a process to the export destination, in the order in which they are sent. */
 export interface DestinationObserver {
   /** Called before a destination call is sent. Killing the process here prevents the call. */
   before(effect: string): void;
@@ -27,7 +27,6 @@ export class GatedDestination extends MemoryDestination {
       if (isDead(gate)) return { until: never() };
       const fault = observer.strike(call, name);
       observer.after(`${call} ${name}`);
-      // A process that is killed at this point has sent its call to the destination, but never receives the result.
       if (isDead(gate)) return undefined;
       const open = () => new Promise<void>((resolve) => gate.deliver(resolve));
       return { ...fault, until: (fault?.until ?? Promise.resolve()).then(open) };

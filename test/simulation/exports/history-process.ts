@@ -4,19 +4,16 @@ import type { Seat } from './planned-actions.ts';
 export interface HistoryProcess {
   readonly name: string;
   readonly seat: Seat;
-  /** True if the process is neither frozen nor dead. */
   readonly running: boolean;
-  /** Last state that the process reported; undefined before its first report. */
+  /** State of the export that the process reported last; undefined before its first report. */
   readonly told: ToldState | undefined;
   start(): void;
   /** Tells the process that the spec has changed, or that a user requests a retry. */
   tell(isToTryAgain: boolean): void;
-  /** Kills the process, like SIGKILL. */
   kill(): void;
   /** Freezes or thaws the process, as SIGSTOP and SIGCONT do. */
   freeze(): void;
   thaw(): void;
-  /** Ends the process in order, like SIGTERM. */
   stop(): Promise<void>;
 }
 
@@ -24,7 +21,7 @@ export interface ToldState {
   readonly isComplete: boolean;
   /** True if the export cannot continue until a user acts. */
   readonly isStalled: boolean;
-  /** Intervals that are not proven complete, each with the reason and the message. */
+  /** Intervals that are not proven complete, each with the reason and the message in the status. */
   readonly unproven: readonly { readonly reason: string; readonly message: string }[];
   /** State of the export in words, for people. */
   readonly text: string;

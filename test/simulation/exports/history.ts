@@ -1,7 +1,4 @@
-/**
- * Runs one export history. Simulated processes follow the plan and export from the simulated service into a store in memory, until all
- * processes are done or time is up. The same plan always gives the same history.
- */
+/** Runs one simulated export until all processes are done or time is up. The same plan always gives the same run. */
 import { createHash } from 'node:crypto';
 import { ExportHistoryWorld } from './export-history-world.ts';
 import { rowsOfFiles } from './file-rows.ts';
@@ -15,7 +12,7 @@ const lookEveryMs = 5_000;
 const steadyLooks = 3;
 /** Maximum number of checks of the exported data that users request after all faults have ended. */
 const mostAsked = 2;
-/** Time in ms after which all work has certainly ended, and search jobs that no process deleted have expired. */
+/** Time in ms after which all work has ended and abandoned search jobs have expired. */
 const restMs = 90_000;
 
 export interface ExportHistoryResult {
@@ -46,10 +43,7 @@ export async function runHistory(
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }
 
-/**
- * Waits until each process is done. A process is also done when it reports for a while that a user must act, although another process has
- * completed the export.
- */
+/** Waits until each process has completed the export, or has reported for a while that a user must act. */
 async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): Promise<boolean> {
   const deadlineMs = world.clock.monotonic() + completeWithinMs;
   let asked = 0;
@@ -61,7 +55,7 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
     const areEnded = isWhole && processes.every((process) => process.told?.isComplete || isWaiting(process));
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
-    // Work that began during faults may have failed after the user's last request, so the user requests another check.
+    // Work that a fault disturbed may fail after the user's request for a check, so the user requests another one.
     if (asked === mostAsked || !processes.some(isWaiting)) return true;
     asked++;
     looks = 0;

@@ -3,34 +3,30 @@ import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { countingRecords } from './standing-verdicts.ts';
 
-/** Maximum time in ms between the sending of a request and its arrival at the service. */
+/** Maximum time in ms that a request takes from the process to the service. */
 const underWayMs = 1_000;
-/**
- * Maximum time in ms after a limit is reached until all searches stop. The process notices within a second that the limit is
- * reached, and may send one further request before that.
- */
+/** Maximum time in ms from the moment an export reaches its limit until its last search ends. */
 const stoppedWithinMs = 1_000 + 2 * underWayMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
-  // A second process does not know the searches of the first process, so it cannot keep limits that apply to both together. Such
-  // histories are not checked.
+  // Two processes that run the same export cannot keep its limits together, because neither knows the searches of the
+  // other one.
   if (history.plan.actions.some(({ kind }) => kind === 'start')) return [];
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
 
 /**
- * Checks that an export stops at its row limit, `maxMessages`. The program reads a running search job to the end, so the export may exceed
- * the limit by the rows of one search job or of one dense millisecond.
+ * Checks that an export stops at `maxMessages`, which it may exceed by the rows of one search job or of one
+ * millisecond.
  */
 function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
-  // When the service raises its limit of rows per search during the history, the program cannot know in advance how many rows a search
-  // returns. Such histories are not checked.
+  // If the service changes its row limit, the export cannot know in advance how many rows a search returns.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // A record (commit file of an interval) does not count yet if its write succeeded but was answered with an error. The process
-  // learns of such a record only when it lists the records again.
+  // A process does not know a commit record whose write succeeded but was answered with an error, until it lists all
+  // commit records.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
@@ -47,7 +43,7 @@ function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls 
 
 function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHistoryRecord): string[] {
   const { limits, skewMs, calmAtMs } = plan;
-  // A process that was frozen may still send a request that it prepared before the deadline. Such histories are not checked.
+  // A process that was frozen may send a late request that it prepared before the deadline.
   if (limits.deadlineAfterMs === undefined || disturbances.some((what) => what.startsWith('freeze'))) return [];
   const overMs = startMs + limits.deadlineAfterMs + skewMs + underWayMs;
   const late = journal.filter(
@@ -56,16 +52,13 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
   return late.map(({ at }) => `limits: a search was begun ${at - startMs} ms after the begin, when time was over`);
 }
 
-/**
- * Checks the limit of scanned bytes. Each process is checked separately, because a process knows only the search jobs that it
- * created itself.
- */
+/** Checks the limit of scanned bytes for each process, because a process knows only the search jobs that it created. */
 function scanViolations({ plan, searches, startMs, starts, disturbances }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // Two kinds of faults make this check impossible: a process cannot read the scanned bytes of an invalid status, and a frozen
-  // process sends late the requests on which it decided earlier.
+  // A process cannot read the scanned bytes of an invalid status, and a process that was frozen sends its requests
+  // late.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {
@@ -73,7 +66,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
     const own = searches.filter(({ beganAtMs }) => beganAtMs >= beginMs && beganAtMs < endMs);
     const overMs = scannedOutAtMs(own, maxBytesScanned) + stoppedWithinMs;
     if (overMs >= endMs) return [];
-    // Count queries are left out, because the export may still run them after the limit of scanned bytes is reached.
+    // Count queries are not checked, because the export may send them after it has reached its limit of scanned bytes.
     const finding = own.filter(({ query }) => query !== undefined && !query.endsWith('| count'));
     const isBegun = ({ beganAtMs }: LiveSearch) => beganAtMs > overMs;
     const goesOn = ({ heard, endedAtMs = Number.POSITIVE_INFINITY }: LiveSearch) =>
@@ -88,7 +81,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
 }
 
 /**
- * Time at which the statuses of all search jobs together had reported at least this number of scanned bytes; infinite if they
+ * Time at which the statuses of all search jobs had reported this number of scanned bytes in total; infinite if they
  * never did.
  */
 function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {

@@ -1,10 +1,6 @@
 /**
- * Messages for simulated searches. Further messages become searchable while a search runs, and the service makes errors. A search
- * may miss a shard (part of the service's data) and report this once, leave out a message at its row limit, or return pages that
- * end too early.
- *
- * For the oracles (checks of the history), each search stores the result that it should have had: the messages that were
- * searchable when the search ended.
+ * Messages for simulated searches. Messages become searchable while a search runs, and a search may return wrong or
+ * missing rows. Each search also stores the correct result, for later checks.
  */
 import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../../simulator/log-data/log-data.ts';
 import { messageFields } from '../../../simulator/query/message-fields.ts';
@@ -13,12 +9,9 @@ import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 
 /** Errors that the simulated service makes in one search. */
 export interface SearchFlaws {
-  /**
-   * Shard (part of the service's data) whose messages the search does not find. One status of the job reports this error.
-   * Undefined for a search without the error.
-   */
+  /** Part of the service's data that the search misses. One status of the search job reports this error. */
   readonly missedShard: number | undefined;
-  /** True if the search leaves out one message when it has more messages than it may return. */
+  /** True if the search omits one message when its row limit cuts it off. */
   readonly hasHole: boolean;
   /** Number of the oldest messages that the search counts but returns on no page. */
   readonly forgotten: number;
@@ -29,17 +22,18 @@ export const shards = 4;
 
 export interface LiveDataOptions {
   readonly corpus: CorpusPlan;
-  /** Time in ms since the epoch. */
   readonly nowMs: () => number;
   /** Returns the errors for a search that begins now. */
   readonly flaws: () => SearchFlaws;
-  /** True if messages that become searchable in a time range that the search already passed are added to its results. */
+  /**
+   * True if a running search also returns messages that become searchable in a time range that it has already searched.
+   */
   readonly lateJoin: boolean;
-  /** True if the service computes the histogram of a job by a separate search. */
+  /** True if the service runs a separate search for the histogram of a search job. */
   readonly histogramFirst: boolean;
   /**
-   * True if a search by receipt time returns the first rows in the order of its pages, which is by message time. If the search
-   * exceeds its row limit, rows of any receipt time may then be missing.
+   * True if a search by receipt time that exceeds its row limit may lack rows of any receipt time, because its rows are
+   * sorted by message time.
    */
   readonly cutsByPage: boolean;
 }
@@ -84,8 +78,8 @@ export class LiveData implements LogData {
     const inside = slice(messages, timeOf, range);
     const search = new LiveSearch({
       ...{ inside, timeOf, range, filter, nowMs, lateJoin, cutsByPage: cutsByPage && range.byReceiptTime },
-      // The separate search for a histogram misses the same shard (part of the service's data) as the main search, and has no
-      // other error.
+      // The separate search for a histogram has one error of its main search: the same part of the service's data is
+      // missing.
       flaws: of ? { ...noFlaws, missedShard: of.flaws.missedShard } : flaws(),
     });
     if (!of) this.searches.push(search);
@@ -94,7 +88,7 @@ export class LiveData implements LogData {
 }
 
 interface LiveSearchOptions {
-  /** Messages in the range of the search, in order of time. */
+  /** Messages in the time range of the search, in order of time. */
   readonly inside: readonly StoredMessage[];
   readonly timeOf: (message: StoredMessage) => number;
   readonly range: SearchRange;
@@ -110,38 +104,35 @@ export class LiveSearch implements Search {
   readonly range: SearchRange;
   readonly flaws: SearchFlaws;
   readonly beganAtMs: number;
-  /** Time at which the search finished its range or reached its row limit; undefined while it runs. */
+  /** Time at which the search ended or reached its row limit; undefined while it runs. */
   endedAtMs: number | undefined;
-  /** True if a status of the search job has reported the search's error. */
   hasTold = false;
-  /** Query of the search job; undefined if no client received the id of the job. */
+  /** Query of the search job; undefined if the id of the search job never reached a client. */
   query: string | undefined;
-  /** Numbers of scanned bytes that statuses of the search job reported to clients, each with its time in ms since the epoch. */
+  /**
+   * Numbers of scanned bytes that clients have read in statuses of the search job, each with its time in ms since the
+   * epoch.
+   */
   readonly heard: { readonly atMs: number; readonly bytes: number }[] = [];
-  /** Number of rows of the search's aggregation, from its latest status. */
   records = 0;
-  /** True if the service returned rows of the search to a client. */
   isRead = false;
   scannedBytes = 0;
   reachedMs: number;
   readonly #options: LiveSearchOptions;
-  /**
-   * Number of messages that the search has not reached yet. They are the first ones in the list of messages, and the newest of
-   * them is last.
-   */
+  /** Number of messages in the time range that the search has yet to reach. A search begins with the newest message. */
   #left: number;
-  /** Messages that became searchable only after the search had passed their time. */
+  /** Messages that became searchable too late for this search. */
   #unseen: StoredMessage[] = [];
   /** Messages that the search found, in page order. */
   #found: StoredMessage[] = [];
-  /** All messages that were searchable when the search passed their time, including those that an error of the search leaves out. */
+  /** Messages that the search should return if it made no errors. */
   readonly #expected = new Set<StoredMessage>();
   #isSorted = true;
   #hole: StoredMessage | undefined;
   #hasBegun = false;
   /**
-   * True if a single millisecond has more messages than the search may return: the oldest millisecond, or any millisecond when `cutsByPage`
-   * is set.
+   * True if the row limit cut off the search within a millisecond, so that only some rows of the millisecond were
+   * returned.
    */
   #isCutWithin = false;
   #joinedAtMs = Number.NEGATIVE_INFINITY;
@@ -159,21 +150,20 @@ export class LiveSearch implements Search {
     return this.#found.length;
   }
 
-  /** Oldest time from which on the search returned everything that it should have found. */
+  /** Start of the time range for which the search has returned all rows. */
   get wholeFromMs(): number {
     const { cutsByPage, range } = this.#options;
     if (cutsByPage && (this.#isCutWithin || this.endedAtMs === undefined)) return range.toMs;
     return this.reachedMs + (this.#isCutWithin ? 1 : 0);
   }
 
-  /** Messages whose time the search has passed, including messages that it did not return. */
+  /** Messages of the time range that the search has reached, including those that it wrongly omitted. */
   get passed(): readonly StoredMessage[] {
     return [...this.#expected];
   }
 
   /**
-   * Messages of an interval that the search should show. Undefined if the search did not reach the whole interval, or not the
-   * part of it that the query requests.
+   * Messages of an interval that the search should return; undefined if the search did not reach the whole interval.
    */
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
@@ -225,8 +215,8 @@ export class LiveSearch implements Search {
   }
 
   /**
-   * A search leaves out a message only when it exceeds the row limit. If a complete search lacked a message, no program could
-   * detect it.
+   * Chooses a message for the search to omit. A search below its row limit omits none, because no program could detect
+   * that.
    */
   #begin(mostMatches: number): void {
     if (this.#hasBegun) return;
@@ -267,7 +257,6 @@ export class LiveSearch implements Search {
     const late = this.#unseen.filter((message) => this.#isVisible(message));
     this.#unseen = this.#unseen.filter((message) => !this.#isVisible(message));
     for (const message of late) {
-      // A search that reached its row limit finds no more messages.
       if (this.found < mostMatches) this.#pass(message, mostMatches, telling);
     }
   }

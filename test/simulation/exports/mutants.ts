@@ -1,7 +1,6 @@
 /**
- * Mutants for the rules of exports. A mutant is the program with one rule broken: one expression of a source file is replaced.
- * The oracles (checks of histories) must detect each mutant. A mutation throws if the text that it replaces does not occur
- * exactly once, so that no mutant is lost when the code changes.
+ * Programs that each break one rule of exports, by a replaced expression in a source file. The simulated exports must
+ * detect each of them. A replaced text must occur exactly once, so that no such program is lost when the code changes.
  */
 
 import { type Mutant, mutant } from '../mutant.ts';

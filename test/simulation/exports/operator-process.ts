@@ -21,7 +21,7 @@ export interface OperatorProcessOptions {
   readonly observer: DestinationObserver;
   readonly seed: number;
   readonly skewMs: number;
-  /** True if several processes may work on the export, so that the operators elect a leader. */
+  /** True if several operator processes may work on the export, so that they elect a leader. */
   readonly leaderElection: boolean;
 }
 
@@ -45,7 +45,6 @@ export class OperatorProcess implements HistoryProcess {
         divert: (request) => request,
       },
       exports: (gate) => ({
-        // The operator gets a fixed identity, because reading it from disk would take real time.
         writer: async () => new Writer({ scope: 'simulation', pid: seed, processStart: name }, seededRandom(seed)),
         places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
         openDestination: async () => new GatedDestination(store, gate, observer),
@@ -65,7 +64,7 @@ export class OperatorProcess implements HistoryProcess {
     this.#process.start();
   }
 
-  /** Does nothing, because the operator watches its resource and notices changes itself. */
+  /** Does nothing, because an operator notices changes through its watch of the API server. */
   tell(): void {}
 
   kill(): void {

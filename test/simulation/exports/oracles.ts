@@ -1,6 +1,6 @@
 /**
- * All oracles (checks) of an export history. They compare what the program did with the requests that the service received and
- * with the content of the destination. Each violation begins with the name of the broken rule.
+ * All checks of a simulated export. They read only the requests that the service received and the content of the
+ * destination. Each violation begins with the name of the broken rule.
  */
 import { aggregateViolations } from './aggregate-oracle.ts';
 import { budgetViolations } from './budget-oracle.ts';

@@ -1,9 +1,6 @@
 /**
- * Replaces the compression threads of `node:zlib` in simulated histories. Streams process the same bytes with the same code, but
- * on the main thread, and finish at times of a virtual clock. Real threads do not follow virtual time, and end in varying order.
- *
- * Assumptions about zlib: a stream passes each piece of work to `write` of its handle and continues in the function given to
- * `init`. Synchronous work by `writeSync` is unchanged.
+ * Replaces the compression threads of `node:zlib` in simulations, because threads do not follow a virtual clock. The
+ * same code compresses the same bytes on the main thread.
  */
 import { createGzip, createZstdCompress, type Gzip, type ZstdCompress } from 'node:zlib';
 

@@ -21,7 +21,7 @@ export interface ExportHistoryPlan {
   readonly scope: Scope;
   /** Aggregation whose rows the export writes; undefined for an export of messages. */
   readonly aggregation: AggregationPlan | undefined;
-  /** Row limit that the query itself contains. The program cannot split such a query into intervals (E8). */
+  /** Row limit in the text of the query. The export cannot divide such a query into intervals (E8). */
   readonly queryLimit: number | undefined;
   readonly byReceiptTime: boolean;
   /** Range [from, to) of the export in ms since the epoch. */
@@ -30,9 +30,9 @@ export interface ExportHistoryPlan {
   readonly settleMs: number;
   readonly corpus: CorpusPlan;
   readonly scenario: Scenario;
-  /** Smallest row limit per search that the service has during this history. */
+  /** Smallest row limit of a search that the service has during this simulated run. */
   readonly smallestLimit: number;
-  /** True if no answer of the service shows that a search reached the row limit. The program then knows the limit from earlier searches. */
+  /** True if no answer of the service shows that a search reached the row limit. */
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
   /** True if a search by receipt time that exceeds the row limit may lack rows of any receipt time. */
@@ -63,7 +63,7 @@ export interface FlawPlan {
   readonly forget: number;
 }
 
-/** Limits of the export until all faults end. A simulated user then raises the limits. */
+/** Limits of the export while faults occur. A simulated user then raises the limits. */
 export interface LimitPlan {
   readonly maxMessages?: number;
   readonly deadlineAfterMs?: number;
@@ -86,9 +86,7 @@ export const historyStartMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 
 export const plainOutput: OutputPlan = { format: 'NDJSON', compression: 'None' };
-/**
- * Output formats whose files are compressed as a whole. Parquet files are not, because the format compresses its content itself.
- */
+/** Output formats whose files are compressed as a whole, unlike Parquet files. */
 export const packedOutputs: readonly OutputPlan[] = [
   { format: 'NDJSON', compression: 'Gzip' },
   { format: 'NDJSON', compression: 'Zstd' },
@@ -114,7 +112,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;
-  // The program recognizes a row limit that the service does not announce only if it is a round number of at least ten thousand.
+  // Logfleet suspects an unreported row limit only at a round number of at least ten thousand rows.
   const limit = isLarge ? chance.one([10_000, 11_000, 12_000]) : chance.whole(4, 120);
   const search = planSearch(chance, { limit, spanMs, isLarge, isWhole });
   const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);
@@ -122,14 +120,13 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const queryLimit = chance.happens(0.12) ? chance.whole(1, 2 * limit) : undefined;
   const corpusOptions = { fromMs, toMs, startMs: historyStartMs, settleMs, limit, isLarge };
   const corpus = planCorpus(chance, { ...corpusOptions, calmAtMs: historyStartMs + calmAtMs });
-  // Time in ms after which the history has neither faults nor actions of users.
+  // After this time in ms, neither faults nor actions of users occur.
   const lastMs = Math.max(0, ...corpus.messages.map(({ searchableMs }) => searchableMs - historyStartMs));
   const hasLate = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   const apiFaults = isQuiet ? { untilMs: 0, requests: 0, watches: 0 } : planApiFaults(chance, calmAtMs);
   const scope = queryLimit === undefined ? chance.one<Scope>(['*', '*', 'app', '* | where _size > 12']) : '*';
   const plan: ExportHistoryPlan = {
     ...{ seed, isWhole, apiFaults, scope, queryLimit },
-    // Another source of chance, so that all other choices stay the same.
     areWorkers: !isWhole && new Chance(seed ^ 0x70b5).happens(0.5),
     query: queryLimit === undefined ? scope : `* | limit ${queryLimit}`,
     aggregation: undefined,
@@ -153,8 +150,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // Some combinations of errors are left out, because they hide each other: a histogram with the same missing message, or a late
-      // message that replaces the missing one.
+      // A search that omits a message is left out if another error may hide it: a wrong histogram, or a late message
+      // that replaces it.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },
@@ -172,7 +169,6 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     maxPartBytes: isLarge ? 300_000 : chance.one([3_000, 20_000, 10 ** 9, 10 ** 9, 10 ** 9, 10 ** 9]),
     skewMs: chance.one([0, 0, 0, 90_000]),
     latencyMs: chance.one([1, 20, 150]),
-    // With more API requests, the client would exceed its request budget in its first second.
     jitterMs: chance.one([0, 10]),
     actions: planActions(chance, calmAtMs),
     calmAtMs: Math.max(calmAtMs, lastMs + 1_000),
@@ -193,7 +189,6 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   return { ...whole, proof: chance.happens(0.7) ? 'Digest' : 'Count' };
 }
 
-/** Returns the plan for an export that writes the rows of an aggregation. */
 export function aggregated(chance: Chance, plan: ExportHistoryPlan): ExportHistoryPlan {
   const { scope, scenario, fromMs, toMs } = plan;
   const aggregation = planAggregation(chance, toMs - fromMs);
@@ -223,7 +218,7 @@ function planSearch(chance: Chance, { limit, spanMs, isLarge, isWhole }: SearchP
   const bucketMs = chance.one([undefined, undefined, 1, Math.ceil(spanMs / 50), 3 * spanMs]);
   return {
     messageLimit: limit,
-    // An operator learns the row limit only when one of its searches reaches the limit.
+    // An operator learns the row limit only from a search that reaches the limit.
     atMessageLimit: chance.one(['forcePaused', isWhole ? 'forcePaused' : 'done', 'doneWithWarning'] as const),
     duration: chance.one<SearchScenario['duration'] & {}>(
       isLarge ? ['5s', '25s'] : ['0s', '1s', ['0s', '15s'], '9s', '40s'],
@@ -247,7 +242,6 @@ function planSearch(chance: Chance, { limit, spanMs, isLarge, isWhole }: SearchP
   };
 }
 
-/** Plans changes of the service's row limit during a history. */
 function planLimitChanges(
   chance: Chance,
   limit: number,

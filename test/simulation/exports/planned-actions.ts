@@ -5,12 +5,14 @@ import type { Chance } from '../chance.ts';
 export type Seat = 'first' | 'second';
 
 export type ExportAction =
-  /** The second process starts although the first one still runs, as after a change of leaders that the first process did not notice. */
+  /**
+   * A second process starts while the first one still runs, as if the first one had not noticed a change of the leader.
+   */
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
   /**
-   * Fault of a process at its n-th effect after the given time. An effect is a request or a call to the destination. With
-   * `named`, only effects of this name count.
+   * Fault of a process at its n-th request or destination call after the given time. With `named`, only those of this
+   * name count.
    */
   | {
       readonly kind: 'killAtEffect';

@@ -1,6 +1,5 @@
 /**
- * Plans the aggregation of an export that writes computed rows: its groups, and the numbers that it computes. The query of the
- * export is built from this plan.
+ * Plans the aggregation of an export: its groups, and the numbers that it computes. The query is built from this plan.
  */
 import type { Chance } from '../chance.ts';
 
@@ -8,15 +7,15 @@ export interface AggregationPlan {
   /** Keys by which messages are grouped. Without keys, all messages form one group. */
   readonly keys: readonly GroupKey[];
   readonly figures: readonly Figure[];
-  /** Length in ms of the time slices by which the aggregation groups messages. */
+  /** Length in ms of the periods by which the aggregation groups messages. */
   readonly sliceMs: number;
   /** Only groups with more messages than this number give a row. Undefined if all groups do. */
   readonly moreThan: number | undefined;
 }
 
 /**
- * Key by which an aggregation groups messages. `kind` is `app`, `db` or nothing, `digit` is the last digit of the text, `slice` is the
- * slice of message time, and the others are fields of messages.
+ * Key by which an aggregation groups messages: a field, the last digit of the text (`digit`), or the period of the
+ * message time (`slice`).
  */
 export type GroupKey = 'kind' | 'digit' | 'slice' | '_size' | '_messageid';
 

@@ -34,7 +34,7 @@ export interface CorpusOptions {
   readonly settleMs: number;
   /** Time from which on searches find all messages. */
   readonly calmAtMs: number;
-  /** Approximate row limit of a search, from which the density of messages follows. */
+  /** Approximate row limit of a search. The number of messages per millisecond depends on this limit. */
   readonly limit: number;
   readonly isLarge: boolean;
 }
@@ -56,8 +56,8 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // A dense millisecond gets neither late messages nor copies of messages. Its rows come from several searches, so a missing
-    // late message and an additional copy could cancel out in the row count.
+    // Several searches return the rows of a dense millisecond. A missing late message and a message that is found twice
+    // could then cancel out.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,
@@ -98,7 +98,7 @@ function momentOf(chance: Chance, shape: Shape, centers: readonly number[], opti
   }
 }
 
-/** Delay in ms from receipt until the message is searchable. It is sometimes longer than the settle delay. */
+/** Delay in ms from receipt until the message is searchable, sometimes longer than `settleDelay`. */
 function lateness(chance: Chance, atMs: number, receivedMs: number, options: CorpusOptions): number {
   const { settleMs, startMs, calmAtMs } = options;
   const isInTime = chance.happens(0.5);
@@ -125,8 +125,7 @@ function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): Pla
 }
 
 /**
- * Messages that an export selects: their range of times, the kind of time (message time or receipt time), their scope, and the
- * settle delay.
+ * Messages that an export selects, by time range, kind of time (message or receipt) and query, and its `settleDelay`.
  */
 export interface WantedMessages {
   readonly fromMs: number;
@@ -136,7 +135,7 @@ export interface WantedMessages {
   readonly settleMs: number;
 }
 
-/** Returns whether the export must contain a message, because the message was searchable within the settle delay (E11). */
+/** Returns whether the export must contain a message, which was searchable within `settleDelay` (E11). */
 export function isInTime(
   { fromMs, toMs, byReceiptTime, scope, settleMs }: WantedMessages,
   message: PlannedMessage,

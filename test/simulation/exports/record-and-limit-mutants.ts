@@ -4,7 +4,7 @@ import type { Mutation } from '../mutated-sources.ts';
 
 const othersRows = 'rows:';
 
-/** Mutation that needs a service whose result pages have fewer rows than the search job counts. */
+/** Makes logfleet accept a search job that returns fewer rows than it has counted. */
 export const fewerThanCounted: readonly Mutation[] = [
   {
     file: 'export/search/search-verdict.ts',
