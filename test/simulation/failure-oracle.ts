@@ -1,7 +1,6 @@
 /**
- * Checks (oracle) the tolerance for failed upgrades (R5). Each stage and each rollout counts its ended and failed attempts. A
- * process that knows that a count exceeds `maxFailures` starts no further upgrade. After that, only attempts in flight and
- * collectors that go offline in a soak can fail.
+ * Checks that failures stop a rollout (R5). A process that knows that more upgrades failed than `maxFailures` allows
+ * starts no further upgrade.
  */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -11,8 +10,8 @@ import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesA
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // When the service answers with the status of another task, a process rejects the answer. So received outcomes do not show what
-  // the process knows.
+  // When the service answers with the status of a wrong task, processes reject the answer, so what they know is
+  // uncertain.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -22,9 +21,8 @@ export function failureViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Checks that no attempt counts twice, because the counted attempts have a maximum. It is the larger of two numbers, the attempts
- * in the ledger and the POSTs to the target, plus the number of collectors that can go offline or be changed by others. The
- * ledger has more attempts if some are never sent. It has fewer if it was restored.
+ * Checks that no upgrade attempt counts twice. The number of counted attempts may not exceed the attempts in the ledger
+ * or the requests to upgrade, plus the collectors that can go offline or be changed by others.
  */
 function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
   const sent = posts.filter(({ toVersion }) => toVersion === target).length;
@@ -37,12 +35,11 @@ function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutI
   return wrong ? [`${words} at ${wrong.atMs}: ${JSON.stringify([wrong.tally, wrong.stages])}`] : [];
 }
 
-/** Number of planned events that take collectors offline. */
 function silentOf({ fleet }: HistoryPlan): number {
   return Object.values(fleet.events).filter((event) => JSON.stringify(event).includes('"running":false')).length;
 }
 
-/** One count of failures, of a stage or a rollout: the attempts that it includes, and its limit `maxFailures`. */
+/** Attempts that are counted together against one `maxFailures`, those of a stage or of a rollout. */
 interface Scope {
   readonly name: string;
   readonly maxFailures: number | string | undefined;
@@ -65,10 +62,7 @@ function exceeded(record: HistoryRecord, rollouts: readonly Rollout[], rollout: 
   });
 }
 
-/**
- * Number of attempts of earlier rollouts to the same target. Attempts that were in flight when this rollout began count in this
- * rollout.
- */
+/** Number of upgrades of earlier rollouts to the same target, which may still be in flight in this rollout. */
 function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: Rollout): number {
   const former = rollouts.filter(
     (one) => one.policy === policy && one.target === target && one.rolloutId !== rolloutId,
@@ -76,10 +70,7 @@ function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: 
   return former.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/**
- * Returns the counts of failures that include an upgrade: that of each started stage that has not ended, and that of the rollout
- * since its last completion.
- */
+/** Returns the stages that were running at an upgrade, and the rollout, each of which counts failures. */
 function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   const completedMs = completedAtMs(rollout, atMs);
   const since = rollout.upgrades.filter((one) => one.atMs < atMs && one.atMs >= completedMs);
@@ -94,7 +85,9 @@ function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   return scopes;
 }
 
-/** Time of the rollout's last completion before a POST; 0 when there is none. Each completion begins a new count of failures. */
+/**
+ * Time of the rollout's last completion before a POST, when the counting of failures began again; 0 if there is none.
+ */
 function completedAtMs({ writes }: Rollout, atMs: number): number {
   const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;
   const isCompletion = (index: number) =>
@@ -102,14 +95,17 @@ function completedAtMs({ writes }: Rollout, atMs: number): number {
   return writes.findLast((write, index) => write.atMs < atMs && isCompletion(index))?.atMs ?? 0;
 }
 
-/** Time in ms until a process that received an outcome has evaluated it. */
+/** Time in ms that a process needs to evaluate the outcome of an upgrade. */
 const decidedMs = 10;
-/** Time in ms after which a received outcome is in the ledger, unless the process ended. */
+/** Time in ms that a process needs to write an outcome to the ledger. */
 const writtenMs = 20_000;
-/** Maximum time in ms until a process notices a user's retry. Failures that happened by then no longer count. */
+/**
+ * Maximum time in ms until a process notices that a user retried the rollout, after which earlier failures do not
+ * count.
+ */
 const forgivenMs = 60_000;
 
-/** Counts the outcomes of earlier attempts that a process knew when it sent a POST. */
+/** Counts the earlier attempts whose outcome a process knew when it started an upgrade. */
 function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, posts: readonly RolloutPost[]) {
   const retries = retriesOf(record, rollout).filter((atMs) => atMs <= post.atMs);
   const forgivenUntilMs = Math.max(0, ...retries.map((atMs) => atMs + forgivenMs));
@@ -127,8 +123,8 @@ function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, 
 }
 
 /**
- * Whether the attempt of a collector counts. It does not count if the policy no longer selects the collector, or if the collector
- * reached the target after the time-out (U6).
+ * Whether an attempt counts: the policy still selects the collector, and the collector did not reach the target late
+ * (U6).
  */
 function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, task: TaskState): boolean {
   const { endTime, collectorEndTime, fromVersion: version } = task;
@@ -136,12 +132,12 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
   return endTime === null || collectorEndTime === null || collectorEndTime <= endTime;
 }
 
-/** Time in ms for the listing that shows whether an unfinished attempt has timed out, and for the evaluation of the listing. */
+/** Time in ms that a process needs to find in a collector list that an attempt has timed out. */
 const examinedMs = 10_000;
 
 /**
- * Time at which the process knew that an earlier attempt had timed out (U5); undefined if this is not certain. It is certain if
- * the same process sent both POSTs, lived all the time, and received a row with another version after the time limit.
+ * Time at which the process certainly knew that an earlier attempt had timed out (U5); undefined if it may not have
+ * known.
  */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
   const { plan, disturbances, sightings } = record;
@@ -156,8 +152,8 @@ function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost
 }
 
 /**
- * Whether the process of a POST knew an outcome. Either the process received the outcome itself, or another process had enough
- * time to write it to the ledger.
+ * Whether a process knew an outcome, because it received the outcome or because another process had time to write it to
+ * the ledger.
  */
 function isKnown({ plan, disturbances }: HistoryRecord, post: RolloutPost, { process, atMs }: TaskNews): boolean {
   if (process === post.process) return atMs < post.atMs - decidedMs;

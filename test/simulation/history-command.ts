@@ -1,6 +1,6 @@
 /**
- * Command that runs simulated histories. For each history that broke a rule, the command prints how to replay the history. With a
- * single seed, it replays that history, and `--trace` prints the steps.
+ * Command that runs simulated histories and prints how to replay each one that broke a rule. With a single seed, it
+ * replays that history, and `--trace` prints its steps.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,4 @@
-/**
- * Tests that the death of a worker thread ends only one simulated history. The pool reports the seed of that history, and
- * continues with the others.
- */
+/** Tests that the end of a worker thread stops only one simulated run, whose seed is reported. */
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 

@@ -1,7 +1,6 @@
 /**
- * Runs many simulated histories in parallel on worker threads. The pool gives up a history that does not end, and reports the
- * seed of a history whose thread ended unexpectedly. A thread runs many histories, because compiled code halves the cost of a
- * history.
+ * Runs many simulated histories in parallel on worker threads. A history that does not end, or whose thread ends
+ * unexpectedly, is reported by its seed.
  */
 import { Worker } from 'node:worker_threads';
 import type { HistoryOrder, WorkerData, WorkerReply } from './history-worker.ts';
@@ -10,18 +9,14 @@ import { brokeOff } from './replay.ts';
 
 export interface HistoryBatch {
   readonly seeds: Iterable<number>;
-  /** Kind of directed histories; undefined for random histories. */
   readonly directions?: string | undefined;
   /** Called after each history. Returns true when no more histories are wanted. */
   readonly onReply?: (reply: WorkerReply) => boolean;
 }
 
-/**
- * Maximum processor time of a history in ms. A history that takes longer is stuck in an endless loop. Processor time is used
- * because it does not depend on other work on the machine.
- */
+/** Maximum processor time in ms of a simulated history, which shows an endless loop even on a busy machine. */
 const usualProcessorMs = 30_000;
-/** Maximum real time of a history in ms, for a history that waits forever and so takes no processor time. */
+/** Maximum real time in ms of a simulated history, for one that waits forever and takes no processor time. */
 const longestMs = 5 * 60_000;
 /** Interval in ms at which the processor time of a thread is read. */
 const readEveryMs = 500;
@@ -37,7 +32,6 @@ export interface HistoryPoolOptions {
   readonly mutations?: readonly Mutation[];
   /** Path of the program that a worker thread runs. */
   readonly worker: URL;
-  /** Maximum processor time of a history in ms. */
   readonly longestProcessorMs?: number;
 }
 
@@ -54,7 +48,7 @@ export class HistoryPool {
     this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }, longestProcessorMs));
   }
 
-  /** Runs the histories and returns the replies with violations, in the order of their seeds. */
+  /** Runs the simulated histories and returns those that broke a rule, in the order of their seeds. */
   async run({ seeds, directions, onReply }: HistoryBatch): Promise<WorkerReply[]> {
     const left = seeds[Symbol.iterator]();
     const violated: WorkerReply[] = [];
@@ -75,15 +69,12 @@ export class HistoryPool {
   }
 }
 
-/**
- * A worker thread. It is started for its first history, and again after a history that ended the thread or that the pool gave up.
- */
+/** Worker thread that starts with its first history, and again after a history during which it ended or was stopped. */
 class HistoryThread {
   readonly #program: URL;
   readonly #data: WorkerData;
   readonly #longestProcessorMs: number;
   #worker: Worker | undefined;
-  /** Number of histories that the present worker has run. */
   #count = 0;
 
   constructor(program: URL, data: WorkerData, longestProcessorMs: number) {
@@ -115,7 +106,6 @@ class HistoryThread {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 1_024 },
     });
-    // A thread that ends unexpectedly between two histories is replaced.
     worker.once('exit', () => {
       if (this.#worker === worker) this.#worker = undefined;
     });

@@ -1,7 +1,4 @@
-/**
- * Worker thread that runs histories of upgrades by seed, with the unchanged program or with a mutant (the program with one rule
- * broken).
- */
+/** Worker thread that runs simulated upgrades by seed, with the unchanged program or with one that breaks a rule. */
 import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compileCache } from '../support/compile-cache.ts';
@@ -14,7 +11,6 @@ export interface WorkerData {
 
 export interface HistoryOrder {
   readonly seed: number;
-  /** Kind of directed history; undefined for a random history. */
   readonly directions?: string | undefined;
 }
 

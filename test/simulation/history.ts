@@ -1,6 +1,6 @@
 /**
- * Runs one simulated history: the whole operator on a virtual clock, against the simulated service and an API server in memory. The history
- * follows a plan until the world has converged or time is up. The same plan always gives the same history.
+ * Runs the whole operator on a virtual clock against a simulated service and API server, until all policies are
+ * complete or time is up. The same plan always gives the same run.
  */
 import { createHash } from 'node:crypto';
 import { annotations } from '../../src/api/annotations.ts';
@@ -38,14 +38,13 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 }
 
 /**
- * Lets time pass until the history has converged, and then checks that it stays converged. Some histories may leave the converged
- * state and reach it again, for two reasons. Changes by other tools are noticed late, at the next sweep (pass over the collector
- * list; U9). And a policy that waits for offline collectors looks converged until they return.
+ * Waits until all policies are complete or report why not, and then checks that this does not change. A change by
+ * another tool or the return of an offline collector may interrupt this state.
  */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
-  // A process that takes over has another wall clock, for which a maintenance exclusion may not have begun yet.
+  // The clock of another leader may be behind, so that a maintenance exclusion has not begun yet.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||
@@ -68,8 +67,8 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
 }
 
 /**
- * Whether an upgrade may succeed long after its time-out (U6). The collector's new version may then make another policy its
- * owner.
+ * Whether an upgrade may succeed long after it timed out (U6), so that another policy may become the owner of its
+ * collector.
  */
 function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
   const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);

@@ -1,18 +1,17 @@
 /**
- * Checks (oracle) that the operator keeps `strategy.maxInProgress`: it starts no upgrade while this number of the policy's
- * upgrades run at the service. Tasks of collectors that already ran the target do not count, because a listing shows their
- * success at once.
+ * Checks that no more upgrades of a policy run at the service than `strategy.maxInProgress` allows. Upgrades of
+ * collectors that already ran the target do not count, because lists show them as finished at once.
  */
 import type { HistoryRecord, PostRecord } from './record.ts';
 import { textsAt } from './rollouts.ts';
 import { isSelected, shareOf } from './wanted.ts';
 
 export function inProgressViolations(record: HistoryRecord): string[] {
-  // A ledger that was restored from a backup does not have all running upgrades.
+  // A ledger restored from a backup may lack running upgrades, which the operator cannot count then.
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>
-    // A probe repeats the POST of an attempt, so it is not counted in addition to the attempt.
+    // A request that repeats an earlier one with unknown outcome belongs to the same upgrade, so it is not counted.
     policy === undefined
       ? []
       : posts.flatMap((post) => (post.intent?.probe ? [] : tooMany(record, policy, posts, post))),

@@ -1,7 +1,4 @@
-/**
- * A mutant is the program with one rule broken. `whyUnseen` checks that simulated histories (runs of the program with faults)
- * detect the mutant.
- */
+/** A mutant is the program with one rule broken. Simulated runs must detect each mutant. */
 import { countFrom, HistoryPool } from './history-pool.ts';
 import type { Mutation } from './mutated-sources.ts';
 
@@ -11,11 +8,10 @@ export interface Mutant {
   /** Kind of directed histories (see `directed-plans.ts`) that detects the mutant. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
-  /** First words of the violation that detects the mutant, if the violation names a rule other than the mutant's rule. */
+  /** Beginning of the violation that detects the mutant, if it does not begin with the mutant's own rule. */
   readonly shows?: string;
 }
 
-/** A mutant that changes a single expression. */
 export function mutant(
   rule: string,
   name: string,
@@ -31,8 +27,8 @@ export function mutant(
 const mostTold = 3;
 
 /**
- * Runs histories until one detects the mutant. Returns undefined if a history does, and otherwise a message with the violations
- * of other rules.
+ * Runs histories until one of them detects the mutant. Returns undefined, or a message with the violations of other
+ * rules.
  */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,

@@ -1,7 +1,6 @@
 /**
- * Mutants of the upgrade rules. Each mutant changes one expression of one source file and so breaks one rule, to show that the
- * oracles (checks of histories) detect the error. A mutation throws if the text that it replaces does not occur exactly once, so
- * that no mutant is lost when the code changes.
+ * Programs that each break one rule of upgrades, by a replaced expression in a source file. Simulated runs must detect
+ * each of them. A replaced text must occur exactly once, so that no such program is lost when the code changes.
  */
 import { type Mutant, mutant } from './mutant.ts';
 
@@ -18,7 +17,7 @@ export const mutants: readonly Mutant[] = [
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
       },
-      // Most of the attempts of a lost ledger are also recorded in the policy's status.
+      // Without this change, the policy's status would restore most upgrade attempts of a lost ledger.
       {
         file: 'policy/ledger/status-recovery.ts',
         find: 'const changes: EntryChange[] = [];',
@@ -49,7 +48,7 @@ export const mutants: readonly Mutant[] = [
         find: 'const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());',
         replace: 'const lifeMs = 1_000_000 * settings.intentLifeMs + decidedAtMs;',
       },
-      // The transport checks the lease as well, so this mutant removes both checks (L1).
+      // Two places check that the process holds the lease, so both checks are removed (L1).
       {
         file: 'account/budgets.ts',
         find: 'if (!leadership.isLeader()) return undefined;',
@@ -504,7 +503,7 @@ export const mutants: readonly Mutant[] = [
         find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
         replace: 'return { ...next, completedAtMs: wallMs, history };',
       },
-      // The counts of failures also begin again with the next decision after the collector reached the target.
+      // Without this change, the next decision of the operator would start to count failures again as well.
       {
         file: 'policy/ledger/rollout-header.ts',
         find: 'isAtTarget && header.tally.finished > 0',

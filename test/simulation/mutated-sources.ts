@@ -8,10 +8,7 @@ export interface Mutation {
   readonly replace: string;
 }
 
-/**
- * Applies the mutations to source files as they are loaded, so it must be called before the program is imported. Throws when a
- * file does not contain the text to replace exactly once.
- */
+/** Changes source files while they are imported. Throws if a text to replace does not occur exactly once. */
 export function applyMutations(mutations: readonly Mutation[]): void {
   registerHooks({
     load(url, context, nextLoad) {

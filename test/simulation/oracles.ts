@@ -1,6 +1,6 @@
 /**
- * All oracles (checks) of a simulated history. They use only what the service, the API server and the connections received, and
- * not the state of the operator. Each violation begins with the name of the broken rule.
+ * All checks of simulated upgrades. They read only what the service, the API server and the connections received. Each
+ * violation begins with the name of the broken rule.
  */
 import { maxShardBytes } from '../../src/host/host.ts';
 import { budgetViolations } from './budget-oracle.ts';
@@ -41,7 +41,7 @@ export function violationsOf(record: HistoryRecord): string[] {
   return oracles.flatMap((oracle) => oracle(record));
 }
 
-/** Checks that the history converges after all faults have ended, and stays converged. */
+/** Checks that all policies are complete or report why not after the last fault, and that this does not change. */
 function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): string[] {
   const when = convergedAtMs === undefined ? 'did not converge' : 'did not stay converged';
   return missing.map((what) => `convergence: ${when}: ${what}`);

@@ -1,9 +1,6 @@
 /**
- * Plan of one simulated history, drawn from a seed. It has the fleet, policies, replicas, faults of both APIs, and actions of
- * people and machines. A plan is plain data and does not depend on the operator.
- *
- * Upgrades and the time settings of the protocol are ten times as fast as in reality; rate limits, leases and deadlines are not.
- * Faults happen only before `calmAtMs`.
+ * Plan of one simulated run, drawn from a seed: the fleet, policies, operator replicas, faults, and actions of users.
+ * Upgrades and their time-outs are ten times as fast as in reality; request limits and leases are not.
  */
 
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -25,7 +22,7 @@ import {
 
 export const pace = 10;
 
-/** Time settings of the protocol, for upgrades that run ten times as fast as in reality. */
+/** Settings of the operator for upgrades that are ten times as fast as in reality. */
 export const fastSettings: Partial<PolicySettings> = {
   graceMs: 60_000 / pace,
   openLimitMs: (35 * 60_000) / pace,
@@ -35,7 +32,7 @@ export const fastSettings: Partial<PolicySettings> = {
   statusIntervalMs: 5_000,
 };
 
-/** Event of a process, such as a kill. `replica` selects one of the running processes by its index, modulo their number. */
+/** Kill, freeze or stop of a process. `replica` modulo the number of running processes is the index of the process. */
 export type ProcessAction =
   | { readonly kind: 'kill'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
   | { readonly kind: 'stop'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
@@ -67,7 +64,6 @@ export interface HistoryPlan {
   readonly settings: Partial<PolicySettings>;
   readonly policies: readonly PolicySpec[];
   readonly actions: readonly Action[];
-  /** Collectors that go offline after their upgrade. */
   readonly deaths: readonly DeathPlan[];
   readonly apiFaults: ApiFaultPlan;
   /** Ratio (0 to 1) of status requests for upgrade tasks that are answered with the status of another task. */
@@ -82,7 +78,7 @@ export interface HistoryPlan {
 }
 
 /**
- * Draws the plan of a random history. With an even seed, rollouts have stages, failure policies, windows and actions of users. With an odd
+ * Draws the plan of a random run. An even seed gives rollouts with stages, windows and actions of users. With an odd
  * seed, all collectors are upgraded at once.
  */
 export function planHistory(seed: number): HistoryPlan {
@@ -161,7 +157,7 @@ function planProcessActions(chance: Chance, calmAtMs: number, replicas: number):
     const againAfterMs = chance.one([50, 500, 2_000, 20_000]);
     const kind = chance.one(['kill', 'killAtRequest', 'killAtRequest', 'stop', 'freeze'] as const);
     if (kind === 'freeze') {
-      // A freeze lasts longer than the lease only when another replica can take over.
+      // Only when another replica can take over, a process may be frozen for longer than its lease.
       actions.push({ kind, atMs, replica, forMs: chance.whole(1, replicas > 1 ? 60 : 20) * 1_000 });
     } else if (kind === 'killAtRequest') {
       actions.push({

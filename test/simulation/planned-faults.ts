@@ -1,6 +1,4 @@
-/**
- * Plans the faults of the service and of the API server. All faults end at a given time of the history, so that it can converge.
- */
+/** Plans the faults of the service and of the API server, all of which end at a given time. */
 import type { FaultScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 

@@ -16,7 +16,7 @@ export interface GroupPlan {
   readonly name: string;
   readonly count: number;
   readonly osName: string;
-  /** Time zone of the collectors; absent when the history has no time zones. */
+  /** Time zone that the service reports for the collectors; absent in runs without time zones. */
   readonly timeZone?: string;
 }
 
@@ -80,7 +80,7 @@ export function planFleet(chance: Chance, calmAtMs: number): FleetPlan {
       builds,
       upgrade: {
         duration: chance.one(['3m', ['1m', '4m'], '8m'] as const),
-        // The delay of lists is far below the grace period, after which a listing must show an upgrade.
+        // Lists show an upgrade long before the operator begins to doubt it.
         lockDelay: chance.one(['0s', '0s', '2s', '4s']),
         toRunningVersion: chance.one(['accept', 'accept', 'refuse']),
       },
@@ -108,9 +108,7 @@ function planList(chance: Chance): ListScenario {
   };
 }
 
-/**
- * Outcomes of upgrades. Their durations are the real ones, like the time-out of 30 minutes; the history runs ten times as fast.
- */
+/** Outcomes of upgrades with their real durations. Simulated runs are ten times as fast. */
 function planOutcomes(chance: Chance): readonly OutcomeScenario[] {
   const kinds: readonly OutcomeScenario[] = [
     { share: chance.between(0.1, 1), end: 'fail', message: 'Not enough disk space.' },

@@ -47,7 +47,8 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        // When upgrades may hang, several run at a time, because one at a time would take too long.
+        // When some upgrades never end, several must run at a time, because their time-outs would take too long one
+        // after the other.
         maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },

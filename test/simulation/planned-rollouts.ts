@@ -1,6 +1,6 @@
 /**
- * Plans the rollouts of a history: stages, failure policies, maintenance windows, changes of these fields, and collectors that go
- * offline after an upgrade. The plans are added to policies and a fleet that were drawn before.
+ * Adds rollouts to a plan: stages, failure policies, maintenance windows, changes of these fields, and collectors that
+ * go offline.
  */
 import type { CollectorGroup, OutcomeScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
@@ -17,7 +17,10 @@ export interface DeathPlan {
 /** Wall time in ms at which the virtual clock begins. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
-/** Time zones whose offsets differ by parts of an hour. So even windows that open every few minutes open at different times. */
+/**
+ * Time zones whose offsets differ by parts of an hour, so that windows that open every few minutes open at different
+ * times.
+ */
 const zones = ['Europe/Berlin', 'Asia/Kathmandu', 'Asia/Kolkata', 'America/New_York'] as const;
 
 /** Returns the fleet with a time zone for each group of collectors. Some groups get an invalid time zone. */
@@ -67,8 +70,7 @@ export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): D
 type Strategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
 
 /**
- * Returns the strategy with at least five upgrades at a time. With fewer, the maintenance windows of a history would be too short
- * for all collectors.
+ * Returns the strategy with at least five upgrades at a time, because fewer would not fit into the maintenance windows.
  */
 function widened({ stages, ...strategy }: Strategy): Strategy {
   const widen = <T extends Strategy>(one: T): T =>
@@ -148,7 +150,6 @@ function planExclusion(chance: Chance): object {
   };
 }
 
-/** Plans changes of the policy to another target and back. */
 export function planReturns(
   chance: Chance,
   { builds }: FleetPlan,

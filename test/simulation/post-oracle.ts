@@ -1,7 +1,4 @@
-/**
- * Checks (oracle) each POST that starts an upgrade: its policy still wanted the upgrade when the process sent the POST (U2, U11,
- * U13).
- */
+/** Checks that the policy still wanted each upgrade when the process requested it (U2, U11, U13). */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { settledAfterChangeMs } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -11,7 +8,7 @@ export function postViolations(record: HistoryRecord): string[] {
   const names = new Map(record.state.collectors.map(({ id, name }) => [id, name]));
   return record.posts.flatMap((post) => {
     const name = names.get(post.collectorId);
-    // The name of a removed collector is unknown, because it is not in the final state of the service.
+    // The final state of the service does not contain the names of removed collectors.
     const what = name === undefined ? undefined : unwanted(record, post, name);
     return what === undefined
       ? []
@@ -24,9 +21,9 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (plan.leaderElection && !post.leaseHolder?.startsWith(`${post.process}_`)) return 'U2: sent without the lease';
   const subject = { name, version: post.truth?.version ?? '' };
   if (isHosted(subject)) return 'U11: a hosted collector';
-  // Rollback attempts are left out, because `rollback-oracle.ts` checks them.
+  // Rollbacks are checked by `rollback-oracle.ts`.
   if (post.intent?.back) return undefined;
-  // The check uses the policies as the process knew them when it sent the POST.
+  // The process may not have received the latest change of a policy.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no active policy has this target';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);
@@ -37,7 +34,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   return ranTargetForLong(record, post) ? 'U7: the collector has run this version for long' : undefined;
 }
 
-/** Whether the process must have known that another policy owns the collector and has another target. */
+/** Whether another policy with another target certainly owned the collector. */
 function goesFirst(
   { plan, policyChanges }: HistoryRecord,
   post: PostRecord,
@@ -47,7 +44,8 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // A collector whose attempt was written to the ledger before the other policy existed keeps its owner.
+      // The other policy may be so new that the collector's upgrade attempt was already in the ledger, which keeps the
+      // owner.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&
@@ -56,8 +54,7 @@ function goesFirst(
       compareRank(other, policy) < 0 &&
       targetOf(plan, other) !== undefined &&
       targetOf(plan, other) !== post.toVersion &&
-      // The owner of a collector does not change while an attempt is open (U13). The outcome of an earlier POST for the collector
-      // may still be unknown.
+      // A collector keeps its owner while the outcome of an upgrade request is unknown (U13).
       !post.repeats &&
       post.intent?.probe !== true,
   );
@@ -72,7 +69,7 @@ function isDowngrade({ truth, toVersion }: PostRecord, policy: CollectorVersionP
   );
 }
 
-/** Maximum age in ms of the collector listing on which a POST is based. */
+/** Maximum age in ms of the collector list that a process uses to start an upgrade. */
 const longMs = 240_000;
 
 function ranTargetForLong({ disturbances }: HistoryRecord, { truth, toVersion, atMs }: PostRecord): boolean {

@@ -1,7 +1,6 @@
 /**
- * Gate between a simulated process and its surroundings. It acts like the operating system that freezes, thaws and kills a process.
- *
- * Invariant: a dead process receives nothing, and a frozen process receives everything when it thaws.
+ * Gate between a simulated process and its surroundings, which can freeze and kill the process. A dead process receives
+ * nothing. A frozen process receives everything later, when it continues.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 
@@ -32,8 +31,8 @@ export class ProcessGate {
 }
 
 /**
- * Shortest delay of a timer in ms. A shorter delay would be lost by rounding when it is added to the time of day, and virtual
- * time would stand still.
+ * Shortest delay of a timer in ms. Adding a shorter delay to the time of day would not change it, and virtual time
+ * would stand still.
  */
 const finestMs = 0.001;
 
@@ -73,7 +72,7 @@ export class ProcessClock implements Clock {
   }
 }
 
-/** Whether the process is dead. Check again after each call that can kill the process. */
+/** Whether the process is dead. Any call may kill the process, so callers check again after each call. */
 export function isDead(gate: ProcessGate): boolean {
   return gate.state === 'dead';
 }

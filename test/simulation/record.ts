@@ -1,6 +1,6 @@
 /**
- * Record of one simulated history, as the service, the API server and the connections of each process saw it. All times are in ms since the
- * start unless their name says otherwise.
+ * Record of a simulated run as the service, the API server and the connections saw it. Times are in ms since the start,
+ * unless their name says otherwise.
  */
 
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -11,8 +11,7 @@ import type { RequestRecord } from '../support/memory-api-server.ts';
 import type { HistoryPlan } from './plan.ts';
 
 /**
- * Interval in ms at which the versions of collectors are recorded. A recorded version may be older than the time for which it is
- * recorded, by up to this interval.
+ * Interval in ms at which the versions of collectors are recorded. A recorded version may be older by this interval.
  */
 export const versionLookMs = 5_000;
 
@@ -30,19 +29,17 @@ export interface PostRecord {
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
   /** True if an earlier POST named the same collector and version. */
   readonly repeats: boolean;
-  /** Wall clock of the process in ms. */
   readonly wallMs: number;
   /** True if the process knew that the kill switch was set. */
   readonly knownAllPaused: boolean;
-  /** Attempt that the operator wrote to its ledger before the POST; undefined when no ledger in the API server has the attempt. */
+  /** Upgrade attempt that the operator wrote to a ledger before the POST; undefined if there is none. */
   readonly intent: Intent | undefined;
   /** Answer to the POST that the process received; undefined when no answer arrived. */
   answer: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
 }
 
-/** The upgrade attempt of a POST, and its rollout, as the ledger had them when the POST left. */
+/** Upgrade attempt that a POST carries out, with its rollout, as the ledger stored both. */
 export interface Intent {
-  /** Uid of the policy whose attempt this is. */
   readonly policy: string;
   readonly rolloutId: string;
   readonly target: string;
@@ -60,19 +57,16 @@ export interface Tally {
   readonly failed: number;
 }
 
-/** A started stage, as the header of a ledger records it. */
+/** A started stage in the header of a ledger. */
 export interface RecordedStage {
   readonly name: string;
-  /** Ids of the stage's collectors; undefined for a last stage without a list of collectors, which takes all that remain. */
+  /** Ids of the collectors in the stage; undefined for a last stage that takes all remaining collectors. */
   readonly members: readonly string[] | undefined;
   readonly maxFailures?: number | string;
   readonly maxInProgress?: number | string;
   readonly soakMs: number;
   readonly tally: Tally;
-  /**
-   * Wall time in ms at which the stage started. The time distinguishes the stage from a stage of the same name that a retry
-   * starts again.
-   */
+  /** Wall time in ms at which the stage started, which identifies the stage if a retry starts it again. */
   readonly startedAtMs: number;
   /** Wall time in ms at which the last collector of the stage reached the target; undefined until then. */
   readonly updatedAtMs?: number;
@@ -83,23 +77,21 @@ export interface RecordedStage {
 /** A write that changed the header of a ledger. */
 export interface LedgerWrite {
   readonly atMs: number;
-  /** Uid of the policy whose ledger was written. */
   readonly policy: string;
   readonly rolloutId: string;
   readonly target: string;
   readonly stop: Intent['stop'];
-  /** Number of collectors on which percentages in stages are based. */
+  /** Number of collectors of the policy, from which percentages of stages are computed. */
   readonly selected: number | undefined;
   readonly tally: Tally & { readonly number: number };
   /** Number of upgrade attempts in the ledger so far, including those of former rollouts. */
   readonly attempts: number;
-  /** Wall time in ms at which the rollout last completed. */
+  /** Wall time in ms of the rollout's last completion. */
   readonly completedAtMs: number | undefined;
   /** Started stages of the rollout, in order. */
   readonly stages: readonly RecordedStage[];
 }
 
-/** A final task status that a process received. */
 export interface TaskNews {
   readonly atMs: number;
   readonly process: string;
@@ -115,7 +107,6 @@ export interface Death {
   readonly untilMs: number;
 }
 
-/** A change of the kill switch by a user. */
 export interface SettingsChange {
   readonly atMs: number;
   readonly paused: boolean;
@@ -135,7 +126,6 @@ export interface StatusRecord {
   readonly status: CollectorVersionPolicyStatus;
 }
 
-/** A change of a policy by a user. */
 export interface PolicyChange {
   readonly atMs: number;
   readonly policy: CollectorVersionPolicy;
@@ -154,7 +144,7 @@ export interface HistoryRecord {
   readonly startMs: number;
   readonly api: readonly RequestRecord[];
   readonly posts: readonly PostRecord[];
-  /** Rows of the collector list that processes received, by collector id, in the order of their arrival. */
+  /** Rows of the collector list that processes received, by collector id, in order of receipt. */
   readonly sightings: ReadonlyMap<string, readonly Sighting[]>;
   readonly statuses: readonly StatusRecord[];
   readonly ledgerWrites: readonly LedgerWrite[];
@@ -163,14 +153,14 @@ export interface HistoryRecord {
   readonly taskNews: readonly TaskNews[];
   readonly deaths: readonly Death[];
   readonly disturbances: readonly Disturbance[];
-  /** Versions that each collector has run, each with its start time, by collector id. */
+  /** Versions that each collector ran, with the time at which it began to run each version, by collector id. */
   readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;
-  /** Shards of the ledgers at the end of the history, by the uid of the policy. */
+  /** Ledger objects at the end, by the uid of the policy. */
   readonly ledgers: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly largestShardBytes: number;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** Time at which the history converged; undefined when it never did. */
+  /** Time at which all policies were complete or reported why not; undefined if they never were. */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
   readonly endMs: number;

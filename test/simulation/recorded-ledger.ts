@@ -1,18 +1,16 @@
 /**
- * Reads ledgers (stored upgrade attempts) from the API server, for the oracles that check a history. It finds the upgrade attempt
- * of a POST (U2), and the stages of a rollout.
- *
- * The file shares no code with the operator's own reader of the format.
+ * Reads the upgrade attempts and stages in stored ledgers, for the checks of simulated runs. It shares no code with the
+ * operator.
  */
 import type { Intent, LedgerWrite, RecordedStage } from './record.ts';
 
-/** Contents of one ledger's shards (parts) as texts, by shard name. */
+/** Contents of the objects that store one ledger, by object name. */
 export type Shards = ReadonlyMap<string, string>;
 
-/** Fields of the ledger's header shard that the oracles read. Ledger entries are packed arrays. */
+/** Fields of a ledger's first object, `head`. */
 interface Head {
   readonly header: Header;
-  /** For each started stage, the number of ledger shards (parts) that hold its collectors. */
+  /** For each started stage, the number of ledger objects that list its collectors. */
   readonly memberShards: readonly number[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
@@ -29,34 +27,27 @@ interface Header {
 }
 
 interface Stage extends Omit<RecordedStage, 'members'> {
-  /** Number of collectors of the stage; absent for a stage without a list of collectors. */
+  /** Number of collectors of the stage; absent for a last stage that takes all remaining collectors. */
   readonly members?: number;
 }
 
-/**
- * Last fields of a packed ledger entry: the rollout's count and the stage's count that include the attempt, and 1 for a rollback
- * attempt.
- */
+/** Last fields of a ledger entry: numbers of the rollout's and the stage's count of failures, and 1 for a rollback. */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
 /**
- * Packed ledger entry: collector, version before the upgrade, number of attempts, number of drifts, kind of ending, and further
+ * Ledger entry of a collector: its id, version before the upgrade, attempts, changes by others, kind of end, other
  * fields.
  */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
 /**
- * Packed upgrade attempt: number, target version, state, task id, 1 if logfleet started the task, and 1 for a probe (repeated
- * POST).
+ * Upgrade attempt in a ledger: number, target version, state, task id, 1 if logfleet created the task, and 1 if the
+ * request was repeated.
  */
 type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 
 /** State of an upgrade attempt that was written to the ledger and not yet sent. */
 const intended = 0;
 
-/**
- * Finds the upgrade attempt that a POST carries out.
- *
- * @param ledgers shards (parts) of all stored ledgers, by the uids of their policies
- */
+/** Finds the upgrade attempt in the ledgers that a request to upgrade carries out. */
 export function intentOf(
   ledgers: ReadonlyMap<string, Shards>,
   collectorId: string,
@@ -110,5 +101,5 @@ function membersOf(shards: Shards, stage: number, count: number): readonly strin
   );
 }
 
-/** Id that stands for the collectors of a ledger shard that the header names but the store does not have. */
+/** Stands for the collectors in a ledger object that the ledger names but the API server does not have. */
 export const missingMember = 'missing shard';

@@ -3,8 +3,7 @@ import { parseDuration } from '../../src/base/duration.ts';
 import type { HistoryRecord } from './record.ts';
 
 /**
- * Maximum number of requests of one resync: the list of builds, the pages of a sweep (one pass over the collector list), and the check for
- * new collectors.
+ * Maximum number of requests that a policy without pending upgrades needs to read the builds and the collectors once.
  */
 const sweepRequests = 6;
 const spareRequests = 8;
@@ -21,7 +20,7 @@ export function restViolations({ plan, journal, startMs, convergedAtMs, endMs, p
   return [...found, ...sweepViolations(atRest, plan.latencyMs, endMs - convergedAtMs)];
 }
 
-/** Checks that the time between resyncs is at least ten times the duration of a sweep, one pass over the collector list. */
+/** Checks that the time between two reads of the collector list is at least ten times the duration of one read. */
 function sweepViolations(atRest: HistoryRecord['journal'], latencyMs: number, restMs: number): string[] {
   const lists = atRest.filter(({ operation }) => operation === 'listCollectors');
   const busyMs = lists.reduce((sum, { at, end }) => sum + (end - at) + 2 * latencyMs, 0);

@@ -1,6 +1,6 @@
 /**
- * Checks (oracle) rollbacks (U14, R7). A rollback returns only collectors that this rollout upgraded, and only to their former
- * versions. After the rollback, none of these collectors runs the target.
+ * Checks rollbacks (U14, R7). A rollback returns only collectors that its rollout upgraded, and only to their former
+ * versions.
  */
 import { isByZone } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -18,9 +18,7 @@ export function rollbackViolations(record: HistoryRecord): string[] {
   ]);
 }
 
-/**
- * Finds collectors that still run the target after a rollback. Checks only histories with a single policy that no user changed.
- */
+/** Finds collectors that still run the target after a rollback, if there is a single policy that no user changed. */
 function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }: Rollout): string[] {
   const { plan, convergedAtMs, statuses, state } = record;
   const texts = textsOf(record, policy);
@@ -30,8 +28,8 @@ function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }:
   const { status } = statuses.findLast(({ uid }) => uid === policy) ?? {};
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   if (ready !== 'RolledBack' || status?.rollout?.id !== rolloutId) return [];
-  // When the service offers only one build, no list shows the time zones of collectors at the target. A new process then cannot know their
-  // maintenance windows.
+  // No list shows the time zones of collectors that run the only build, so a new process cannot know their maintenance
+  // windows.
   if (plan.fleet.offer === 'single' && texts.some(isByZone)) return [];
   const tried = new Set(posts.filter(({ intent }) => intent.back).map(({ collectorId }) => collectorId));
   const there = new Set(
@@ -54,7 +52,7 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   const upgrade = firstUpgrade(record, post);
   if (!upgrade) return 'the rollout never upgraded it';
   if (isUnsteady(record, name)) return undefined;
-  // A delayed list may have shown an older version than the one that the collector ran.
+  // A collector list that lags may have shown an older version to the operator.
   const former = record.versions.get(collectorId)?.filter(({ sinceMs }) => sinceMs <= upgrade.atMs) ?? [];
   if (!former.some(({ version }) => version === toVersion)) return `its former version was ${former.at(-1)?.version}`;
   const hasReached = record.versions
@@ -64,9 +62,8 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
 }
 
 /**
- * Upgrade that a rollback attempt undoes. The upgrade may belong to another rollout: when a new rollout begins, attempts in
- * flight to its target become part of it. After the death of a process, an attempt with an unknown outcome may belong to another
- * policy (U3).
+ * Upgrade that a rollback attempt undoes. It may belong to an earlier rollout that was still in flight, or to another
+ * policy whose process died (U3).
  */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;

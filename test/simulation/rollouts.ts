@@ -1,16 +1,16 @@
-/** Collects the rollouts of a simulated history: their POSTs with the outcomes, and their stages as the ledger recorded them. */
+/**
+ * Collects the rollouts of a simulated run: their upgrade requests with the outcomes, and their stages in the ledger.
+ */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { annotations, parseApproval } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryRecord, Intent, LedgerWrite, PostRecord, RecordedStage, TaskNews } from './record.ts';
 
-/** Key of a rollout: its policy and its id. */
 export type RolloutKey = Pick<Intent, 'policy' | 'rolloutId'>;
 
 export interface Rollout extends RolloutKey {
   readonly target: string;
-  /** POSTs of the rollout in the order in which they were sent. */
   readonly posts: readonly RolloutPost[];
   /** POSTs of the rollout that upgrade collectors, without its rollback attempts. */
   readonly upgrades: readonly RolloutPost[];
@@ -37,7 +37,7 @@ export interface StageRun {
   readonly endAtMs: number | undefined;
 }
 
-/** All rollouts that the ledgers of a history recorded. POSTs whose rollout is unknown are left out. */
+/** All rollouts in the ledgers of a simulated run. Requests without a known rollout are left out. */
 export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
   const posts = Map.groupBy(rolloutPosts(record), ({ intent }) => keyOf(intent));
   const writes = Map.groupBy(record.ledgerWrites, keyOf);
@@ -91,7 +91,7 @@ export function stagesAt({ writes }: Rollout, atMs: number): readonly RecordedSt
   return writes.findLast((write) => write.atMs <= atMs)?.stages ?? [];
 }
 
-/** Stage to which a collector belongs: the stage that lists the collector, or else a last stage without a list of collectors. */
+/** Stage that lists the collector, or else the last stage if it takes all remaining collectors. */
 export function stageOf(stages: readonly RecordedStage[], collectorId: string): RecordedStage | undefined {
   return stages.find(({ members }) => members?.includes(collectorId)) ?? stages.find(({ members }) => !members);
 }
@@ -129,12 +129,11 @@ export function isApproval(
   return approval !== undefined && approval.rolloutId === rolloutId && approval.stage === stage;
 }
 
-/** Maximum time in ms after a change of a policy until a process acts on the change, even if watches fail. */
+/** Maximum time in ms until a process acts on a changed policy, even if watches fail. */
 const heardMs = 60_000;
 
 /**
- * Versions of a policy's manifest on which a process may have acted at this time: the newest one, and those that were replaced
- * shortly before.
+ * Versions of a policy that a process may have known at this time: the newest one, and those that were just replaced.
  */
 export function textsAt(
   { policyChanges }: HistoryRecord,
@@ -147,7 +146,6 @@ export function textsAt(
     .map(({ policy }) => policy);
 }
 
-/** All versions of the policy in the history. */
 export function textsOf({ policyChanges }: HistoryRecord, uid: string): readonly CollectorVersionPolicy[] {
   return policyChanges.filter(({ policy }) => policy.metadata.uid === uid).map(({ policy }) => policy);
 }
@@ -157,17 +155,14 @@ export function versionAt({ versions }: HistoryRecord, id: string, atMs: number)
   return versions.get(id)?.findLast(({ sinceMs }) => sinceMs <= atMs)?.version;
 }
 
-/**
- * Whether anything except the operator's upgrades may change the collector during the history: another tool, an outage, or an
- * event that adds or removes collectors.
- */
+/** Whether another tool, an outage, or the removal of collectors may change this collector during the simulated run. */
 export function isUnsteady(record: HistoryRecord, name: string): boolean {
   return record.plan.deaths.some((death) => death.name === name) || isTouched(record, name);
 }
 
 /**
- * Whether an event or another tool changes the collector during the history. Planned outages of a collector after its upgrade do
- * not count here, but count for `isUnsteady`.
+ * Whether a planned event or another tool changes this collector. Unlike `isUnsteady`, this ignores outages after
+ * upgrades.
  */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;

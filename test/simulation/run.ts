@@ -1,7 +1,4 @@
-/**
- * Command that runs simulated histories of upgrades: `node test/simulation/run.ts`. Its flags are defined in
- * `history-command.ts`.
- */
+/** Runs simulated upgrades: `node test/simulation/run.ts`, with the flags in `history-command.ts`. */
 import { directed } from './directed-plans.ts';
 import { runHistory } from './history.ts';
 import { runHistories } from './history-command.ts';

@@ -1,9 +1,6 @@
 /**
- * One process of the operator in a simulated history: the real program with a clock, an API connection and a service connection that can be
- * frozen and killed.
- *
- * Invariant: a dead process does nothing. Its timers never fire, and its requests are neither sent nor answered. Requests that it sent
- * before its death take effect.
+ * One process of the operator in a simulated run, with a clock and connections that can be frozen and killed. A dead
+ * process does nothing, but its earlier requests take effect.
  */
 
 import type { InProcessService } from '../../simulator/in-process.ts';
@@ -29,8 +26,8 @@ import { serviceOrigin } from '../support/world.ts';
 import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
 
 /**
- * Observer of the requests of a simulated process. The observer is called in the same turn of the event loop in which a request
- * is sent or answered.
+ * Observer of the requests of a simulated process, called at the same virtual time at which a request is sent or
+ * answered.
  */
 export interface ProcessObserver {
   /** Called right before the request is sent. The request is not sent when the observer kills the process. */
@@ -39,7 +36,7 @@ export interface ProcessObserver {
   sent(process: SimulatedProcess, request: Sending): void;
   /** Called when the process receives the answer to a request. */
   answered(process: SimulatedProcess, request: Sending, answer: TransportResponse): void;
-  /** Returns the request that the process sends in place of this one. */
+  /** Returns the request that replaces this request of the process. */
   divert(request: TransportRequest): TransportRequest;
 }
 
@@ -59,7 +56,7 @@ export interface SimulatedProcessOptions {
   /** Offset of the process's wall clock in ms. */
   readonly skewMs: number;
   readonly log?: Logger;
-  /** Connections to the destinations of exports. They are closed when the process ends. */
+  /** Connections to export destinations, which end with the process. */
   readonly exports?: (gate: ProcessGate) => NonNullable<OperatorOptions['exports']>;
 }
 
@@ -110,7 +107,6 @@ export class SimulatedProcess {
     return this.#gate.state === 'running';
   }
 
-  /** Wall clock of the process in ms. */
   get wallMs(): number {
     return this.#clock.now();
   }
@@ -120,7 +116,6 @@ export class SimulatedProcess {
     this.#operator.start();
   }
 
-  /** Kills the process, like SIGKILL. */
   kill(): void {
     this.#gate.die();
     this.#client.kill();

@@ -1,6 +1,6 @@
 /**
- * World of one simulated history: the service, the API server and the operator's processes. The world records everything that the oracles
- * need to check the rules.
+ * World of one simulated run: the service, the API server and the operator's processes. It records everything for the
+ * later checks.
  */
 
 import { InProcessService } from '../../simulator/in-process.ts';
@@ -44,7 +44,7 @@ const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
-/** Time in ms after which a process may have given up waiting for the answer to a request. */
+/** Duration in ms of a request after which its process may no longer wait for the answer. */
 const heardWithinMs = 2_000;
 
 interface StoredLedger {
@@ -114,7 +114,6 @@ export class SimulationWorld {
     this.#trace?.(`${seconds(this.clock.monotonic())} ${what}`);
   }
 
-  /** Ends all faults of the service and of the API server. */
   calm(): void {
     this.#calm = true;
     this.#dueKills.clear();
@@ -139,10 +138,7 @@ export class SimulationWorld {
     if (this.api.get(`${policiesPath}/${name}`)) this.api.patch(`${policiesPath}/${name}`, patch);
   }
 
-  /**
-   * Sets an annotation of the policy, as a user does, for the rollout that the policy's status shows. Does nothing when the
-   * status shows no rollout.
-   */
+  /** Annotates the policy like a user who acts on the rollout in the policy's status, if there is one. */
   annotateRollout(name: string, annotation: string, what: string): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const id = policy?.status?.rollout?.id;
@@ -156,7 +152,8 @@ export class SimulationWorld {
     const waiting = rollout?.stopped?.reason === 'StageInconclusive' ? 'Stopped' : 'AwaitingApproval';
     const stage = stages?.find(({ state }) => state === waiting)?.name;
     if (stage !== undefined) {
-      // A rollback voids the approval, so the next approval needs another value of the annotation (R9).
+      // After a rollback, an approval needs a new annotation value, because the rollback has voided the former approval
+      // (R9).
       const isThere = isApproval(policy?.metadata.annotations[annotations.approve], rollout?.id, stage);
       const mark = isThere ? `/${Math.round(this.clock.monotonic())}` : '';
       this.annotateRollout(name, annotations.approve, `${stage}${mark}`);
@@ -190,7 +187,7 @@ export class SimulationWorld {
     this.#disturb('restore');
     for (const { metadata } of this.#ledgerObjects()) this.api.remove(`${ledgersPath}/${metadata.name}`);
     const isHead = (object: StoredObject) => (object as unknown as StoredLedger).shard === 'head';
-    // The header shard is written last, because it names the other shards of the ledger.
+    // The object `head` of a ledger is written last, because it names the other objects of the ledger.
     const ordered = [...this.#backup].sort((left, right) => Number(isHead(left)) - Number(isHead(right)));
     for (const { metadata, ...rest } of ordered) {
       const { name, namespace, labels, ownerReferences } = metadata;
@@ -261,7 +258,7 @@ export class SimulationWorld {
       this.#dueKills.set(process, { requestsLeft: due.request, when: due.when, againAfterMs: due.againAfterMs });
   }
 
-  /** Present state of the simulated world, for the check of convergence. */
+  /** Present state of the simulated world. */
   truth(): Truth {
     return {
       nowMs: this.clock.monotonic(),
@@ -299,7 +296,6 @@ export class SimulationWorld {
     };
   }
 
-  /** Kills all processes of the simulated operator. */
   end(): void {
     for (const process of this.#processes.splice(0)) process.kill();
   }
@@ -318,7 +314,7 @@ export class SimulationWorld {
     return this.api.store.objects(ledgersCollection);
   }
 
-  /** Ledgers in the API server: their shards, by the uid of the policy. */
+  /** Ledger objects in the API server, by the uid of the policy. */
   #ledgers(): ReadonlyMap<string, Shards> {
     const ledgers = new Map<string, Map<string, string>>();
     for (const object of this.#ledgerObjects()) {
@@ -412,7 +408,7 @@ export class SimulationWorld {
     }
   }
 
-  /** Plans that a collector goes offline after its first upgrade, when the history's plan says so. */
+  /** Makes a collector go offline after its first upgrade if the plan says so. */
   #planDeath(name: string): void {
     const death = this.#plan.deaths.find((one) => one.name === name);
     if (!death || this.#deaths.some((one) => one.name === name)) return;
@@ -437,7 +433,8 @@ export class SimulationWorld {
   }
 
   /**
-   * Counts a request of a process that is to be killed at its n-th request. Returns true when this request killed the process.
+   * Counts the requests of a process that will be killed at its n-th request. Returns true if the process was killed
+   * now.
    */
   #countsDown(process: SimulatedProcess, sending: Sending, when: 'before' | 'after'): boolean {
     const due = this.#dueKills.get(process);
@@ -481,7 +478,7 @@ export class SimulationWorld {
   #answered(process: SimulatedProcess, { atMs, request }: Sending, answer: TransportResponse): void {
     const post = this.#pendingPosts.get(request as TransportRequest);
     if (post) {
-      // The outcome of a POST is unknown if the answer has status 202 but no task id.
+      // An answer with status 202 but without a task id does not tell the operator whether the upgrade was accepted.
       const understood = answer.status !== 202 || Buffer.from(answer.body).includes('"id"');
       const taskId =
         answer.status === 202 ? /"id":"(\d+)"/.exec(Buffer.from(answer.body).toString('utf8'))?.[1] : undefined;

@@ -1,7 +1,4 @@
-/**
- * Tests the whole operator with random histories: simulated runs with faults. No fault makes the operator break a rule, and each
- * history converges. `make soak` runs more histories.
- */
+/** Tests the whole operator with random simulated runs. No fault makes it break a rule, and each run comes to rest. */
 import { expect, test } from 'vitest';
 import { runHistory } from './history.ts';
 import { countFrom, upgradePool } from './history-pool.ts';

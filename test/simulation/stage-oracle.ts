@@ -1,11 +1,6 @@
 /**
- * Checks (oracle) that the stages of rollouts follow these rules:
- *
- * - The members of a stage are chosen once, when the stage starts. No collector belongs to two stages.
- * - A stage starts when the previous stage has ended and its own approval was given. A user approves an empty stage to skip it.
- * - A stage ends when each member is at the target, removed, skipped or failed, and its soak is over.
- * - A stage without any member at the target is inconclusive. Only a user ends it.
- * - Each POST upgrades a member of a started stage. Collectors that no stage lists belong to a last stage without a member list.
+ * Checks the stages of rollouts: which collectors belong to a stage, when it starts and ends, that its soak lasts long
+ * enough, and that each upgrade belongs to a started stage.
  */
 import type { Stage } from '../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
@@ -52,7 +47,7 @@ interface ProvenRollout extends Rollout {
   readonly former: Rollout | undefined;
 }
 
-/** Checks that a started stage keeps its members, its limits and the start time of its soak. */
+/** Checks that a started stage keeps its collectors, its limits and the start time of its soak. */
 function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout): string[] {
   const found: string[] = [];
   const frozen = new Map<string, RecordedStage>();
@@ -71,7 +66,7 @@ function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout)
       const before = frozen.get(key) ?? stage;
       frozen.set(key, stage);
       if (frozenText(before) !== frozenText(stage)) say(`members: stage ${stage.name} changed after its start`);
-      // A ledger restored from a backup may not know yet that the soak of the stage began.
+      // A ledger restored from a backup may be older than the start of the soak.
       const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
       if (before.updatedAtMs !== undefined && before.updatedAtMs !== stage.updatedAtMs && !isRestored)
         say(`soak: the soak of stage ${stage.name} began again`);
@@ -85,8 +80,8 @@ function frozenText({ members, maxFailures, maxInProgress, soakMs }: RecordedSta
 }
 
 /**
- * Checks the approval of a stage and the choice of its members. At least one version of the policy's manifest that the process
- * may have known must allow both.
+ * Checks that a stage was approved and got the right collectors, according to a version of the policy that the process
+ * may have known.
  */
 function wrongStart(record: HistoryRecord, rollout: Rollout, run: StageRun): string[] {
   const { stage, startAtMs } = run;
@@ -115,7 +110,7 @@ function wrongChoice(
 ): string | undefined {
   const { plan, state, versions } = record;
   const gone = versions.size - state.collectors.length;
-  // An attempt in flight keeps its collector selected (U12).
+  // A collector whose upgrade is in flight stays selected (U12).
   const inFlight = new Set(record.posts.filter((post) => post.atMs < atMs).map(({ collectorId }) => collectorId));
   const most =
     state.collectors.filter((one) => isSelected(plan, text, one) !== false || inFlight.has(one.id)).length + gone;
@@ -136,7 +131,7 @@ function wrongChoice(
   return members.length < least ? `has ${members.length} members, at least ${least} can be upgraded` : undefined;
 }
 
-/** Whether the collector is offline from the start of the history on. */
+/** Whether the collector is offline at this time since the start of the simulated run. */
 function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, atMs: number): boolean {
   const returns = Object.values(fleet.events).some(
     (event) => JSON.stringify(event).includes(`"${name}"`) && (parseDuration(`${event.at}`) ?? 0) <= atMs,
@@ -158,7 +153,7 @@ function isUpgradable(
   return wasThere && isOlder && isSelected(record.plan, text, subject) === true;
 }
 
-/** Whether several policies select the same fleet, so that a collector may change its owner (the policy that upgrades it). */
+/** Whether several policies select the same fleet, so that a collector may move from one policy to another. */
 function isShared({ policyChanges }: HistoryRecord): boolean {
   return new Set(policyChanges.map(({ policy }) => policy.metadata.name)).size > 1;
 }
@@ -179,8 +174,8 @@ function wrongEnd(record: HistoryRecord, rollout: ProvenRollout, run: StageRun, 
 }
 
 /**
- * Finds a member that still needs an upgrade when its stage ends: it is neither at the target, nor removed, nor failed. Members
- * with a POST of unknown outcome are not checked.
+ * Finds a collector that still needs an upgrade when its stage ends. Collectors whose upgrade request has an unknown
+ * outcome are left out.
  */
 function unfinished(
   record: HistoryRecord,
@@ -205,13 +200,16 @@ function unfinished(
     const isOver = own.every(({ task }) => (task?.endTime ?? Number.POSITIVE_INFINITY) - startMs <= endAtMs);
     return !isOver || own.length <= (retryPolicy?.limit ?? 0);
   });
-  // Another tool may have changed the version of a member before the stage started.
+  // Another tool may have changed the version of the collector before its stage started.
   return left && !plan.fleet.touched.has(left.name)
     ? `order: ${left.name} of stage ${stage.name} has work left`
     : undefined;
 }
 
-/** Checks that a soak lasts long enough, that a listing confirms it, and that no member went offline during it. */
+/**
+ * Checks that the soak lasts long enough, that a collector list confirms its success, and that no collector went
+ * offline in it.
+ */
 function unsoaked(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -219,14 +217,13 @@ function unsoaked(
   members: readonly string[],
 ): string | undefined {
   const { plan, deaths, sightings } = record;
-  // A process that takes over the lease has another wall clock, so the measured soak may be wrong by the difference between the
-  // two clocks.
+  // A new leader has another clock, so the measured soak is wrong by the difference between the two clocks.
   const soakMs = stage.soakMs - 2 * Math.abs(plan.skewMs);
   const fromMs = soakFromMs(record, rollout, members, { startAtMs, endAtMs });
   if (soakMs <= 0 || fromMs === undefined) return undefined;
   const untilMs = fromMs + soakMs;
   if (endAtMs < untilMs) return `soak: the last member was at the target at ${fromMs}, the soak is ${stage.soakMs} ms`;
-  // When the service offers only one build, no list shows collectors at the target, so no listing can confirm the soak (U7).
+  // No list shows collectors that run the only build of the service, so no list can confirm the soak (U7).
   if (plan.fleet.offer === 'single') return undefined;
   const soakedMs = (stage.updatedAtMs ?? 0) - record.startMs + soakMs;
   const isSeen = members.some((id) => sightings.get(id)?.some((one) => isBetween(one.sentAtMs, soakedMs, endAtMs)));
@@ -255,7 +252,7 @@ function upgradedNames(rollout: Rollout | undefined): ReadonlySet<string> {
   return new Set(rollout?.upgrades.filter(({ task }) => task?.status === 2).map(({ name }) => name));
 }
 
-/** Time at which an upgrade took the last member of the stage to the target; undefined when the stage had nothing to soak. */
+/** Time at which the last collector of the stage was upgraded to the target; undefined if the stage upgraded none. */
 function soakFromMs(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -275,9 +272,7 @@ function soakFromMs(
   return isUnproven(rollout) ? startAtMs : undefined;
 }
 
-/**
- * Whether the previous rollout to this target was stopped (R6). In this case, a stage soaks even if no upgrade happened in it.
- */
+/** Whether the previous rollout to this target was stopped (R6), so that a stage needs a soak even without upgrades. */
 function isUnproven({ former }: ProvenRollout): boolean {
   return former?.writes.at(-1)?.stop !== undefined;
 }
@@ -298,7 +293,7 @@ function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, ve
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Maximum time in ms until a listing of collectors shows a change of a collector. */
+/** Maximum time in ms until collector lists show a change of a collector. */
 const listedMs = 6_000;
 
 /** Time in ms from the last heartbeat of a collector until the operator knows that the collector is offline. */
@@ -306,10 +301,7 @@ function deathSeenAfterMs({ plan }: HistoryRecord): number {
   return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
-/**
- * Whether the failure policy tolerates that one collector goes offline, so that neither the stage waits for it nor the rollout
- * stops.
- */
+/** Whether `maxFailures` allows one collector to go offline, so that its stage can end and the rollout continues. */
 function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
   return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {
     if (failurePolicy?.action === 'Continue') return true;

@@ -1,4 +1,4 @@
-/** Checks (oracle) that the status of a policy never shows a state that did not occur (U4, U7, U10). */
+/** Checks that the status of a policy never shows upgrades or numbers that are wrong (U4, U7, U10). */
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { type HistoryRecord, type StatusRecord, versionLookMs } from './record.ts';
 import { isUnsteady } from './rollouts.ts';
@@ -8,8 +8,8 @@ export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
   /**
-   * Last numbers of collectors in each policy's status, with the target that they refer to. The numbers stay unchanged while the
-   * fleet cannot be read.
+   * Last collector counts in each policy's status, with their target. They do not change while the collectors cannot be
+   * listed.
    */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
@@ -30,8 +30,8 @@ export function statusViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Checks each upgrade that a status shows as succeeded: the service must report the success of the task, or the collector must
- * have run the target.
+ * Checks that each upgrade that a status shows as succeeded really succeeded, by its task or by the collector's
+ * version.
  */
 function falseSuccesses(
   record: HistoryRecord,
@@ -93,18 +93,17 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   const { state, posts, disturbances, policyChanges } = record;
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
-  // An attempt that was written to the ledger but never sent needs a probe, a repeated POST (U3). Without a probe the attempt times out
+  // An upgrade attempt that was never sent is sent again later (U3). While the policy is paused, it times out instead
   // (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  // Attempts may also time out if the rollout is aborted, because no probe is sent then, or if a restored ledger lacks their
-  // outcome.
+  // In an aborted rollout, the upgrade attempts whose outcome a restored ledger lacks time out.
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
-  // When another tool changed a collector before a listing showed its upgrade, the operator cannot see the upgrade's success.
+  // If another tool changes a collector right after its upgrade, no list ever shows the upgraded version.
   const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));
-  // A collector that goes offline or leaves the target during the soak of its stage has failed as well.
+  // A collector also fails if it goes offline or leaves the target version during the soak of its stage.
   const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));
   for (const post of posts)
     if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);
@@ -123,12 +122,12 @@ function wasAt({ versions, state, startMs }: HistoryRecord, id: string, version:
   );
 }
 
-/** Time at which the collector of a task reached the version, possibly after the time-out; undefined when it never did. */
+/** Time at which the upgraded collector reached the version, possibly after the time-out; undefined if it never did. */
 function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number | undefined {
   if (collectorEndTime === null || endTime === null) return undefined;
   const succeeded = status === 2 || status === undocumentedSuccess || collectorEndTime > endTime;
   return succeeded ? collectorEndTime : undefined;
 }
 
-/** Undocumented status code of an upgrade task. Some simulated upgrades end with this code, and succeed. */
+/** Status code without documentation with which some simulated upgrades succeed. */
 export const undocumentedSuccess = 5;

@@ -1,6 +1,6 @@
 /**
- * Checks (oracle) stopped rollouts (U1, U2, R6). After a pause, an abort, too many failures or an inconclusive stage, no upgrade
- * starts until a user continues the rollout. A rollout to a target whose last rollout was stopped starts as stopped.
+ * Checks that no upgrade starts while a rollout is paused, aborted, or stopped by failures or an inconclusive stage
+ * (U1, U2). A rollout to the target of a stopped rollout is also stopped (R6).
  */
 import { annotations } from '../../src/api/annotations.ts';
 import type { HistoryRecord, Intent, PostRecord, StatusRecord } from './record.ts';
@@ -29,7 +29,7 @@ function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined 
 }
 
 /**
- * Whether the process knew that a user aborted the rollout. No history has an abort and a retry of the same rollout at the same
+ * Whether the process knew that a user aborted the rollout, which no user of the simulated runs retries at the same
  * time.
  */
 function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent): boolean {
@@ -38,7 +38,7 @@ function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent):
   return isOfRollout(set?.[annotations.abort]) && !isOfRollout(set?.[annotations.retry]);
 }
 
-/** Whether the kill switch has been set for so long that the process must know about it. False if a fault may have hidden it. */
+/** Whether the kill switch has been set for so long that the process must know it, and no fault hides it. */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {
   if (plan.apiFaults.watches > 0 || plan.apiFaults.requests > 0) return false;
   const last = settingsChanges.findLast((change) => change.atMs < atMs);
@@ -48,10 +48,12 @@ function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord,
 
 const heardWithinMs = 1_000;
 
-/** Time in ms before the status shows a stop. A retry by a user within this time may already belong to the stop. */
+/**
+ * Time in ms that a stop may need to appear in the status. A user's retry in this time may already apply to the stop.
+ */
 const unheardMs = 40_000;
 
-/** Whether the status showed the rollout as stopped, and no user continued the rollout since then. */
+/** Whether the status showed that the rollout is stopped, and no user has continued it. */
 function wasShownAsStopped(record: HistoryRecord, rollout: RolloutKey, atMs: number): boolean {
   const shown = record.statuses.filter((status) => stopTimeOf(status, rollout) !== undefined && status.atMs < atMs);
   const last = shown.at(-1);
@@ -67,7 +69,7 @@ function stopTimeOf({ uid, status }: StatusRecord, { policy, rolloutId }: Rollou
   return uid === policy && status.rollout?.id === rolloutId ? status.rollout.stopped?.time : undefined;
 }
 
-/** Finds upgrades that start although their target was set again after its rollout was stopped (R6). */
+/** Finds upgrades to a target whose former rollout was stopped (R6). */
 function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { intent, atMs }: PostRecord) {
   if (!intent || intent.back || record.plan.actions.some(({ kind }) => kind === 'restore')) return undefined;
   if (retriesOf(record, intent).some((retryMs) => retryMs <= atMs)) return undefined;
@@ -75,10 +77,7 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { in
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/**
- * Whether the spec had another target before this rollout. Otherwise, this rollout began because the ledger of the rollout before
- * it was lost.
- */
+/** Whether the policy ever had another target. If not, this rollout began because a ledger was lost. */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

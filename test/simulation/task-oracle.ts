@@ -1,4 +1,4 @@
-/** Checks (oracle) the guarantees about upgrade tasks (U15), by the tasks that the service accepted. */
+/** Checks the upgrade tasks that the service accepted: none runs twice, and there are no more than needed (U15). */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -12,8 +12,8 @@ export function taskViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Checks that no collector ever has two running upgrades of the operator. An upgrade that hangs, or whose collector went offline,
- * counts as running until its time-out, after which the service accepts another task for the collector.
+ * Checks that no collector has two running upgrades of the operator. An upgrade that never ends counts until its
+ * time-out, after which the service accepts another one.
  */
 function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const { startMs, plan, state } = record;
@@ -36,15 +36,15 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
   return found;
 }
 
-/** Whether the policy was deleted with its ledger, and the process that knew the attempts in flight ended as well. */
+/** Whether nothing remembers the upgrades in flight: the policy was deleted with its ledger, and its process ended. */
 function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
   const isBetween = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs <= untilMs;
   return policyChanges.some((one) => one.deleted && isBetween(one)) && disturbances.some(isBetween);
 }
 
 /**
- * Checks the number of accepted tasks of a collector. Each rollout to a version allows one task and the retries. Each unknown outcome and
- * each change by another tool allows one more task. A fleet whose upgrades cannot fail has no retries.
+ * Checks the number of upgrade tasks of a collector: one for each rollout, each retry, each unknown outcome, and each
+ * change by another tool.
  */
 function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const found: string[] = [];
@@ -53,7 +53,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const retries = record.plan.fleet.cannotFail ? 0 : limit;
     const posts = record.posts.filter((post) => post.collectorId === id && post.toVersion === toVersion);
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
-    // A collector that another policy upgraded to its version returns to its former owner and is upgraded again.
+    // A collector that another policy upgraded may return to its first policy, which upgrades it again.
     const elsewhere = tasks.length - accepted.length;
     const renewed = renewals(record) * (1 + mostRetries(record));
     const most = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;
@@ -66,7 +66,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
   return found;
 }
 
-/** Number of rollouts that may have upgraded collectors to a version, and the largest retry limit among them. */
+/** Number of rollouts to this version, and the largest number of retries that one of them allows. */
 function rolloutsTowards(
   { plan, policyChanges }: HistoryRecord,
   toVersion: string,
@@ -84,7 +84,7 @@ function rolloutsTowards(
   return { rollouts, limit };
 }
 
-/** Number of times that upgrades may have begun again: after a retry, after a rollback, or with a restored ledger. */
+/** Number of times that a retry, a rollback or a restored ledger may have caused further upgrades. */
 function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): number {
   const retries = new Set(policyChanges.map(({ policy }) => policy.metadata.annotations[annotations.retry])).size - 1;
   const back = new Set(posts.filter(({ intent }) => intent?.back).map(({ intent }) => intent?.rolloutId)).size;
@@ -102,10 +102,10 @@ function interventions({ plan, state }: HistoryRecord, id: string): number {
   return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;
 }
 
-/** Time in ms before and after a disturbance, such as a kill, in which the outcome of a request may be lost. */
+/** Time in ms around a kill or another disturbance in which the outcome of a request may be lost. */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
-/** Whether the operator's processes may not know the outcome of the POST. */
+/** Whether the operator may not know the outcome of the POST that requested an upgrade. */
 export function isUnknown({ disturbances }: HistoryRecord, { atMs, answer }: PostRecord): boolean {
   if (answer === undefined || (answer.status !== 202 && Math.floor(answer.status / 100) !== 4)) return true;
   return disturbances.some(

@@ -1,7 +1,4 @@
-/**
- * Computes what policies ask for, from their specs and the true state of collectors: the selected collectors, their owners, and
- * their wanted versions. The oracles (checks of histories) use this file instead of the operator's code.
- */
+/** Computes from the specs of policies which collectors they select, own and upgrade, without code of the operator. */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { SelectorSpec } from './planned-policies.ts';
@@ -21,8 +18,8 @@ export function isHosted(subject: Subject): boolean {
 }
 
 /**
- * Whether the policy selects the collector. Undefined if this depends on the version, because the collector may have had another
- * version when the operator listed it.
+ * Whether the policy selects the collector; undefined if this depends on the version, which may have changed since the
+ * last list.
  */
 export function isSelected(plan: HistoryPlan, policy: CollectorVersionPolicy, subject: Subject): boolean | undefined {
   const { selector, exclude = [] } = policy.spec;
@@ -65,7 +62,7 @@ export function isPaused(policy: CollectorVersionPolicy): boolean {
   return policy.spec.paused || policy.metadata.annotations?.['logfleet.dev/paused'] === 'true';
 }
 
-/** Whether the spec of the policy tolerates failed upgrades. */
+/** Whether the policy or one of its stages sets `maxFailures`. */
 export function tolerates({ spec }: CollectorVersionPolicy): boolean {
   const stages = spec.strategy.stages ?? [];
   return spec.failurePolicy?.maxFailures !== undefined || stages.some(({ maxFailures }) => maxFailures !== undefined);
@@ -84,7 +81,6 @@ export function isInSelector(plan: HistoryPlan, selector: SelectorSpec | undefin
   return !matchFields || groupOf(plan, subject)?.osName === matchFields['osName'];
 }
 
-/** Whether the policy may start any upgrade. */
 export function acts(policy: CollectorVersionPolicy): boolean {
   return policy.spec.mode === 'Enforce' && !isPaused(policy) && policy.metadata.deletionTimestamp === undefined;
 }

@@ -1,6 +1,5 @@
 /**
- * Checks (oracle) maintenance windows (R8). Each POST that starts an upgrade is sent while a window is open, by the clock of its
- * process and the time zone of its collector. The check shares no code with the operator's calendar.
+ * Checks that upgrades start only while a maintenance window is open (R8), without the operator's code for calendars.
  */
 import type { Maintenance, MaintenanceWindow } from '../../src/api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../src/base/duration.ts';
@@ -23,10 +22,7 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
   });
 }
 
-/**
- * Whether a window is open at this time and stays open during the whole cutoff (time before the end of a window in which no
- * upgrade starts). Each second is checked, because windows begin and end on full seconds.
- */
+/** Whether a window is open at this time and for the whole `cutoff` after it, during which no upgrade may start. */
 export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);
   for (let atMs = wallMs; atMs <= untilMs; atMs = Math.floor(atMs / secondMs + 1) * secondMs) {
@@ -43,7 +39,7 @@ function isOpen({ windows = [], exclusions = [] }: Maintenance, wallMs: number, 
   return windows.length === 0 || windows.some((window) => isWindowOpen(window, wallMs, zone));
 }
 
-/** Whether a window is open at this time. Clock changes are ignored, because no time zone has one during a history. */
+/** Whether a window is open at this time. No time zone changes its offset during a simulated run. */
 function isWindowOpen(
   { schedule, duration, timeZone, timeZoneSource }: MaintenanceWindow,
   wallMs: number,

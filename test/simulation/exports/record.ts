@@ -15,13 +15,12 @@ export interface StandingRecord {
   readonly record: CommitRecord;
   /** Time of the first write of the commit record, in ms since the epoch. */
   readonly atMs: number;
-  /** Number of times that the commit record was written. */
   readonly times: number;
 }
 
 export interface ExportHistoryRecord {
   readonly plan: ExportHistoryPlan;
-  /** Commit records that a digest (check of exported rows) made void. The oracles check neither these records nor their files. */
+  /** Commit records that a digest, the aggregation that checks exported rows, made void. They are no longer checked. */
   readonly voided: ReadonlySet<CommitRecord>;
   readonly task: ExportTask;
   readonly startMs: number;
@@ -29,20 +28,18 @@ export interface ExportHistoryRecord {
   /** Searches of the service, one per search job, in order of creation. */
   readonly searches: readonly LiveSearch[];
   readonly store: MemoryStore;
-  /** Rows of the exported files, by file name. */
   readonly files: ReadonlyMap<string, readonly string[]>;
   readonly records: readonly StandingRecord[];
   readonly counters: Counters;
   readonly disturbances: readonly string[];
-  /** Start times of processes, in ms since the epoch. */
   readonly starts: readonly number[];
   /** Calls to the destination that took effect although the caller received an error. */
   readonly unheardCalls: readonly string[];
-  /** Time at which all processes had reported the export as complete; undefined if they never did. */
+  /** Time at which all processes had reported that the export is complete; undefined if they never did. */
   readonly completeAtMs: number | undefined;
-  /** Last state that each process reported, for the processes that exist at the end of the history. */
+  /** State that each process reported last. */
   readonly told: readonly ToldState[];
-  /** Every status that an operator wrote. Empty in histories without whole operators. */
+  /** Every status that an operator wrote. Empty when no whole operator runs. */
   readonly statuses: readonly ExportStatusRecord[];
   readonly endMs: number;
 }

@@ -1,7 +1,4 @@
-/**
- * Checks (oracle) the rows of an export. The files of each commit record are compared, row by row, with the messages that were
- * searchable when the search of the interval ended (E4 to E11).
- */
+/** Checks the files of each commit record: their rows must be the messages that its search could find (E4 to E11). */
 import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { messageText } from './file-rows.ts';
@@ -40,7 +37,7 @@ function recordViolations(
   const whole = searches.filter((search) => search.query === query).toReversed();
   let nearest: Difference | undefined;
   for (const search of whole) {
-    // If a count shows that a part of the interval is empty, the program need not search that part.
+    // The export need not search a part of the interval that is empty according to a count.
     const isEmpty = count.source === 'Aggregate' && isCountedEmpty(searches, fromMs, search.wholeFromMs);
     const expected = search.expected({ fromMs: isEmpty ? search.wholeFromMs : fromMs, toMs }, queryLimit);
     if (!expected || !isHad(search, expected)) continue;
@@ -55,12 +52,12 @@ function recordViolations(
 }
 
 /**
- * Returns whether a commit record may come from a search. The client must know the search job, the search must have finished
- * before the commit record was written, and both must have the same end of their time ranges.
+ * Returns whether a commit record may come from this search, which must have ended before and have the same end of its
+ * range.
  */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
-  // If the service treats the end of a range as inclusive, it finds messages up to one millisecond after the interval.
+  // A service that treats the end of a range as inclusive searches one millisecond more than the interval.
   return search.range.toMs === toMs || search.range.toMs === toMs + 1;
 }
 
@@ -68,14 +65,14 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
   return fromMs < toMs && searches.some((search) => search.expected({ fromMs, toMs })?.length === 0);
 }
 
-/** Returns whether these rows can be the result of the search that a process received. */
+/** Returns whether a process can have received these rows from the search. */
 function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean {
   return isRead || rows.length === 0;
 }
 
 /**
- * Returns whether the rows of a dense millisecond can come from several searches that are divided by the last digits of message
- * ids (E4). The rows whose ids have the same last digits must match one search, or be divided by a further digit.
+ * Returns whether the rows of a single millisecond come from several searches, one for each last digit of the message
+ * ids (E4). A search that is still too large is divided by a further digit.
  */
 function isDivided(
   searches: readonly LiveSearch[],
@@ -103,8 +100,8 @@ interface Difference {
 }
 
 /**
- * Compares the exported rows of a commit record with the expected rows. Returns a text about the difference, or undefined if the
- * commit record has each expected row exactly once and no other row.
+ * Compares the rows of a commit record with the expected rows. Undefined if each expected row exists once, and no other
+ * row.
  */
 function differenceOf(expected: readonly StoredMessage[], rows: readonly string[]): Difference | undefined {
   const wanted = new Set(expected.map(keyOf));
@@ -117,7 +114,7 @@ function differenceOf(expected: readonly StoredMessage[], rows: readonly string[
   };
 }
 
-/** Checks a commit record that declares missing rows: its files must not contain any row from outside its interval and query. */
+/** Checks a commit record that declares missing rows: each of its rows must have been found by some search. */
 function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches
@@ -130,7 +127,7 @@ function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingReco
     .map((row) => `rows: [${record.fromMs}, ${record.toMs}) has ${row}, which nobody found`);
 }
 
-/** Checks an export that claims to be complete: its files must contain every message that was searchable within the settle delay (E11). */
+/** Checks that a complete export contains every message that was searchable within `settleDelay` (E11). */
 function missingInTime(
   { plan, records, task, store }: ExportHistoryRecord,
   rows: ReadonlyMap<string, number>,
@@ -147,7 +144,7 @@ function missingInTime(
     : [];
 }
 
-/** Rows of a commit record, read from the files that it names. */
+/** Rows of all files that a commit record names. */
 export function rowsOf({ task, store, files: held }: ExportHistoryRecord, { files }: CommitRecord): string[] | string {
   const rows: string[] = [];
   for (const { name, rows: count, bytes, sha256 } of files) {

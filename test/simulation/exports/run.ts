@@ -1,6 +1,4 @@
-/**
- * Command that runs export histories: `node test/simulation/exports/run.ts`. Its flags are defined in `../history-command.ts`.
- */
+/** Runs simulated exports: `node test/simulation/exports/run.ts`, with the flags in `../history-command.ts`. */
 import { runHistories } from '../history-command.ts';
 import { exportHistories } from '../history-pool.ts';
 import { exportProgram } from '../replay.ts';

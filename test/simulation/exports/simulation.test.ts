@@ -1,6 +1,5 @@
 /**
- * Tests exports with random histories. Despite all faults, each commit record has exactly the rows that existed, and in the end
- * all rows are exported. `make soak` runs more histories.
+ * Tests exports with random simulated runs. Despite all faults, the exported files have exactly the rows that existed.
  */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
@@ -16,7 +15,7 @@ test.each(firstSeeds)('a hundred histories from seed %i on', { timeout: 600_000 
   expect(violated.map((reply) => violationsTold(exportProgram, reply))).toEqual([]);
 });
 
-// The histories of seeds 10 and 47 run whole operators. The history of seed 47 also has compressed files.
+// With seeds 10 and 47, whole operators run.
 test.each([5, 10, 31, 47, 60])('history %i happens again exactly', async (seed) => {
   const [first, second] = [await runHistory(planExportHistory(seed)), await runHistory(planExportHistory(seed))];
   expect(second.record.journal).toEqual(first.record.journal);

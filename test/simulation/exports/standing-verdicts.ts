@@ -1,6 +1,6 @@
 /**
- * Verdicts of digests in an export history, read from the destination. A verdict says which intervals a digest (an aggregation that checks
- * rows) proved.
+ * Reads from the destination which intervals of an export each digest proved. A digest is an aggregation that checks
+ * rows.
  */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
@@ -15,7 +15,7 @@ interface Standing {
   readonly store: MemoryStore;
 }
 
-/** Verdicts at the destination, in the order of the proof rounds that wrote them. */
+/** Verdicts of digests at the destination, in the order in which they were written. */
 export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
   for (let round = 1; ; round++) {
@@ -36,10 +36,7 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
   return new Set(coverageOf(planKind.decode(task.layout.plan, plan), all, verdicts).voided);
 }
 
-/**
- * Commit records that the export used before the proof and after each round of the proof. A round only adds commit records, so
- * each list has all commit records that the export used in its round.
- */
+/** Commit records that the export used before its proof and after each round of the proof. */
 export function countingRecords(
   standing: Standing,
   records: readonly StandingRecord[],

@@ -1,6 +1,6 @@
 /**
- * Checks (oracle) the status of an export. The status says complete if and only if the manifest exists, and its progress numbers
- * agree with each other.
+ * Checks the status of an export: it is complete if and only if the export manifest exists, and its numbers are
+ * consistent.
  */
 import { findCondition } from '../../../src/api/conditions.ts';
 import { manifestKind } from '../../../src/destination/manifest.ts';

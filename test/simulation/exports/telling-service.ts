@@ -1,7 +1,4 @@
-/**
- * The simulated service with additional behavior. A search with an error reports it in one status of its job, and every answer contains the
- * time (section 5).
- */
+/** Simulated service whose search jobs report the errors of their searches, each in a single status. */
 
 import {
   type InProcessAnswer,
@@ -40,14 +37,14 @@ export class TellingService extends InProcessService {
       const date = new Date(Math.floor(this.nowMs() / 1_000) * 1_000).toUTCString();
       return { ...answer, headers: { ...answer.headers, date } };
     } catch (error) {
-      // If the service's answer is lost, the error that it reports may be lost as well.
+      // The answer of the service may be lost, and with it the report of the error.
       const search = this.#untold(request);
       if (search && this.#options.chance.happens(0.5)) search.hasTold = true;
       throw error;
     }
   }
 
-  /** Adds the report of a search's error to one status of the search job: the final status or an earlier one. */
+  /** Adds the error of a search to one status of its search job. */
   #told(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const search = this.#untold(request);
     const isStatus = answer.status === 200 && answer.body.includes('"pendingErrors":[');
@@ -61,7 +58,7 @@ export class TellingService extends InProcessService {
     return { ...answer, body };
   }
 
-  /** Removes rows from an answer, so that the pages contain fewer rows than the service counts. */
+  /** Removes rows from a result page, so that the pages contain fewer rows than the service counts. */
   #without({ method, path }: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const [, id, offset] = /\/jobs\/([0-9A-F]{16})\/records\?.*offset=(\d+)/.exec(path) ?? [];
     const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
@@ -73,7 +70,7 @@ export class TellingService extends InProcessService {
     return { ...answer, body: JSON.stringify({ ...page, records: page['records'].slice(0, left) }) };
   }
 
-  /** Records what the status in this answer reported to a client about its search. */
+  /** Records which scanned bytes and rows a status reported to a client. */
   #noteStatus({ method, path }: InProcessRequest, answer: InProcessAnswer): void {
     const [, id] = /\/jobs\/([0-9A-F]{16})$/.exec(path) ?? [];
     const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
@@ -84,14 +81,16 @@ export class TellingService extends InProcessService {
     if (bytes !== undefined) search.heard.push({ atMs: this.nowMs(), bytes });
   }
 
-  /** Records the query of a search job when a client receives the job's id, because without the id no client can read results. */
+  /**
+   * Records the query of a search job when its id reaches a client, because no client can read results without the id.
+   */
   #noteQuery({ method, body = '' }: InProcessRequest, answer: InProcessAnswer): void {
     if (method !== 'POST' || answer.status !== 202) return;
     const search = this.#searchOf(/"([0-9A-F]{16})"/.exec(answer.body)?.[1]);
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
-  /** Search to which a status request belongs, if no status has reported the search's error yet. Otherwise undefined. */
+  /** Search of a status request whose error no status has reported yet; undefined if there is none. */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;
@@ -103,13 +102,13 @@ export class TellingService extends InProcessService {
   }
 }
 
-/** Members of a status that the oracles need (section 2.3). */
+/** Fields of a search job's status that these tests read. */
 interface StatusDocument {
   readonly recordCount: number;
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Parses the JSON object of an answer. Undefined for an answer that is not a JSON object, for example after a fault. */
+/** Parses an answer as a JSON object. Undefined for other answers, such as those of a fault. */
 function documentOf({ body }: InProcessAnswer): Readonly<Record<string, unknown>> | undefined {
   try {
     const document: unknown = JSON.parse(body);

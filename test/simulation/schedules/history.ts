@@ -1,6 +1,6 @@
 /**
- * Random histories of a schedule, with the whole operator in virtual time. Two replicas compete for a lease. Requests to the API server,
- * watches and writes of records fail, replicas are killed at these points, and people change the schedule, its runs and its status.
+ * Random runs of a schedule by two operator replicas in virtual time. Requests and watches fail, replicas are killed,
+ * and users change the schedule, its runs and its status.
  */
 
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
@@ -29,7 +29,7 @@ const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
 const steps = 10;
 const replicas = 2;
 
-/** Runs one history. Returns the violations of the rules that it has found, each of which begins with the number of the rule. */
+/** Simulates one schedule. Returns the violated rules, each with its number. */
 export async function scheduleHistory(seed: number): Promise<readonly string[]> {
   const history = new History(seed);
   await history.run();
@@ -40,18 +40,16 @@ class History {
   readonly violations: string[] = [];
   readonly #random: Random;
   readonly #world: ScheduleWorld;
-  /** True while requests fail and replicas are killed. */
   #isTroubled = true;
   readonly #doomed = new Set<Replica>();
-  /** Whether records are removed, as by a lifecycle rule of a bucket. The other histories remove statuses and schedules instead. */
+  /** True if schedule records disappear at the destination; false if statuses and schedules are deleted instead. */
   readonly #losesRecords: boolean;
-  /** Contents of records that were removed, by name. The operator may write them again. */
+  /** Contents of schedule records that disappeared, by name. The operator may write these records again. */
   readonly #removed = new Map<string, Uint8Array>();
   /** True if a manifest was removed, so that the rows of its run cannot be read. */
   #hasLostManifests = false;
-  /** Status of the schedule before the latest change. */
   #before: SearchExportSchedule['status'];
-  /** Monotonic time in ms until which watches are late, after the answer to the creation of a run was lost. */
+  /** Time in ms until which watch events are late, after the creation of a run was not answered. */
   #lateUntilMs = 0;
   #mostActive = 2;
 
@@ -110,7 +108,6 @@ class History {
     for (const replica of [...world.world.replicas]) replica.kill();
   }
 
-  /** Lets time pass until a violation is found. */
   async #pass(timeMs: number): Promise<void> {
     await this.#world.until(() => this.violations.length > 0, timeMs);
   }
@@ -119,7 +116,7 @@ class History {
     this.violations.push(`${rule}: ${problem}`);
   }
 
-  /** Checks that a run is created only for time that is neither covered, failed nor in another run (S1, S5). */
+  /** Checks that a run is created only for time that no other run and no reported gap contains (S1, S5). */
   #checkCreated(name: string): void {
     const span = spanOf(name);
     const { status } = this.#world;
@@ -142,7 +139,7 @@ class History {
     }
   }
 
-  /** Checks that a gap stays in status until a person requests that its run is repeated (S5). */
+  /** Checks that the status shows a gap until a user requests that its run is repeated (S5). */
   #checkGaps(): void {
     const { status } = this.#world;
     const isHandled = status?.lastHandledReconcileAt !== this.#before?.lastHandledReconcileAt;
@@ -163,7 +160,10 @@ class History {
     world.add(times);
   }
 
-  /** Removes a record, and in half of the cases also the manifest of its run, as a lifecycle rule of a bucket does. */
+  /**
+   * Removes a schedule record, and in half of the cases also the manifest of its run, like a lifecycle rule of a
+   * bucket.
+   */
   #loseRecord(): void {
     const names = [...this.#world.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
     const name = names[this.#whole(names.length)];
@@ -181,20 +181,20 @@ class History {
     this.#hasLostManifests = true;
   }
 
-  /** Name of the manifest of the run with this record; undefined if there is none. */
+  /** Name of the export manifest of the run that wrote this schedule record; undefined if there is none. */
   #manifestOf(record: string): string | undefined {
     const run = record.slice('hourly/schedule/runs/'.length, -'.json'.length);
     const { objects } = this.#world.store;
     return [...objects.keys()].find((name) => name.startsWith(`hourly-${run}/`) && name.endsWith('/manifest.json'));
   }
 
-  /** Time of the records that were removed and do not exist now. */
+  /** Time ranges of schedule records that disappeared and were not written again. */
   #timeOfRemoved(): readonly TimeSpan[] {
     const { objects } = this.#world.store;
     return [...this.#removed.keys()].filter((name) => !objects.has(name)).map(spanOfRecord);
   }
 
-  /** Checks that records that were written again have their former content, and that those of the latest runs are there (S1). */
+  /** Checks that schedule records were written again with the same content, at least those of the latest runs (S1). */
   #checkRestored(): void {
     const { objects } = this.#world.store;
     for (const [name, content] of this.#removed) {
@@ -209,7 +209,9 @@ class History {
     }
   }
 
-  /** Checks that the records contain every moment since the start once, and their manifests each message once. */
+  /**
+   * Checks that schedule records cover all time since the start once, and that their files contain each message once.
+   */
   #checkRecords(fromMs: number): void {
     this.#checkRestored();
     const records = [...this.#world.records(), ...this.#timeOfRemoved()].sort((a, b) => a.fromMs - b.fromMs);
@@ -248,7 +250,7 @@ class History {
     return faults[this.#whole(faults.length)];
   }
 
-  /** Loses the answer to the creation of a run. The cache does not show the run either, and the cron schedule changes. */
+  /** Loses the answer to the creation of a run, delays the watch event, and changes the cron schedule. */
   #loseAnswer(): RequestFault {
     this.#lateUntilMs = this.#world.world.clock.monotonic() + 15_000;
     this.#world.world.clock.after(100, () => {
@@ -274,7 +276,7 @@ class History {
     return { failure: 'away', hasEffect };
   }
 
-  /** Kills a replica before or after the effect of the request that it sends. */
+  /** Kills a replica right before or right after one of its requests takes effect. */
   #killAt(client: string): RequestFault | undefined {
     const replica = this.#world.world.replicas.find(({ name }) => name === client);
     if (!replica || this.#doomed.has(replica)) return undefined;
@@ -321,7 +323,6 @@ class History {
     return this.#random.next() < probability;
   }
 
-  /** Random whole number from 0 to `count - 1`. */
   #whole(count: number): number {
     return Math.floor(this.#random.next() * count);
   }

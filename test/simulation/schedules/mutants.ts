@@ -1,4 +1,4 @@
-/** Mutants for the rules of schedules (S1 to S6). The histories of schedules must detect each of them. */
+/** Programs that each break one rule of schedules (S1 to S6). Simulated schedules must detect each of them. */
 import { type Mutant, mutant } from '../mutant.ts';
 
 const decision = 'schedule/schedule-decision.ts';
