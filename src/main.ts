@@ -2,7 +2,7 @@
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-// Later starts read the compiled code from this cache. A folder that cannot be written, as in an image, is ignored.
+// Stores the compiled code, so that later starts of logfleet are faster. If the folder is not writable, nothing is stored.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
 
 const { flushed, processContext } = await import('./cli/process-context.ts');

@@ -20,8 +20,8 @@ export interface ResourceKey {
 /** Cache of all resources of one kind. The adapter updates the cache until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * True after the cache was filled once. Before that, `list` and `get` may miss resources. The value becomes true
-   * before the listeners are called for the last resource of the first list, so that callers need not poll.
+   * True after the cache was filled once. Before that, `list` and `get` may miss resources. When listeners are called
+   * for the last resource of the first list, the value is already true.
    */
   synced(): boolean;
   list(): Iterable<R>;
@@ -59,18 +59,13 @@ export type Creation = 'created' | 'exists' | 'taken';
 
 /** One shard (stored part) of a resource's ledger. */
 export interface LedgerShard {
-  /**
-   * Text of the shard, in a format that the kind of the owner defines. It has at most `maxShardBytes` bytes of UTF-8.
-   */
+  /** Text of the shard (ledger object), at most `maxShardBytes` bytes of UTF-8. */
   readonly content: string;
   /** Opaque version of the shard, which changes with every write. */
   readonly version: string;
 }
 
-/**
- * Number of the format in which ledgers are stored. The owner's status records it (U1). Format 1 used ConfigMaps and
- * was not recorded.
- */
+/** Version of the format of ledgers. A policy's status names the format of its ledger (U1). */
 export const ledgerFormat = 2;
 
 /** Maximum size of a ledger shard in bytes: 512 KiB, half of the size that an API server accepts (U1). */
@@ -78,10 +73,8 @@ export const maxShardBytes = 512 * 1024;
 
 /**
  * Stores the ledgers of resources: facts that cannot be observed again, such as upgrade attempts in flight (U1). A
- * ledger consists of named shards of text, and each shard has its own optimistic lock.
- *
- * A read may return a shard as it was when this term of leadership began. A decision based on an outdated shard does no
- * harm: the write that follows fails with `host.conflict`, and the shard is then read from its source.
+ * ledger consists of named shards (ledger objects), each with its own optimistic lock. A read may return an outdated
+ * shard. This does no harm, because a write that is based on an outdated shard fails with `host.conflict`.
  */
 export interface LedgerStore {
   /** Reads one shard of the ledger of the resource with this uid. Returns undefined if the shard does not exist. */
@@ -131,15 +124,9 @@ export interface EventSink {
 }
 
 export interface SecretReader {
-  /**
-   * Returns the decoded keys and values of a Secret, or undefined if the Secret does not exist. Throws on other
-   * failures.
-   */
+  /** Decoded keys and values of a Secret, or undefined if the Secret does not exist. */
   get(key: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined>;
-  /**
-   * True if environment variables can replace this Secret, so that messages mention the variables. Absent on hosts
-   * where only Secrets are possible.
-   */
+  /** True if environment variables can replace the Secret. Absent on hosts that read Secrets only. */
   takesVariables?(key: ResourceKey): boolean;
 }
 
@@ -149,7 +136,7 @@ export interface SecretReader {
  * that was suspended for too long notices without a request.
  */
 export interface Leadership {
-  /** True while this process leads and its leadership is valid by its monotonic clock, minus a margin. */
+  /** True while this process leads. Leadership ends by the monotonic clock some time before another process may take over. */
   isLeader(): boolean;
   /**
    * Number of times that this process became leader; 0 before the first time. Facts learned in an earlier term may be
@@ -158,10 +145,7 @@ export interface Leadership {
   term(): number;
   /** True if the last takeover happened without a release by the former leader, for example after a crash (B6). */
   tookOverByForce(): boolean;
-  /**
-   * Calls `listener` when leadership of this process begins or ends, also when it expired by the clock and was
-   * regained.
-   */
+  /** Calls `listener` when leadership of this process begins or ends. */
   subscribe(listener: () => void): () => void;
 }
 
@@ -175,8 +159,8 @@ export interface OperatorSettings {
    */
   readonly pausedBy: string | undefined;
   /**
-   * Message why no policy may start upgrades although nobody paused them, and what to do. Present when a directory
-   * contains an unusable manifest that was never valid (D1). Exports continue.
+   * Message to users: why an unusable manifest stops all policies from starting upgrades (D1), and what to do.
+   * Undefined if no policy is stopped.
    */
   readonly upgradesBlocked?: string;
 }
@@ -188,10 +172,7 @@ export interface Host {
    * must be as they were read. Resolves to the written resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /**
-   * Called instead of a write when the status of a resource is already up to date, so that live views can show that the
-   * resource was checked.
-   */
+  /** Called when a resource was checked and its status needs no write, so that live views can show the check. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
    * Creates a resource in the namespace of its owner. The cache contains the new resource some time later. Fails with
@@ -206,9 +187,8 @@ export interface Host {
    */
   remove(resource: AnyResource): Promise<void>;
   /**
-   * Current settings of the operator; the same object until they change. Until the settings were read once, they pause
-   * everything, so that no work starts too early. While they cannot be read, the last settings apply. If the operator
-   * may not read them at all, nothing is paused.
+   * Current settings of the operator. Until the settings are read for the first time, everything is paused. If a later
+   * read fails, the last settings apply. If the operator lacks the right to read the settings, nothing is paused.
    */
   settings(): OperatorSettings;
   /**

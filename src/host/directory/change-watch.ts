@@ -61,8 +61,7 @@ export class ChangeWatch {
       this.#watchers.set(folder, watcher);
       this.#onEvent();
     } catch {
-      // The folder is gone, or the watch limit of the system is reached. The next poll reads the folder without a
-      // watch.
+      // A folder that cannot be watched is still read at the next poll.
     }
   }
 

@@ -60,10 +60,7 @@ export interface DirectoryContentsOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
-  /**
-   * True for the operator. False for commands that only read, such as `logfleet get`: they take all manifest files as
-   * they are, and do not wait for files that are still being written.
-   */
+  /** True in the operator, which waits until manifest files are completely written. False in commands such as `logfleet get`. */
   readonly isOperator: boolean;
 }
 
@@ -75,10 +72,7 @@ export class DirectoryContents {
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /**
-   * Monotonic times in ms since when the manifests of known objects (resources, Secrets and settings) have been missing,
-   * by the identity of the object.
-   */
+  /** Monotonic time in ms since which the manifest of an object has been missing, by the identity of the object. */
   readonly #missingSinceMs = new Map<string, number>();
   /**
    * Records of retained resources, by uid. The manifest of a retained resource was deleted, but its status and ledger are
@@ -100,8 +94,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Loads the stored records of all resources and reads the manifests. An operator waits until no manifest file changes
-   * any more, and until it is certain which manifests were deleted.
+   * Loads all stored resources and reads the manifests. An operator waits until the manifest files stop changing, and
+   * until each missing manifest has returned or counts as deleted.
    */
   open(): Promise<void> {
     return this.#exclusively(async () => {
@@ -302,7 +296,7 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Owners come first, since a resource without an owner is deleted.
+    // Resources with owners come last, because they are deleted when their owner is gone.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;
@@ -321,7 +315,7 @@ export class DirectoryContents {
     const request = reading.requests.get(id);
     const written = withRequest(decoded.annotations, request);
     const owned = this.cache.get(kind, key);
-    // The manifest of a user takes the place of a resource that the operator created.
+    // If a user writes a manifest for a resource that the operator created, the manifest replaces that resource.
     if (owned && isOwned(owned)) await this.#removeOwned(owned);
     const known = this.cache.get(kind, key) ?? (await this.#revivable(id, decoded, request));
     if (!known) {
@@ -339,7 +333,7 @@ export class DirectoryContents {
     this.onNotice({ kind: 'continued', record: known });
   }
 
-  /** Applies the current content of a manifest to its known or retained resource. */
+  /** Applies a changed manifest to the stored resource. */
   async #update(
     record: ResourceRecord,
     before: ResourceRecord,
@@ -361,8 +355,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns the retained record that a new manifest continues, or undefined if there is none. A retained record that this
-   * manifest cannot continue is discarded.
+   * Returns the kept state of a deleted resource whose manifest exists again, or undefined if there is none. State that
+   * does not fit the new manifest is discarded.
    */
   async #revivable(
     id: string,
@@ -381,8 +375,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Handles a resource without a valid manifest. The resource stays unchanged while its manifest may still exist.
-   * Otherwise it is retained: its state is kept, but no controller acts on it.
+   * Handles a resource whose manifest was not found. If the manifest was really deleted, the resource is retained: its
+   * state is kept, but no controller acts on it.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
@@ -405,8 +399,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns whether a known object (a resource, a Secret or the settings) that the reading does not contain stays as it
-   * was. It stays while its manifest may still exist (D2), and until it has been missing for `deletionDelayMs` (D3).
+   * Returns whether an object without a manifest stays as it was, because its manifest may still exist (D2), or has
+   * been missing for less than `deletionDelayMs` (D3).
    */
   #isKept(id: string, reading: Reading): boolean {
     if (reading.ids.has(id)) return false;
@@ -431,7 +425,6 @@ export class DirectoryContents {
     this.#retained.delete(identifyRecord(record));
   }
 
-  /** Record of the resource that owns another one; undefined if it no longer exists. */
   #ownerOf({ namespace, owner }: Pick<ObjectMeta, 'namespace' | 'owner'>): ResourceRecord | undefined {
     if (!owner) return undefined;
     const record = this.cache.get(owner.kind, { namespace, name: owner.name });
@@ -504,7 +497,7 @@ export class DirectoryContents {
   }
 }
 
-/** Returns whether the operator created the resource, so that it has no manifest. */
+/** Returns whether the operator created the resource. Such a resource has no manifest. */
 function isOwned({ resource }: ResourceRecord): boolean {
   return resource.metadata.owner !== undefined;
 }
@@ -531,10 +524,7 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, written: U
   return { ...metadata, ...written };
 }
 
-/**
- * Runs `task` for one resource and turns a failure into a problem of this resource. Other resources are still
- * processed, and the next reading of the manifests tries again.
- */
+/** Runs `task` for one resource. A failure is added to `failures`, so that the other resources are still processed. */
 async function collectFailure(
   failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },

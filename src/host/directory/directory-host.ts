@@ -123,10 +123,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     await releaseAll(this.#locks);
   }
 
-  /**
-   * Returns the event file in the directory of a resource. Events of a resource that no longer exists go to the first
-   * directory.
-   */
+  /** Returns the file for Events of a resource. Events of a deleted resource go to the file in the first manifest directory. */
   #eventFileOf(owner: OwnerRef): EventFile | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
@@ -162,9 +159,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 }
 
-/**
- * Removes duplicate directories by comparing their real paths. The result keeps the first spelling of each directory.
- */
+/** Removes directories that are given twice, even under different paths. The first path stays. */
 async function distinctDirectories(directories: readonly string[]): Promise<readonly string[]> {
   const byPath = new Map<string, string>();
   for (const directory of directories) {

@@ -11,19 +11,19 @@ import { join } from 'node:path';
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import type { OperatorSettings } from '../host.ts';
 
-/** Directory and file of a manifest at the last reading. */
+/** Location of a manifest: its manifest directory and its path in that directory. */
 export interface Place {
   readonly directory: string;
-  /** Path of the manifest file, or of a folder, relative to its directory. */
+  /** Path of a manifest file, or of an unreadable folder, in the manifest directory. */
   readonly manifest: string;
 }
 
 /**
- * A manifest that cannot be used and was never valid before. It stops all policies from starting upgrades, because it
- * may contain a policy for any collector (D1).
+ * A manifest that was never valid. No policy starts upgrades while it exists, because the manifest may contain a policy
+ * for any collector (D1).
  */
 export interface UnusableManifest extends Place {
-  /** True if the manifest may contain the operator's settings. It then pauses exports, too. */
+  /** True if the manifest may contain the operator's settings, so that exports must pause, too. */
   readonly mayPause: boolean;
   readonly problem: PlacedFinding;
 }
@@ -32,13 +32,12 @@ export interface FoundSettings extends Place {
   /** Cause of the pause, as a clause after "paused by". Undefined if these settings do not pause the operator. */
   readonly pausedBy: string | undefined;
   /**
-   * Origin of the settings: a ConfigMap among the manifests, a request by a command, or a file that cannot be read and
-   * may contain the ConfigMap.
+   * Origin of the settings: a ConfigMap manifest, a command such as `logfleet pause --all`, or an unreadable file,
+   * which could contain such a ConfigMap.
    */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
-/** Returns a text that identifies the settings in this file. */
 export function identifySettings({ directory, manifest }: Place): string {
   return `settings/${join(directory, manifest)}`;
 }
@@ -61,7 +60,7 @@ export class DirectorySettings {
     return this.#current;
   }
 
-  /** File that contains the settings with this identity, or undefined if the settings are unknown. */
+  /** Manifest file from which these settings were read, or undefined if no settings have this `id`. */
   placeOf(id: string): Place | undefined {
     return this.#known.find((found) => found.source === 'manifest' && identifySettings(found) === id);
   }
@@ -75,10 +74,7 @@ export class DirectorySettings {
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * Replaces the known settings by those of a new reading. `isKept` tells whether known settings that the reading does
-   * not contain stay in effect.
-   */
+  /** Replaces the settings by those of a new reading. Old settings that the reading lacks stay in effect if `isKept` returns true. */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);
     const kept = this.#known.filter((known) => known.source !== 'unreadable' && isKept(known));

@@ -18,7 +18,7 @@ export class EventFile {
   readonly #clock: Clock;
   readonly #log: Logger;
 
-  /** Lines of the event file that are not yet written; at most `maxPending`. */
+  /** Events that are not yet written to the file, as lines of JSON. */
   #pending: string[] = [];
   #writing: Promise<void> | undefined;
 

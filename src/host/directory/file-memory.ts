@@ -14,7 +14,7 @@ export interface TextPrint {
   readonly lines: readonly string[];
   /** Length of the last line in characters. */
   readonly lastLength: number;
-  /** Number of lines up to and including the last line that is neither blank nor a comment. */
+  /** Number of lines in the file, without blank lines and comments at its end. */
   readonly significant: number;
 }
 
@@ -22,7 +22,7 @@ export interface TextPrint {
 export interface FileMemory {
   /** Identities of the valid resources, Secrets and settings in the file. */
   readonly ids: readonly string[];
-  /** Identities of the refused (invalid) resources, Secrets and settings in the file. */
+  /** Identities of the invalid resources, Secrets and settings in the file. */
   readonly refused: readonly string[];
   readonly print: TextPrint;
 }
@@ -54,8 +54,8 @@ export function printOf(text: string): TextPrint {
 }
 
 /**
- * Returns whether `text` is a truncated copy of the text with the digests `print`, and more than blank lines and
- * comments is missing. If `text` ends within a line, only its complete lines are compared.
+ * Returns whether `text` is a truncated copy of an earlier text of the file. `print` contains the digests of the
+ * earlier lines. A copy that lacks only blank lines and comments does not count as truncated.
  */
 export function isCut(text: string, print: TextPrint): boolean {
   const { lines, isEnded } = linesOf(text);

@@ -61,10 +61,7 @@ export interface DecodedFile {
   readonly settings: readonly DecodedSettings[];
   /** Resources and Secrets that the file contains but that cannot be used because they are invalid. */
   readonly refused: readonly RefusedDocument[];
-  /**
-   * Extent of the file's content that cannot be assigned to a resource: the `whole` file, or `part` of it (at least one
-   * document). Undefined if every document names its resource.
-   */
+  /** `whole` or `part`: how much of the manifest file cannot be read. Undefined if each document names its resource. */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly PlacedFinding[];
 }
@@ -80,7 +77,7 @@ interface Decoding {
   readonly settings: DecodedSettings[];
   readonly refused: RefusedDocument[];
   readonly problems: PlacedFinding[];
-  /** Number of documents of logfleet's kinds whose name cannot be read. */
+  /** Number of logfleet's resources in the file whose name cannot be read. */
   unnamed: number;
 }
 

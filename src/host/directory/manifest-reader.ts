@@ -57,8 +57,8 @@ export interface Reading {
   /** True if a manifest file changed so recently that all manifests must be read again soon. */
   readonly isUnfinished: boolean;
   /**
-   * Returns whether an object that an earlier reading found may still exist, although this reading did not find it: its
-   * manifest was refused, or any file could not be read, so that its manifest may have moved there.
+   * Returns whether an object that this reading did not find may still exist, because its manifest is invalid, or
+   * because a file that could contain it was unreadable.
    */
   mayExist(id: string): boolean;
 }
@@ -92,7 +92,7 @@ interface Gathering {
   readonly problems: PlacedFinding[];
   readonly folders: string[];
   readonly refused: (RefusedDocument & Place)[];
-  /** Files, folders and directories whose content could not be read completely. */
+  /** Files and folders that could not be read completely. */
   readonly unclear: (Place & { readonly isWhole: boolean; readonly problem: PlacedFinding })[];
   isUnfinished: boolean;
 }
@@ -101,7 +101,7 @@ interface Gathering {
 interface KnownFile {
   /** Modification time and length of the file. */
   readonly version: string;
-  /** Monotonic time in ms at which this version of the file was first seen. */
+  /** Monotonic time in ms at which this process first saw the file with this `version`. */
   readonly sinceMs: number;
   decoded: { readonly bytes: Uint8Array; readonly file: DecodedFile } | undefined;
 }
@@ -119,10 +119,7 @@ export class ManifestReader {
     this.#options = options;
   }
 
-  /**
-   * Reads all manifest directories. Unreadable files become problems. With `takesUnfinished`, a file that keeps changing
-   * counts as unreadable.
-   */
+  /** Reads all manifest directories. `takesUnfinished` is false while the caller waits for files that are still being written. */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
       ...{ known, takesUnfinished, isUnfinished: false, requests: new Map() },
@@ -193,10 +190,7 @@ export class ManifestReader {
     };
   }
 
-  /**
-   * Returns the manifests without a known former version: refused documents of unknown objects, and unreadable files that
-   * never were readable or contained an object that is no longer known.
-   */
+  /** Returns the invalid or unreadable manifests for which no earlier valid version is known. */
   #unusable({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly UnusableManifest[] {
     const isUnknown = (id: string) => known.placeOf(id) === undefined;
     const ofDocuments = refused.flatMap(({ directory, manifest, problem, ...each }): readonly UnusableManifest[] =>
@@ -218,8 +212,7 @@ export class ManifestReader {
 
   async #scan(directory: string, gathered: Gathering) {
     try {
-      // An unmounted volume leaves an empty folder without logfleet's state. Its manifests therefore do not count as
-      // deleted.
+      // If the state folder is missing, the volume is probably not mounted, so its manifests do not count as deleted.
       if (this.#options.isOperator) await stat(new StateDirectory(directory).folder);
       return await scanManifests(directory);
     } catch (error) {
@@ -327,7 +320,7 @@ function gather(gathered: Gathering, directory: string, manifest: string, decode
   }
 }
 
-/** Refuses every object that has manifests in two places, whether the manifests are valid or not. */
+/** Refuses every resource or Secret that has two manifests, even if only one of them is valid (D5). */
 function refuseDoubles({ found, refused, problems }: Gathering): void {
   const refusedBefore = new Map(refused.map((each) => [idOf(each), each]));
   for (const [id, [first, ...others]] of Map.groupBy(found, ({ decoded }) => idOf(decoded))) {
@@ -402,7 +395,7 @@ interface Scan {
   readonly linkedFolders: readonly string[];
 }
 
-/** Upper limit in bytes for a manifest of the allowed length, in UTF-8 or UTF-16. */
+/** Maximum size of a manifest file in bytes: four for each allowed character. */
 const maxManifestBytes = 4 * maxManifestLength;
 const manifestForm = /\.(?:ya?ml|json)$/i;
 

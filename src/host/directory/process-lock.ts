@@ -27,7 +27,7 @@ import type { StateDirectory } from './state-directory.ts';
 export const heartbeatMs = 5_000;
 export const silenceMs = 30_000;
 const pollIntervalMs = 2_000;
-/** Maximum number of attempts to take the lock. An attempt is repeated only when another process was faster. */
+/** Maximum number of attempts to take the lock, if other processes take or release it at the same time. */
 const maxAttempts = 10;
 
 interface Holder extends ProcessIdentity {
@@ -40,19 +40,19 @@ interface Holder extends ProcessIdentity {
 interface ProcessLockOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Name of the environment (machine or container) within which process ids are unique. Only tests set it. */
+  /** Machine or container in which process ids are unique. Only tests set it. */
   readonly scope?: string;
 }
 
 export class ProcessLock {
-  /** True if the process that held the lock before has died without releasing it. */
+  /** True if the process that held the directory's lock before died without releasing it. */
   readonly tookOver: boolean;
   readonly #path: string;
   readonly #clock: Clock;
   readonly #holder: Holder;
   readonly #listeners = new Set<() => void>();
   #timer: Timer | undefined;
-  /** Time of the last check in which this process found its own lock file. */
+  /** Time at which this process last saw that the lock file still names this process. */
   #seenAt: Instant;
   #lost = false;
 
@@ -128,8 +128,7 @@ export class ProcessLock {
         this.#seenAt = startedAt;
       } else this.#lost = true;
     } catch {
-      // An unreadable lock file does not prove that the lock is lost. If the lock file stays unreadable, `held` becomes
-      // false after `silenceMs`.
+      // An unreadable lock file does not prove that another process has the lock. After `silenceMs`, the lock counts as lost.
     }
     if (this.held() !== wasHeld) for (const listener of this.#listeners) listener();
     if (!this.#lost) this.#scheduleHeartbeat();
@@ -167,7 +166,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     await link(draft, path);
     return true;
   } catch (error) {
-    // With ENOENT, the process that holds the lock has deleted our temporary file.
+    // ENOENT means that another process took the lock and deleted the temporary file of this process.
     if (codeOf(error) === 'EEXIST' || isAbsent(error)) return false;
     throw error;
   } finally {
@@ -249,10 +248,7 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
   );
 }
 
-/**
- * Leadership of an operator on directories: the process leads while it holds the locks of all its directories. It loses
- * leadership only if the machine was suspended or another process took a lock away.
- */
+/** Leadership of an operator on directories: the process leads while it holds the locks of all its directories. */
 export class DirectoryLeadership implements Leadership {
   readonly #locks: readonly ProcessLock[];
   readonly #tookOver: boolean;
@@ -274,10 +270,7 @@ export class DirectoryLeadership implements Leadership {
     return this.#term;
   }
 
-  /**
-   * Returns whether the operator took over from a process that died. Only the first term of leadership can follow
-   * another process. Later terms begin only after this process itself was suspended.
-   */
+  /** True in the first term of leadership if the previous operator died. Later terms follow a suspension of this process itself. */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;
   }
@@ -287,10 +280,7 @@ export class DirectoryLeadership implements Leadership {
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * Starts or ends a term of leadership when a lock changes. A lock that had expired by the clock and is held again
-   * starts a new term.
-   */
+  /** Starts or ends a term of leadership when a lock changes. A lock that this process regains after a suspension starts a new term. */
   #check(): void {
     const leads = this.isLeader();
     if (leads) this.#term++;

@@ -26,9 +26,7 @@ type RequestedAnnotations = Readonly<Record<string, string | null>>;
 export interface Request extends ResourceKey {
   readonly kind: KindName;
   readonly annotations: RequestedAnnotations;
-  /**
-   * Author and time of each requested annotation, also of removed annotations. Empty if the request names no authors.
-   */
+  /** Author and time of each annotation that the request sets or removes. Empty if the request names no author. */
   readonly writers: AnnotationWriters;
   /** True if the request discards the stored state of a resource whose manifest was deleted. */
   readonly forget: boolean;
@@ -40,7 +38,7 @@ export interface SettingsRequest {
   readonly writer: AnnotationWriter;
 }
 
-/** Adds annotations to the stored request for a resource. `directory` is the directory of manifests. */
+/** Stores a user's request to set annotations of a resource, in addition to earlier requests. */
 export async function writeRequest(
   directory: string,
   kind: KindName,

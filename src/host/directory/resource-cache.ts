@@ -14,7 +14,6 @@ export class ResourceCache {
     return this.#records.get(identify(kind, key));
   }
 
-  /** Returns the record of the resource with this identity (a text from `identify`), or undefined. */
   byIdentity(id: string): ResourceRecord | undefined {
     return this.#records.get(id);
   }

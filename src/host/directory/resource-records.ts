@@ -65,8 +65,7 @@ export const recordFiles = {
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
-    // A process that dies here leaves two records of one resource. The next start uses the record that lies beside the
-    // manifest.
+    // A crash before the old record is removed leaves two records. The next start uses the record beside the manifest.
     await recordFiles.save(moved);
     await recordFiles.remove(record);
     return moved;
@@ -77,8 +76,7 @@ export const recordFiles = {
     const state = new StateDirectory(directory);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
-    // The record is removed last. A process that dies before this step finds the record at the next start and removes
-    // the rest.
+    // The record is removed last, so that the next start can finish a removal that a crash interrupted.
     await removeDurably(state.statusFile(kind, metadata));
   },
 
@@ -148,7 +146,7 @@ export interface Notice {
   readonly record: ResourceRecord;
 }
 
-/** Wall-clock time at which the state of a resource with a deleted manifest is discarded. */
+/** Wall-clock time in ms at which the state of a resource without a manifest is discarded. */
 export function retainedUntil({ retainedSince = '' }: ResourceRecord): number {
   return Date.parse(retainedSince) + retentionDays * dayMs;
 }

@@ -17,7 +17,7 @@ export class SerialTasks {
     return running;
   }
 
-  /** Resolves when all tasks that exist now have ended. */
+  /** Resolves when all tasks that have been added have ended. */
   async drained(): Promise<void> {
     await Promise.all(this.#last.values());
   }

@@ -51,7 +51,7 @@ export class StateDirectory {
     return join(this.folder, 'requests');
   }
 
-  /** Folders of the stored state that only the process with the lock may write to. */
+  /** Folders that only the operator that holds the directory's lock may write to. */
   get ownFolders(): readonly string[] {
     return [join(this.folder, 'status'), join(this.folder, 'ledgers')];
   }

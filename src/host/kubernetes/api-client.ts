@@ -11,7 +11,7 @@ import { errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
 import type { KubeApi, KubeRequest, KubeResponse } from './kube-api.ts';
 
-/** Default deadline of a request in ms. It is longer than a write takes on a loaded API server. */
+/** Default deadline of a request in ms, long enough for a write on a loaded API server. */
 const defaultDeadlineMs = 10_000;
 
 export interface Call extends Omit<KubeRequest, 'signal'> {
@@ -82,12 +82,12 @@ export class ApiClient {
     }
   }
 
-  /** Like `call`, but requires that the answer is an object with a name and a resource version. */
+  /** Sends a request like `call`. Throws if the answer is not an object with a name and a resource version. */
   async callForObject<T extends KubeObject>(call: Call): Promise<T> {
     return objectIn<T>(await this.call(call), `${call.method} ${call.path}`);
   }
 
-  /** Like `find`, but requires that the answer is an object with a name and a resource version. */
+  /** Reads an object like `find`. Throws if the answer is not an object with a name and a resource version. */
   async findObject<T extends KubeObject>(
     path: string,
     call: Omit<Call, 'method' | 'path'> = {},
@@ -140,7 +140,7 @@ export class ApiClient {
   }
 }
 
-/** Returns a signal that is aborted by the outer signal or at the deadline. `close` cancels the deadline. */
+/** Returns a signal that is aborted at the deadline, or when `outer` is aborted. `close` cancels the deadline. */
 function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | undefined) {
   const deadline = new AbortController();
   const timer = clock.after(deadlineMs, () => {

@@ -123,14 +123,11 @@ export class UndiciKubeApi implements KubeApi {
     return read;
   }
 
-  /**
-   * Returns the agent (connection pool) for these credentials. The agent that it replaces finishes its requests before
-   * it closes.
-   */
+  /** Returns the agent (connection pool) for these credentials. An agent with older credentials closes after its last request. */
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // The same object is kept, so that the next request can compare references instead of texts.
+      // Stores the new object with the same credentials, so that the next request can compare references instead of texts.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }
@@ -227,7 +224,7 @@ async function wholeAnswer(
   dispatcher.dispatch(options, {
     onRequestStart: (started) => {
       controller = started;
-      // The caller may have aborted the request while it waited for a connection.
+      // A caller can abort a request before it gets a connection.
       if (signal.aborted) abort();
     },
     onResponseStart: (_, status, headers) => {

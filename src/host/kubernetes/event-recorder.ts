@@ -29,7 +29,7 @@ const maxNoteLength = 1_024;
 const maxReasonLength = 128;
 const backoff = { firstMs: 1_000, capMs: 10_000 };
 
-/** An Event with the number of its repetitions. The Event exists on the API server or will be created there. */
+/** An Event and the number of its repetitions. */
 interface Series {
   readonly owner: OwnerRef;
   readonly message: ResourceEvent;

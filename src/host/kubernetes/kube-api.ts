@@ -48,7 +48,7 @@ export interface KubeApi {
    * unknown whether the request took effect.
    */
   request(request: KubeRequest): Promise<KubeResponse>;
-  /** Starts a watch. Rejects like `request` if the answer does not begin. */
+  /** Starts a watch. Rejects if no answer of the API server arrives. */
   watch(request: WatchRequest): Promise<WatchResponse>;
   close(): Promise<void>;
 }

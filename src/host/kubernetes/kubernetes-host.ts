@@ -264,10 +264,7 @@ export class KubernetesHost implements Host {
   }
 }
 
-/**
- * Returns a message about a kind that has not been listed. An operator that was upgraded before its CRDs reports the
- * missing CRDs with this message.
- */
+/** Returns a message why resources of a kind are not listed yet, for example because its CRD is not installed. */
 function renderUnlisted(kind: KindName, lastFailure: unknown): string {
   if (hasCode(lastFailure, 'host.gone')) return notInstalled(kind, 'the cluster');
   const waiting = `${kinds[kind].plural} have not been listed yet`;

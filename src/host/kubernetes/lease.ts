@@ -33,8 +33,8 @@ export const leaseDurationMs = 15_000;
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Delay and request deadline in ms for renewing the Lease again after a failed renewal. Two requests without an answer
- * leave time for a third before leadership ends.
+ * Delay in ms between a failed renewal of the Lease and the next try, and deadline in ms of each request. Both are
+ * short enough for three tries before leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
@@ -84,10 +84,7 @@ export class LeaseElection implements Leadership {
   /** Time at which the last successful renewal of the Lease was sent; undefined while another process leads. */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
-  /**
-   * True if the stored Lease may name this process. A write of the Lease without an answer counts, because it may have
-   * succeeded.
-   */
+  /** True if the stored Lease may name this process, also when the answer to a write of the Lease was lost. */
   #wrote = false;
   #term = 0;
   #forced = false;
@@ -192,9 +189,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Returns whether no other process can be leading, so that this process may write the Lease. For a deleted Lease, a
-   * process that has seen it waits until it would have expired. A process that never saw it waits until any holder must
-   * have stopped. If the holder's lease duration is longer than ours, the longer one applies.
+   * Returns whether this process may write the Lease, because no other process can be the leader: the Lease is free,
+   * names this process, or has not changed for its whole duration. A missing Lease becomes free only after a wait, too.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -210,8 +206,8 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // An earlier write without an answer may have stored our name. The holder before that write then decides whether
-    // this takeover is forced. If a deleted Lease had an unknown holder, the takeover counts as forced.
+    // If the Lease already names this process, because the answer to an earlier write was lost, `#forced` keeps the
+    // value from that write. A takeover without a stored Lease counts as forced.
     if (before !== this.#holder) this.#forced = before !== '' || this.#version === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());
@@ -251,8 +247,7 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // The delay is rounded up. A timer that fires too early would find this process still leading, and would not notify
-    // listeners.
+    // The delay is rounded up, because this process would still be the leader if the timer ended too early.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });
@@ -272,10 +267,7 @@ export class LeaseElection implements Leadership {
     this.#notify();
   }
 
-  /**
-   * Releases the Lease. Reads it first, because an aborted renewal may have taken effect. The Lease of another process
-   * is left unchanged.
-   */
+  /** Releases the Lease if it names this process. The Lease is read first, because a renewal without an answer may have changed it. */
   async #giveBack(): Promise<void> {
     const { clock } = this.#options;
     const lease = await this.#read();
@@ -297,7 +289,7 @@ export class LeaseElection implements Leadership {
   }
 }
 
-/** Leadership for `--no-leader-election`: always leads, and assumes that the former process ended without a release. */
+/** Leadership for `--no-leader-election`: this process always leads. The process that ran before is assumed to have crashed. */
 export function soleLeadership(): Leadership {
   return { isLeader: () => true, term: () => 1, tookOverByForce: () => true, subscribe: () => () => undefined };
 }

@@ -30,15 +30,9 @@ const maxSummaryLength = 200;
 
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
-  /**
-   * List of all Ledgers that replaces one request per shard after a start. Without it, each read requests its shard by
-   * name.
-   */
+  /** List of all Ledgers, read once after a start. Without the list, each shard is read by its own request. */
   readonly startList?: LedgerStartList;
-  /**
-   * Returns the owner of a ledger as it was last read. Without this function, ledgers of older logfleet versions are
-   * not noticed.
-   */
+  /** Returns the cached owner of a ledger. Needed to find ledgers that older logfleet versions stored in ConfigMaps. */
   readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
 }
 
@@ -125,8 +119,8 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
 }
 
 /**
- * Refuses a policy whose ledger may still be in ConfigMaps, where older logfleet versions stored it (U1). Such a
- * version left no ledger format in the status. Starting without that ledger would forget upgrade attempts in flight.
+ * Throws if the ledger of a policy may still be in ConfigMaps, where older logfleet versions stored ledgers (U1).
+ * Without that ledger, upgrade attempts in flight would be forgotten.
  */
 function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResource | undefined): void {
   if (resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return;
@@ -181,14 +175,11 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
 
 const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
-/** Maximum length in characters of a shard that the list of Ledgers keeps in memory. Owners with larger shards are read by name. */
+/** Maximum length in characters of a shard that the list of Ledgers keeps in memory. Longer shards are read by name. */
 const maxKeptLength = 64 * 1024;
-/** Maximum total length in characters of all shards that one list keeps in memory. Owners of further shards are read by name. */
+/** Maximum total length in characters of the shards that a list of Ledgers keeps in memory. Further shards are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
-/**
- * Page sizes for listing Ledgers. The first page is small, because 500 shards may have 250 MiB. Later pages are larger
- * while the shards are small.
- */
+/** Number of Ledgers on the first page of a list. It is small, because Ledgers of 512 KiB may fill the page. */
 const firstPageLimit = 50;
 const maxPageLimit = 500;
 const smallPageLength = 1024 * 1024;
@@ -210,8 +201,8 @@ interface Listing {
   /** Listed shards. Undefined after `endsAtMs`, to free their memory. */
   shards: Promise<Shards> | undefined;
   /**
-   * API paths of the shards that `take` has already returned, and uids of owners for which the list is incomplete or
-   * outdated. These shards are read by name.
+   * API paths of shards, and uids of owners, that must be read by name, because the listed content is missing, outdated
+   * or already used.
    */
   readonly byName: Set<string>;
 }
@@ -237,10 +228,7 @@ export class LedgerStartList {
     this.#options = options;
   }
 
-  /**
-   * Returns the listed shard with this name, undefined if the list does not contain it. Returns `unknown` if the shard
-   * must be read by name. Rejects if the list fails.
-   */
+  /** Returns the shard with this name from the list of Ledgers, undefined if it does not exist, or `unknown` if it must be read by name. */
   async take(owner: OwnerRef, name: string): Promise<StoredShard | undefined | 'unknown'> {
     const listing = this.#current(owner);
     const shards = await listing?.shards;
@@ -256,7 +244,7 @@ export class LedgerStartList {
     return shard;
   }
 
-  /** Records that the list of Ledgers is outdated for this owner's shards, so that later reads request them by name. */
+  /** Marks the listed shards of an owner as outdated after a write, so that later reads request them by name. */
   outdate(owner: OwnerRef): void {
     this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);
   }

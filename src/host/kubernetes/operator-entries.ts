@@ -25,36 +25,30 @@ import { hasCode } from './api-error.ts';
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Fields of a resource's status that this class writes instead of the reconciler. */
+/** Fields of a resource's status that name the operators of the resource. Reconcilers do not see these fields. */
 interface Hidden {
   readonly entries: readonly OperatorEntry[];
   readonly condition: Condition | undefined;
 }
 
 interface OtherOperator {
-  /** Monotonic time in ms at which an entry of the other operator last changed; -Infinity until the first change. */
+  /** Monotonic time in ms at which the other operator last changed one of its entries; -Infinity before the first change. */
   readonly heardAtMs: number;
-  /**
-   * Monotonic time in ms at which this process saw its own question, whether the other operator is still running,
-   * without an answer; undefined if no question is open.
-   */
+  /** Monotonic time in ms since which the other operator has been asked whether it still runs; undefined if no question is open. */
   askedAtMs?: number;
-  /** True if the other operator did not answer in time. Its entries are then ignored. */
+  /** True if the other operator did not answer in time, so that its entries are ignored. */
   isGone?: boolean;
 }
 
 /** Time in ms within which a running operator answers a question, even if its leader was just killed. */
 export const answerMs = 60_000;
 /**
- * Time in ms without a change of the other operator's entries after which an operator asks whether the other one is
- * still running. The operator that acts on the resource waits for `answerMs` longer, so that only one of the two asks.
+ * Time in ms without a change by the other operator, after which this operator asks whether the other one still runs.
+ * The operator that acts on the resource asks `answerMs` later, so that only one of the two asks.
  */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
-/**
- * Delay in ms between a change of a resource and the check of its entries, because the cache does not contain the
- * change immediately.
- */
+/** Delay in ms before the entries of a changed resource are checked, because the cache gets the change a little later. */
 const changeDelayMs = 100;
 const nothing: Hidden = { entries: [], condition: undefined };
 
@@ -78,7 +72,7 @@ export class OperatorEntries {
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   readonly #gauge: Gauge;
-  /** Resource whose next written status asks the other operators whether they are still running. */
+  /** Resource in whose status this process is asking other operators whether they still run. */
   #question: AnyResource | undefined;
   #isChecking = false;
   #nextCheck: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -279,8 +273,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether our entry is missing, must answer the question of another operator, or must replace the entry of an
-   * operator that is gone.
+   * Returns whether this operator must write its entry, because the entry is missing, or because another operator asked
+   * a question or is gone.
    */
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);
@@ -293,7 +287,7 @@ export class OperatorEntries {
     return nowMs - heardAtMs >= (this.#isForeign(resource) ? askAgainMs : askAgainMs + answerMs);
   }
 
-  /** Returns our entry for a resource: unchanged, with an answer to another operator, or with a question to it. */
+  /** Returns the entry of this operator for the status of a resource. A new value of `seen` answers or asks another operator. */
   #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
     const { self, clock } = this.#options;
     const own = this.#own(resource);

@@ -29,11 +29,11 @@ const usualWatchSeconds = 20;
 /** Time in ms after the requested end of a watch at which the watch is aborted if the API server has not ended it. */
 const watchMarginMs = 5_000;
 const relistIntervalMs = 600_000;
-/** Minimum duration in ms of a successful watch. A shorter watch that delivered no event counts as failed. */
+/** Minimum duration in ms of a watch without events. A watch that ends earlier counts as failed. */
 const shortestGoodWatchMs = 5_000;
 /**
- * Number of consecutive failures after which all resources are listed again, because the resource version to continue
- * from may be the cause.
+ * Number of consecutive failures after which all resources are listed again, in case the API server no longer accepts
+ * the resource version of the watch.
  */
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
@@ -43,10 +43,10 @@ type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' |
 /** List of all resources that is being read. */
 interface Listing {
   readonly reason: RelistReason;
-  /** True to read the list in pages. If a page expires, the whole list is read in one request. */
+  /** Whether the list is read in pages. If a continue token expires, the list is read again in one request. */
   readonly paged: boolean;
   readonly continueToken?: string;
-  /** Resources of the pages read so far. Each page is decoded immediately, so that its text is not kept. */
+  /** Resources of the pages that have been read. */
   readonly resources: readonly CachedResource[];
 }
 
@@ -78,8 +78,8 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Resource versions that the API server refused as outdated while the cache still contained them, by key. If the
-   * cache contains one of them even at the end of the watch, a watch event was lost.
+   * Resource versions with which a write failed as outdated, by resource. If the cache still contains such a version
+   * when the watch ends, the cache missed an event.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   /** List in progress. Undefined while resources are watched. */
@@ -114,8 +114,8 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Records that the server refused a write because the cache is outdated. Usually the missing watch event arrives
-   * soon. If it has not arrived at the end of this watch, it was lost, and a new list updates the cache.
+   * Remembers a resource version with which a write failed as outdated. If the cache still contains the version when
+   * the watch ends, the cache missed an event, and all resources are listed again.
    */
   checkVersion({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
     this.#refusedVersions.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
@@ -163,8 +163,7 @@ export class Reflector<R extends CachedResource> {
     cache.replace(scope, resources);
     this.#options.onList?.();
     for (const resolve of this.#listed.splice(0)) resolve();
-    // The number of failures is not reset yet, because a watch that fails after each list must also be retried with
-    // growing delays.
+    // A list does not reset `#failures`, because a watch that fails after each list must be retried with growing delays.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
     this.#resourceVersion = page.resourceVersion;
@@ -199,10 +198,7 @@ export class Reflector<R extends CachedResource> {
     }
   }
 
-  /**
-   * Returns whether the cache still contains a resource version that the server refused as outdated. Forgets all such
-   * versions.
-   */
+  /** Returns whether the cache still contains a resource version from `#refusedVersions`, and clears `#refusedVersions`. */
   #isCacheOutdated(): boolean {
     const { cache } = this.#options;
     const refused = [...this.#refusedVersions.values()];

@@ -26,21 +26,18 @@ export interface CachedResource {
   };
 }
 
-/**
- * Maximum number of own writes of one resource that are remembered because no watch has reported them yet. Forgetting
- * an older write costs at most one `host.conflict`.
- */
+/** Maximum number of replaced resource versions that are remembered for one resource. Forgetting one costs at most one `host.conflict`. */
 const maxSuperseded = 64;
 
 interface Entry<R> {
   resource: R;
-  /** Resource versions that our own writes replaced and that the watch may still deliver. */
+  /** Resource versions that writes of this process have replaced. The cache ignores them if the watch delivers them later. */
   superseded: string[];
   /** Number of our writes of this resource that are in flight. */
   writes: number;
   /**
-   * Resource versions that the watch delivered during our writes in flight, and for which listeners were not called
-   * yet. Absent if there are none.
+   * Resource versions that the watch delivered while this process wrote the resource. After the write, listeners are
+   * called for versions of other writers.
    */
   unreported?: Set<string>;
 }
@@ -107,10 +104,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     if (this.get(key)?.metadata.uid === uid) this.#remove(key);
   }
 
-  /**
-   * Replaces all resources of a scope (a namespace, or all namespaces) by a complete list. Resources missing in the
-   * list are removed.
-   */
+  /** Replaces all resources of a namespace (undefined: of all namespaces) by a complete list. */
   replace(scope: string | undefined, resources: readonly R[]): void {
     const listed = new Set(resources.map(({ metadata }) => keyText(metadata)));
     for (const { metadata } of [...this.list()]) {
@@ -121,10 +115,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     this.#unfilled.delete(scope);
   }
 
-  /**
-   * Runs a write of the resource with this metadata, and stores the written resource that `send` returns. If the cache
-   * then contains a newer version, that version stays.
-   */
+  /** Writes a resource with `send` and stores the answer in the cache, unless the cache has received a newer version meanwhile. */
   async write(basedOn: R['metadata'], send: () => Promise<R>): Promise<R> {
     const entry = this.#entries.get(keyText(basedOn));
     if (!entry) return send();
@@ -150,10 +141,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     entry.resource = written;
   }
 
-  /**
-   * Calls the listeners for changes that were delayed by a write in flight. The removal of a resource was already
-   * reported.
-   */
+  /** Calls the listeners for changes that the watch delivered during a write. Does nothing if the resource was removed meanwhile. */
   #reportDelayed(entry: Entry<R>): void {
     const { unreported, resource } = entry;
     delete entry.unreported;

@@ -80,7 +80,7 @@ export async function createResource<K extends KindName>(
   }
 }
 
-/** Returns whether the existing resource of this name has this owner; undefined if no resource of this name exists. */
+/** Returns whether a resource with the same name and the same owner exists; undefined if no resource has the name. */
 async function isOwnedBy<K extends KindName>(
   client: ApiClient,
   { kind, metadata, owner }: NewResource<K>,

@@ -113,7 +113,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.call({ method: 'DELETE', path: jobPath(namespace, name), body });
     } catch (error) {
-      // A conflict means that a Job with another uid has the name, so this Job is gone.
+      // The API server answers with a conflict if the Job was replaced by one with another uid, so the Job to delete is gone.
       if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) throw error;
     }
   }
@@ -140,7 +140,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
   readonly #reflectors: readonly Reflector<R>[];
   /** Called when the API server refuses a list or watch for lack of rights. */
   #forbidden: () => void = () => undefined;
-  /** Uid of the export of each object, also of an object that was just removed from the cache. */
+  /** Uid of the export to which each Job or pod belongs. Needed when the object has already been removed from the cache. */
   readonly #uids = new Map<string, string>();
 
   constructor(
