@@ -29,7 +29,7 @@ const goals = {
   writeP50Ms: 13,
   writeP99Ms: 35,
   metricsBytes: 500_000,
-  /** Target for reads of Secrets: one read in 5 s for each Secret that the operator waits for. */
+  /** Maximum number of reads of Secrets in the measured minute: one in 5 s for the Secret that all resources share. */
   secretReads: 12,
   noticedSeconds: 5,
 } as const;

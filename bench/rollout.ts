@@ -55,7 +55,10 @@ const quick: Extent = {
   applies: 20,
 };
 const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
-/** Factor by which the clock runs faster in whole rollouts: high enough to finish soon, low enough that no answer is late. */
+/**
+ * Factor by which the operator's clock runs faster in complete rollouts. With a higher factor, answers of the service
+ * would arrive too late.
+ */
 const speed = 25;
 
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));
@@ -71,7 +74,7 @@ export async function benchRollout(options: BenchOptions): Promise<void> {
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Rollouts in virtual time run now, because the processes that wait in real time leave CPU time free.
+  // Rollouts in virtual time run at the same time as measurements in real time, because the latter mostly wait.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;

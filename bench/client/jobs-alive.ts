@@ -15,9 +15,9 @@ export interface JobsAliveFigures {
   readonly minutes: number;
   readonly lost: number;
   readonly requests: number;
-  /** Fraction of the allowed four requests per second that page reads use. */
+  /** Rate of page reads, as a fraction of the allowed four requests per second. */
   readonly pageShare: number;
-  /** Fraction of the allowed four requests per second that all requests together use. */
+  /** Rate of all requests, as a fraction of the allowed four requests per second. */
   readonly rateShare: number;
   readonly refused429: number;
   readonly mostPerSecond: number;

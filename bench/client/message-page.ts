@@ -3,7 +3,7 @@
  * memory: a few thousand messages are repeated, each time with other chunk boundaries.
  */
 
-/** Kind of the generated `_raw`: a line of a web server's log with six escapes, a JSON event with many escapes, or 256 KB of text. */
+/** Kind of the text in the generated messages: a line of a web server's log, a JSON event with many escapes, or 256 KB of text. */
 export type MessageKind = 'line' | 'event' | 'long';
 
 export interface PageSize {
@@ -16,14 +16,17 @@ export class MessagePage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
-  /** The repeated messages, each followed by a comma. Their beginning follows once more, so that every chunk is a slice of this buffer. */
+  /**
+   * The messages that a page repeats, as bytes. The buffer ends with a copy of its beginning, so that each chunk is one
+   * part of the buffer.
+   */
   readonly #ring: Buffer;
   readonly #rounds: number;
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');
   readonly #end: Buffer;
 
   constructor({ messages, pageBytes, chunkBytes }: PageSize) {
-    // The messages take one or two million bytes. With more, the measured memory of the reader would be wrong.
+    // The buffer has only one or two million bytes, because its memory is measured together with that of the reader.
     const count = messages === 'long' ? 4 : 2_000;
     const texts = Array.from({ length: count }, (_, index) => `${JSON.stringify({ map: message(messages, index) })},`);
     const ring = Buffer.from(texts.join(''), 'latin1');

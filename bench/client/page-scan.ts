@@ -6,7 +6,10 @@ import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 import { MessagePage, type PageSize } from './message-page.ts';
 
-/** Way of reading: slices of rows, parsed slices of rows, the whole page at once, or a streaming parser. */
+/**
+ * Way of reading a page: the scanner alone, the scanner and a JSON parser for each row, one JSON parser for the page,
+ * or a streaming parser.
+ */
 export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
 export interface ScanCase extends PageSize {
@@ -17,7 +20,7 @@ export interface ScanCase extends PageSize {
 
 export interface ScanFigures extends ScanCase {
   readonly rows: number;
-  /** Speed in million bytes per second: the median of the rounds, and the speed of the first page. */
+  /** Median speed of all pages in million bytes per second. `firstMbPerSecond` is the speed of the first page. */
   readonly mbPerSecond: number;
   readonly firstMbPerSecond: number;
   /** Peak memory of the process in million bytes. */

@@ -1,6 +1,6 @@
 /**
- * Measures how many requests a search needs, and how much of the request rate many searches use. The client uses TLS, the simulator has the
- * service's limits, and time is real. The figures come from the simulator's journal of requests.
+ * Measures how many requests a search needs, and which part of the allowed request rate many concurrent searches use.
+ * The simulator has the limits of the real service and logs each request with its time.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,10 @@ export interface OneSearchFigures {
   /** Time in seconds that the service needs for the search. */
   readonly doneAfterSeconds: number;
   readonly requests: Readonly<Record<string, number>>;
-  /** Time in seconds from the creation of the job until the client noticed its end, and until the client deleted it. */
+  /**
+   * Time in seconds from the creation of the search job until the client knows that the job has finished. `seconds`
+   * includes reading and deletion.
+   */
   readonly seenAfterSeconds: number;
   readonly seconds: number;
 }
@@ -31,10 +34,7 @@ export interface SearchRequestFigures {
   /** Number of requests that many concurrent search jobs need together. */
   readonly workRequests: number;
   readonly workSeconds: number;
-  /**
-   * Fraction of the allowed four requests per second that is used. Measured from the first request to the second in which the last request
-   * began.
-   */
+  /** Mean request rate, as a fraction of the allowed four requests per second. */
   readonly rateShare: number;
   readonly mostPerSecond: number;
   readonly mostAtOnce: number;
@@ -63,10 +63,7 @@ interface SearchShape {
 
 type Range = Pick<JobOrder, 'fromMs' | 'toMs'>;
 
-/**
- * Kinds of searches that are measured. They differ in the distribution of messages over the range, and in what the status shows while the
- * search runs.
- */
+/** Measured searches. They differ in when the service finds the messages, and in what the status of the search job shows. */
 const shapes: readonly SearchShape[] = [
   { name: 'evenly spread', search: { duration: '9500ms' }, doneAfterSeconds: 9.5, range: hour },
   { name: 'evenly spread', search: { duration: '4s' }, doneAfterSeconds: 4, range: hour },

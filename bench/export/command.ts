@@ -9,7 +9,7 @@ import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process
 
 export interface CommandFigures extends ProcessFigures {
   readonly format: 'NDJSON' | 'Parquet';
-  /** True for the memory settings of the container image, false for Node's defaults. */
+  /** True if Node has the memory settings of the container image, false if it has its defaults. */
   readonly isAsInImage: boolean;
   readonly messages: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs a whole export with the operator's code in a separate process: `node export-process.ts '{"baseURL": …}'` plans, searches, reads,
- * writes and commits, without a limit on the request rate. Unlike a SearchExport, it supports all compression levels.
+ * Runs a whole export with the operator's code in a separate process, without a limit on the request rate. Unlike a
+ * SearchExport, it supports all compression levels. Usage: `node export-process.ts '{"baseURL": …}'`.
  */
 import { systemClock } from '../../src/base/clock.ts';
 import { keepHeapSmall } from '../../src/base/heap.ts';

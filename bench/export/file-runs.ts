@@ -20,15 +20,15 @@ import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process
 export interface Corpus {
   readonly messages: number;
   /**
-   * Messages of the run. There are two kinds: messages of about `madeUpBytes` bytes, which the simulator generates in any number, and which
-   * compress less than logs; or messages of `log-page.ts`, which compress like logs and take memory in the simulator.
+   * Kind of the exported messages. `madeUpBytes`: the simulator generates any number of messages of this size, which
+   * compress less than logs. `packedAsLogs`: messages of `log-page.ts`, which compress like logs.
    */
   readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
   /** Number of days over which generated messages are spread; a month by default. */
   readonly days?: number;
 }
 
-/** Program of the run: the operator's code, or simple user code (only for NDJSON). */
+/** Program that exports the messages: the operator's code, or simple user code (only for NDJSON). */
 export type Way = 'export' | 'plain';
 
 export interface FileRun {

@@ -32,11 +32,11 @@ export interface ExportRequestFigures {
   readonly requests: Readonly<Record<string, number>>;
   readonly total: number;
   /**
-   * Minimum number of requests for the export: 13 for each 100,000 messages, and the requests of one more search job for each search that
-   * the message limit ended early.
+   * Minimum number of requests for the export: 13 for each search of 100,000 messages, plus those of one more search
+   * job for each search that the message limit ended early.
    */
   readonly least: number;
-  /** Bytes that the service scanned, as a multiple of the bytes that one search of all messages scans. */
+  /** Bytes that the service scanned for the export, divided by the bytes that one search of all messages scans. */
   readonly scans: number;
   readonly virtualSeconds: number;
 }
@@ -62,7 +62,7 @@ interface Shape {
   readonly isForComparison?: boolean;
 }
 
-/** Distribution of the messages: 500 in one millisecond of each second, for ten minutes. */
+/** Bursts of messages: 500 messages in one millisecond of each second, for ten minutes. */
 const burst = Array.from({ length: 600 }, (_, index) => ({
   at: range.fromMs + 36_000_000 + 1_000 * index,
   count: 500,
@@ -152,11 +152,11 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
     { startMs: clock.now(), journal: (entry) => journal.push(entry) },
   );
   const service = new InProcessService(model, clock, { latencyMs: 25 });
-  // If the service refuses aggregations, the export has no digest either (comparison with an aggregation).
+  // A digest needs aggregations. If the service refuses them, the number of messages is the proof.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
-  // With receipt times, messages near the start and end may be inside or outside the range.
+  // In an export by receipt time, messages near the ends of the range may be missing or added, so the number of rows can differ.
   if (!byReceiptTime && rows !== messages) throw new Error(`${rows} of ${messages} rows were exported`);
   const requests: Record<string, number> = {};
   for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;
@@ -229,7 +229,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // A regular timer keeps virtual time running, because the export can make progress without a timer of its own.
+  // A repeated timer keeps virtual time running while the export itself waits for no timer.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

@@ -1,17 +1,14 @@
 /**
- * Keeps memory of the machine in use, so that files of a measured process get memory quickly. A virtual machine gets a page of memory from
- * its host at first use and may return it when it is free. Writing files into new pages takes ten times as long, which would hide the cost
- * of the export.
- *
- * Therefore a file in memory takes as much space as the process will write, and shrinks while the process writes. The kernel then reuses
- * the freed pages. Without `/dev/shm` nothing is done.
+ * Keeps memory of the machine in use, because a virtual machine needs ten times as long to write files into memory that
+ * it has not used before. A file in `/dev/shm` occupies as much memory as the measured process will write, and shrinks
+ * while the process writes. Without `/dev/shm`, nothing is done.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
 const place = '/dev/shm';
 const chunk = Buffer.alloc(2 ** 20);
-/** Number of bytes that are freed before the measured process writes them. */
+/** Number of bytes by which the freed memory exceeds what the measured process has written. */
 const leadBytes = 64 * 2 ** 20;
 
 export class UsedMemory {

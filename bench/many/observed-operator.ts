@@ -8,7 +8,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
-/** Questions that the parent process can ask. `profileFile` asks for the CPU profile that `profile` started. */
+/** Questions that the parent process can ask. `profile` starts a CPU profile, and `profiled` writes it to `profileFile`. */
 export type Question =
   | { readonly ask: 'figures' }
   | { readonly ask: 'written' }

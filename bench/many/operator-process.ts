@@ -15,8 +15,8 @@ import type { Question, RequestFigures } from './observed-operator.ts';
 const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
 /**
- * Time in ms for which the operator's CPU usage must stay below `quietShare` before the operator counts as idle. It is longer than the time
- * to list 10,000 collectors at 4 requests a second, in which the operator mostly waits for the service.
+ * Time in ms for which the operator's CPU usage must stay below `quietShare` before the operator counts as idle. It is
+ * long, because the operator also uses little CPU while it waits for the service.
  */
 const quietMs = 10_000;
 const quietShare = 0.05;

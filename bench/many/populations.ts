@@ -122,7 +122,7 @@ function policy(index: number): object {
   };
 }
 
-/** The operator completes the first export. The other exports get a copy of its status, as if they were restored from a backup. */
+/** Completes all exports. The operator runs only the first export; the others get a copy of its status. */
 async function completeAll(names: readonly string[], { objects, operator }: FinishingPlace): Promise<void> {
   const [first = '', ...others] = names;
   await objects.makeAll('searchexports', [searchExport(0, {})]);

@@ -16,7 +16,7 @@ export interface Shown {
 }
 
 export interface PolicyWatch {
-  /** Returns the time at which the watch first showed a status for which `holds` returns true. The time can be in the past. */
+  /** Returns the time at which the watch first showed a status for which `holds` returns true, also if that time is in the past. */
   until(name: string, holds: (shown: Shown) => boolean, deadlineMs: number): Promise<number>;
   close(): void;
 }

@@ -48,8 +48,8 @@ export async function stayConverged(): Promise<ConvergedFigures> {
 }
 
 /**
- * Returns the plural name of the resource in a path. A list of ConfigMaps is called `settings`, because only the settings are
- * listed.
+ * Returns the plural name of the resource in a path. A list of ConfigMaps is called `settings`, because the operator
+ * lists no other ConfigMap.
  */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];

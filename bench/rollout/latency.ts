@@ -75,7 +75,7 @@ function userNames(kind: 'new' | 'old', count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${kind}-${index}`);
 }
 
-/** Returns a user and a group of collectors for each policy. */
+/** Returns a scenario for the simulator in which each policy has a user and collectors of its own. */
 function scenarioFor(count: number): Scenario {
   const names = [...userNames('new', count), ...userNames('old', count)];
   return {
@@ -112,7 +112,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // Listing the collectors has used the request budgets. The next apply waits until each budget allows a request immediately.
+  // Listing the collectors used up the request limit of each policy. After this delay, each policy can send a request immediately.
   await delay(2_000);
   for (const name of names) {
     const sentMs = wallMs();

@@ -168,7 +168,7 @@ export async function holdFleet(collectors: number, rollingSeconds: number): Pro
   const workplace = new Workplace();
   try {
     const simulator = await workplace.simulator(collectors, 1);
-    // No collector runs the target version. In the mode Observe, the policy lists the fleet and upgrades nothing.
+    // With the mode Observe, the policy lists the collectors and upgrades none.
     workplace.writeManifests(simulator, { version: target, mode: 'Observe' });
     const startMs = performance.now();
     const pid = workplace.operator(mainProgram, ['run', workplace.manifests, '--watch', '--log-level', 'warn']);

@@ -64,15 +64,15 @@ function requestLines(rollout: RolloutFigures): Line[] {
 }
 
 /**
- * Requests to the API server that are expected: those of watches, of the lease, of the relist, and of the Secret, which is read again
- * before use.
+ * Requests to the API server that an idle operator sends: watches, renewals of the Lease, lists every ten minutes, and
+ * reads of the Secret.
  */
 const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
 /**
- * Maximum number of requests, for fleets of 10,000 with a spare build (a build that no collector runs). There is no target
- * otherwise.
+ * Maximum number of requests for each collector. Undefined for small fleets, and for fleets without a spare build (a
+ * build that no collector runs), because they have no target.
  */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;
@@ -81,8 +81,8 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
 }
 
 /**
- * Number of requests of a sweep (pass over the whole collector list) beyond its full pages: an empty page, because a
- * full page may not be the last, and a check for new collectors that the list hides.
+ * Number of requests in a sweep (pass over the collector list) beyond the full pages: one for the empty page at the
+ * end, and one that checks for new collectors.
  */
 const closingRequests = 2;
 

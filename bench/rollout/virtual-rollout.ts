@@ -14,8 +14,8 @@ export interface RolloutCase {
   readonly pageRows: number;
   readonly oldVersions: number;
   /**
-   * True if the service offers a build that no collector runs and no policy targets. The list of collectors for this build is complete
-   * (U7).
+   * True if the service offers a build that no collector runs and no policy targets. Only the list for such a build
+   * contains all collectors (U7).
    */
   readonly spareBuild: boolean;
 }
@@ -31,8 +31,8 @@ export interface RolloutFigures extends RolloutCase {
   /** Virtual time in seconds from the apply to Ready=True. */
   readonly readySeconds: number;
   /**
-   * Target for the time of the last upgrade: 1.05 times the time that the requests or maxInProgress require, whichever is longer,
-   * plus one upgrade.
+   * Target for the time of the last upgrade in seconds: 1.05 times the minimum that the request rate and
+   * `maxInProgress` allow, plus the duration of one upgrade.
    */
   readonly allowedSeconds: number;
   readonly mostPerSecond: number;

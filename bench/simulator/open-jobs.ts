@@ -14,7 +14,7 @@ export interface OpenJobsFigures {
   /** Number of messages that all jobs found together. */
   readonly messagesFound: number;
   readonly recordsKept: number;
-  /** Number of jobs whose records were dropped because the records of all jobs would take too much memory. */
+  /** Number of search jobs whose results the simulator dropped, because the results of all jobs together exceeded its memory limit. */
   readonly givenUp: number;
   readonly seconds: number;
   readonly processorSeconds: number;
@@ -22,8 +22,8 @@ export interface OpenJobsFigures {
 
 const jobs = 200;
 /**
- * Query of every fifth job. It has about 90,000 groups, nearly the maximum of a query. Together these jobs need more than the memory limit
- * of records.
+ * Query of every fifth search job. Its results have about 90,000 rows each, so that all of them together exceed the
+ * simulator's memory limit.
  */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
@@ -43,7 +43,7 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
   let [recordsKept, givenUp] = [0, 0];
   for (let index = 0; index < jobs; index++) {
     const query = index === jobs - 1 ? slowQuery : (queries[index % queries.length] as string);
-    // Each job has another end of its range, so that it cannot use the results of another job.
+    // Each search job has a different time range, so that the simulator cannot reuse the results of another job.
     const to = year.to - index * 3_600_000;
     const id = await reader.createJob(query, query === heavyQuery ? to - heavyRangeMs : year.from, to);
     const { messageCount, recordCount, isGivenUp } = await settled(reader, id);
@@ -71,11 +71,11 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
 interface Settled {
   readonly messageCount: number;
   readonly recordCount: number;
-  /** True if the records of the job were dropped because of the memory limit. */
+  /** True if the simulator dropped the results of the search job because of its memory limit. */
   readonly isGivenUp: boolean;
 }
 
-/** Polls a job until a status reports nothing new. Each status reports its errors only once. */
+/** Polls a search job until it has finished and a status reports no new errors. */
 async function settled(reader: Reader, id: string): Promise<Settled> {
   for (let isGivenUp = false; ; ) {
     const { state, messageCount, recordCount, pendingErrors } = await reader.status(id);

@@ -27,9 +27,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/**
- * Reads `atOnce` pages at the same time until `megabytes` are read. Each reader requests its next page after the end of the page before.
- */
+/** Reads pages until `megabytes` have been read, always `atOnce` pages at the same time. */
 async function readPages(reader: Reader, id: string, pageRows: number, megabytes: number, atOnce: number) {
   let offset = 0;
   let bytes = 0;
