@@ -22,7 +22,7 @@ const processors = Math.max(2, availableParallelism() - 1);
 
 const working = { sequence: { groupOrder: 0 }, maxWorkers: processors };
 const threaded = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
-/** Many programs at once are slow, so a test has more time here. */
+/** Tests that start many programs at once get a longer time limit. */
 const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 2 * processors, testTimeout: 400_000, hookTimeout: 400_000 };
 
 function project(name: string, turn: typeof working | typeof waiting, globalSetup: readonly string[] = []) {
@@ -49,7 +49,7 @@ export default defineConfig({
     ],
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    // Limits for tests that hang, far above the time of any test on a busy machine.
+    // Time limits in ms that only a hanging test exceeds, even on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     teardownTimeout: 60_000,

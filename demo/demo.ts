@@ -25,9 +25,9 @@ const exportedMs = 15 * 60_000;
 /** Target versions in the manifest before and after the demo changes it. */
 const targets = { quiet: '19.480-2', good: '19.500-1' } as const;
 /**
- * The demo runs with a short `--grace` (time until lists show an effect), because the lists of its simulator show effects
- * immediately, and its searches find messages after two seconds. A real service needs the default of a minute: with a shorter time, an
- * upgrade whose answer was lost could be posted twice, and late messages would be missing in the message analysis.
+ * The `--grace` of the demo (time after which lists of collectors show a change) is shorter than the default of a
+ * minute, because the simulator's lists show changes immediately. With a real service, so short a time could repeat
+ * upgrades and miss late messages.
  */
 const grace = '1s';
 /** Maximum time of the demo. On a slow machine, the demo then reports how far it got. */

@@ -12,24 +12,21 @@ import { type Run, TerminalScreen, textOf } from './terminal-screen.ts';
 
 const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
-/**
- * Ratio of upgraded collectors at the moment that the picture shows. At that moment, some collectors are upgraded, some
- * are in flight, and some wait.
- */
+/** Fraction of collectors that are upgraded when the picture of the rollout is taken. */
 const shownShare = 0.35;
-/** Exported ratio of the time range at the moment that the picture shows. */
+/** Fraction of the time range that is exported when the picture of the export is taken. */
 const shownCoverage = 0.6;
 
 type Rows = readonly (readonly Run[])[];
 
 interface Moment {
   readonly rows: Rows;
-  /** Distance of the moment's ratio from the wanted ratio. */
+  /** Difference between the fraction that the screen shows and the wanted fraction. */
   readonly distance: number;
 }
 
 const screen = new TerminalScreen();
-/** Moments of the demo that are closest to the wanted ratios. */
+/** Screens of the rollout and of the export whose fractions are closest to the wanted ones. */
 let moving: Moment | undefined;
 let exporting: Moment | undefined;
 
@@ -39,10 +36,10 @@ const terminal: Output = {
   columns: () => columns,
   rows: () => 50,
   write: (text) => {
-    // The name of the temporary folder differs between runs, and is long on some systems.
+    // The picture shows `/tmp` instead of the temporary folder, whose name differs between runs.
     screen.write(text.replaceAll(tmpdir(), '/tmp').replaceAll(/(logfleet-demo)-\w+/g, '$1'));
     const rows = screen.rows();
-    // The first headline of the demo belongs to the stopped rollout.
+    // The first line with `updated` on the screen belongs to the stopped rollout.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
     moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });
@@ -70,7 +67,6 @@ function findRow(text: string): number {
   return end.findIndex((row) => textOf(row).startsWith(text));
 }
 
-/** Returns the moment that is closer to the wanted ratio. A distance that is not a number counts as 0. */
 function closer(known: Moment | undefined, found: Moment): Moment | undefined {
   return found.distance < (known?.distance ?? Number.POSITIVE_INFINITY) ? found : known;
 }

@@ -172,7 +172,7 @@ function renderCost(requests: readonly JournalEntry[]): string {
 /** Status of a failed upgrade task (4.8). */
 const taskFailed = 3;
 
-/** Address of the simulator in the suggested commands. Both suggested commands need the same free port. */
+/** Address of the simulator in the two suggested commands, of which one starts the simulator and the other uses it. */
 const address = '127.0.0.1:8443';
 
 export interface SuggestionPlaces {
@@ -226,8 +226,8 @@ function indent(lines: readonly string[]): readonly string[] {
 const leftOut = ['offline', 'skipped', 'foreign'] as const;
 
 /**
- * Explains why the updated collectors are not all collectors, such as `8 offline and 5 skipped of 120 do not count`.
- * Undefined if all collectors count, or if the figures do not fit together.
+ * Explains why `updated` counts fewer collectors than the policy selects, such as `8 offline and 5 skipped of 120 do
+ * not count`. Undefined if no collectors are missing, or if these states do not explain all of them.
  */
 function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): string | undefined {
   const total = Number(summary?.updated?.split('/')[1]);

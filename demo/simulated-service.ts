@@ -25,7 +25,7 @@ export interface SimulatedServiceOptions {
   readonly scenario: string;
   /** Path of the file for the simulator's journal of requests. */
   readonly journal: string;
-  /** Ends the wait for a simulator that does not start. */
+  /** Aborts the start of the simulator. */
   readonly signal: AbortSignal;
 }
 

@@ -8,10 +8,10 @@ import { runProgram } from '../src/cli/program.ts';
 
 const parentGone = new AbortController();
 process.on('disconnect', () => parentGone.abort('SIGTERM'));
-// The demo closed the channel before this process could listen.
+// The demo may already have ended before the listener for `disconnect` was added.
 if (!process.connected) process.exit(exitStatus.interrupted);
 
-// `LOGFLEET_…` variables are for runs of the user, not for the simulator of the demo.
+// The simulator of the demo ignores the user's `LOGFLEET_…` variables.
 const context = { ...processContext(), env: {}, signal: parentGone.signal };
 const status = await runProgram(['simulate', ...process.argv.slice(2)], context);
 await flushed();

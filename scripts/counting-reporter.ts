@@ -4,7 +4,7 @@ import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
 export interface TestCounts {
   readonly passed: number;
-  /** Number of failed tests. A file that cannot be loaded and an error outside of tests count as one each. */
+  /** Number of failures: failed tests, test files that cannot be loaded, and errors outside of tests. */
   readonly failed: number;
 }
 

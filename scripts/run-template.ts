@@ -6,11 +6,11 @@ import { stringify } from 'yaml';
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import type { CustomResourceDefinition } from './crd-definition.ts';
 
-/** Fields of a SearchExport's spec that a template lacks: a run gets its range from the schedule, which also deletes the run. */
+/** Fields of a SearchExport's spec that the template of a SearchExportSchedule lacks, because the schedule decides them. */
 const leftOut = ['timeRange', 'ttlSecondsAfterFinished', 'paused'];
-/** Title of the copied schema. Types and reference page refer to the spec of a SearchExport instead of repeating it. */
+/** Title of the schema of runs. Types and the reference page refer to the spec of a SearchExport instead of repeating the schema. */
 export const runSpecTitle = 'RunSpec';
-/** TypeScript type of the copied schema, and the import that it needs. */
+/** TypeScript type of a run's spec in a schedule, and the import that this type needs. */
 export const runSpecType = `Omit<SearchExportSpec, ${leftOut.map((name) => `'${name}'`).join(' | ')}>`;
 export const runSpecImport = "import type { SearchExportSpec } from './search-export.ts';";
 /**
@@ -72,7 +72,7 @@ function destinationOf({ properties }: StructuralSchema): StructuralSchema {
   };
 }
 
-/** Copies a schema without its rules about changes. A template can be changed, since it applies to future runs only. */
+/** Copies a schema without rules that forbid changes, because a change to the template of a schedule affects only future runs. */
 function changeable<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(changeable) as T;
   if (typeof schema !== 'object' || schema === null) return schema;

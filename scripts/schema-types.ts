@@ -39,7 +39,7 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // The empty entry reserves the place of this type before the types that it uses.
+    // The empty entry is added first, so that this type comes before the types that it uses.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {
@@ -75,7 +75,7 @@ function convertShape(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   };
 }
 
-/** Adds `readonly` to the fields in the compiler's output, which has one field per line. The compiler itself cannot add it. */
+/** Adds `readonly` to all fields of generated types, one per line, because the generator cannot do that. */
 function readonlyMembers(text: string): string {
   return text
     .replace(/^( +)(\w+\??|\[k: string\]):/gm, '$1readonly $2:')
