@@ -1,10 +1,6 @@
 /**
- * Collects bytes into chunks of a fixed length. The consumer takes the chunks in order and returns them for reuse: allocating new memory
- * for every short row would take longer than encoding the row.
- *
- * Invariant: the chunks contain exactly the written bytes, in order. A chunk is not changed between `take` and `recycle`.
- *
- * The caller limits the number of chunks that wait to be taken.
+ * Collects bytes into chunks of a fixed length. The consumer takes the chunks in order and returns them for reuse, because allocating new
+ * memory for every short row would take longer than encoding the row.
  */
 
 /** Length of a chunk in bytes: small enough for the processor's cache, and large enough that the cost of handling a chunk hardly matters. */
@@ -17,8 +13,8 @@ const noBuffer = Buffer.alloc(0);
 
 export class ByteSpool {
   /**
-   * Chunk that is being filled; its first `at` bytes are in use. Code that writes directly into the chunk must reserve space first and then
-   * advance `at`. The chunk has no memory before the first byte, so that the end of a file allocates none.
+   * Chunk that is being filled; its first `at` bytes are in use. Code that writes directly into the chunk must call `reserve` first and
+   * then advance `at`. The chunk is allocated when its first byte is written.
    */
   buffer: Buffer = noBuffer;
   at = 0;
@@ -39,7 +35,7 @@ export class ByteSpool {
     return this.#filledBytes + this.at;
   }
 
-  /** Number of written bytes in chunks that were not taken yet. */
+  /** Number of bytes in chunks that the consumer has not taken yet. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -62,10 +58,7 @@ export class ByteSpool {
     this.buffer[this.at++] = byte;
   }
 
-  /**
-   * Reserves contiguous space for this number of bytes after `at`. If the current chunk has too little space, it ends early, and a new
-   * chunk starts, which may be longer than usual.
-   */
+  /** Ensures that the current chunk has space for this number of bytes. If not, a new chunk begins. */
   reserve(bytes: number): void {
     if (bytes > this.buffer.length - this.at) this.#nextChunk(Math.max(bytes, this.#chunkBytes));
   }
@@ -84,7 +77,7 @@ export class ByteSpool {
     this.buffer = noBuffer;
   }
 
-  /** Takes back a chunk whose bytes have been written. Its memory may be overwritten from now on. */
+  /** Takes back a chunk from the consumer, so that its memory can be overwritten. */
   recycle(chunk: Buffer): void {
     if (chunk.buffer.byteLength === this.#chunkBytes && this.#spare.length < maxSpare) {
       this.#spare.push(Buffer.from(chunk.buffer));

@@ -1,9 +1,6 @@
 /**
- * Columns of an export's files and their types. The columns are the fields that the user chose. Without a choice, they are the documented
- * message fields (section 2.5 of docs/service.md) and all further fields that the service describes.
- *
- * Invariant: all files of an export have the same columns. The columns are determined once, before the first row. Without a choice, other
- * members of a row are written to one extra column.
+ * Columns of an export's files and their types: the fields that the user chose, or else all fields that the service documents or describes
+ * (section 2.5 of docs/service.md). All files of an export have the same columns.
  */
 
 /**
@@ -27,16 +24,16 @@ export interface ColumnSet {
   readonly columns: readonly Column[];
   /** Name of the extra column. It holds all members of a row that have no column of their own, as one JSON object. */
   readonly restName: string;
-  /** True if members of a row that have no column are written to the extra column. */
+  /** True if the members of a row that have no column of their own are written to the extra column. */
   readonly keepsOthers: boolean;
 }
 
-/** Returns the columns for messages. An empty `chosen` means all fields. */
+/** Returns the columns for messages. If `chosen` is empty, all fields become columns. */
 export function messageColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
   return columnSet(chosen, [...documented, ...described]);
 }
 
-/** Returns the columns for records of an aggregation. The service describes all fields of these records (2.6). */
+/** Returns the columns for records of an aggregation, whose fields the service describes (2.6). */
 export function recordColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
   return columnSet(chosen, described);
 }
@@ -50,8 +47,8 @@ function columnSet(chosen: readonly string[], known: readonly DescribedField[]):
 }
 
 /**
- * Returns a field's name in a form for comparisons. The service spells its own field names in several ways, such as `_messagetime` and
- * `_messageTime` (10.3). All other names are case-sensitive.
+ * Returns a form of a field's name for comparisons. The service spells its own field names in several ways, such as `_messagetime` and
+ * `_messageTime` (10.3), so their case is ignored.
  */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;
@@ -66,7 +63,7 @@ function restNameBeside(columns: readonly Column[]): string {
 const integers: ReadonlySet<string> = new Set(['long', 'int', 'integer', 'short']);
 const decimals: ReadonlySet<string> = new Set(['double', 'float', 'number', 'decimal']);
 const truths: ReadonlySet<string> = new Set(['boolean', 'bool']);
-/** Names of fields that contain times, although the service describes these fields as numbers. */
+/** Names of the fields with times. The service describes these fields as numbers. */
 const instants: ReadonlySet<string> = new Set(['_messagetime', '_receipttime', '_timeslice']);
 
 function columnType(name: string, fieldType: string | undefined): ColumnType {

@@ -1,8 +1,8 @@
 /**
- * Compression of a file with gzip and zstd, on separate threads in parallel with the reading of messages.
+ * Compresses a file with gzip or zstd, on separate threads while messages are being read.
  *
- * gzip compresses two chunks of a file at the same time, each on its own. The results form one gzip member, so every reader can read the file.
- * Its bytes depend only on the chunks. The file is about 1 % larger than a file that is compressed as a whole.
+ * gzip compresses two chunks of a file at the same time, independently of each other. The results form one gzip member, so every reader can
+ * read the file, which is about 1 % larger than with one stream.
  */
 import type { Transform } from 'node:stream';
 import { constants, crc32, createDeflateRaw, createZstdCompress, type DeflateRaw } from 'node:zlib';
@@ -14,11 +14,14 @@ export type Compression =
   /** Compression by zstd with a level from 1 to 19. */
   | { readonly kind: 'zstd'; readonly level: number };
 
-/** Compresses the chunks of one file. The bytes of the file are the results of all calls of `pack` and then `end`, in the order of the calls. */
+/**
+ * Compresses the chunks of one file. The compressed file consists of the results of all calls of `pack` and the result of `end`, in this
+ * order.
+ */
 export interface Packer {
   /** Maximum number of calls of `pack` that run at the same time. */
   readonly parallel: number;
-  /** Compresses a chunk. The memory of the chunk must not change before the promise is settled. */
+  /** Compresses a chunk, whose memory must not change before the promise is settled. */
   pack(chunk: Uint8Array): Promise<readonly Uint8Array[]>;
   end(): Promise<readonly Uint8Array[]>;
   /** Releases the memory for the compression. */
@@ -77,9 +80,9 @@ class StreamPacker implements Packer {
   }
 }
 
-/** Start of a gzip file: its magic number, the method deflate, no file name, no time, and an unknown operating system. */
+/** Start of a gzip file: without file name and time, so that equal rows give equal files. */
 const gzipHeader = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
-/** Empty last block of the format deflate. */
+/** Empty last block in the deflate format, which ends the compressed data. */
 const lastBlock = Uint8Array.of(3, 0);
 const gzipTrailerBytes = 8;
 
@@ -118,12 +121,12 @@ interface DeflateStream {
   readonly packer: StreamPacker;
 }
 
-/** Maximum number of unused streams of a level. A stream takes half a megabyte of memory. */
+/** Maximum number of unused streams for each compression level. A stream takes half a megabyte of memory. */
 const mostIdle = 4;
-/** Unused streams by level. All files use the same streams, because new streams for each file would take CPU time and memory. */
+/** Unused streams by compression level. All files share them, because creating a stream takes CPU time and memory. */
 const idleStreams = new Map<number, DeflateStream[]>();
 
-/** Compresses a chunk. The result depends only on the chunk, and ends on a whole byte. */
+/** Compresses a chunk independently of other chunks. The result ends on a whole byte. */
 async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8Array[]> {
   const idle = idleStreams.get(level) ?? [];
   idleStreams.set(level, idle);

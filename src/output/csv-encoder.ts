@@ -25,7 +25,6 @@ export class CsvEncoder implements RowEncoder {
   readonly #hasRest: boolean;
   readonly #guards: boolean;
   #hasHeader = false;
-  /** Buffer for the text of one cell, reused for all cells. */
   #text: Buffer = Buffer.allocUnsafeSlow(4096);
 
   constructor(spool: ByteSpool, { columns, restName, keepsOthers }: ColumnSet, { formulaGuard }: CsvOptions) {
@@ -43,8 +42,8 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // Reserves space for the longest possible line. Each byte of the row takes at most two bytes in a cell, and each cell also needs
-    // quotes, an apostrophe and a comma.
+    // Reserves space for the longest possible line: each byte of the row can take two bytes in a cell, and each cell needs quotes, an
+    // apostrophe and a comma.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -138,7 +137,7 @@ export class CsvEncoder implements RowEncoder {
 /** Characters because of which a cell needs quotes. */
 const separators = [char.comma, char.quote, char.lineFeed, char.carriageReturn];
 const isSeparator = marked(',"\n\r');
-/** Maximum length in bytes of texts that are searched by a loop. For longer texts `indexOf` is faster. */
+/** Maximum length in bytes of texts for which a loop is faster than `indexOf`. */
 const maxSearchedByLoop = 32;
 
 function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
@@ -159,7 +158,7 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {
   if (start === end || isSuspicious[bytes[start] as number] === 0) return false;
-  // Negative ids are frequent. They are recognized without creating a text.
+  // Negative numbers are frequent, so they are recognized first, without creating a string.
   if (bytes[start] === char.minus && end > start + 1 && areDigits(bytes, start + 1, end)) return false;
   const text = bytes.toString('utf8', start, end);
   return formulaStart.test(text) && !signedNumber.test(text);

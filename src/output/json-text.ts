@@ -46,7 +46,7 @@ export function wordEnd(bytes: Uint8Array, from: number): number {
   }
 }
 
-/** Returns the index of the first byte from `from` on that is not whitespace. */
+/** Returns the index of the first byte that is not whitespace, from `from` on. */
 export function tokenStart(bytes: Uint8Array, from: number): number {
   let at = from;
   while ((bytes[at] as number) <= char.space) at++;
@@ -64,14 +64,14 @@ export function copyBytes(target: Buffer, at: number, source: Buffer, from: numb
 const maxCopiedByLoop = 48;
 
 /**
- * Writes the content of a JSON string as UTF-8 to the target, and returns the index after the written bytes. `from` and `to` exclude the
- * quotes of the string. The content is never longer than the string. Half a surrogate pair becomes U+FFFD.
+ * Writes the content of the JSON string between `from` and `to` (without its quotes) to `target` as UTF-8. Returns the index after the
+ * written bytes. Half a surrogate pair becomes U+FFFD.
  */
 export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataView, from: number, to: number): number {
   let end = at;
   let next = from;
   while (next < to) {
-    // The search includes the closing quote at `to`, so that it always finds an end.
+    // The search includes the closing quote of the string, so that it always ends.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     if (plain >= to) break;

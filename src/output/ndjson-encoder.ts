@@ -1,10 +1,8 @@
 /**
- * NDJSON encoder that writes each row as received, followed by a line feed. Rows are not parsed. Line breaks inside a row are replaced by
- * spaces: in JSON they occur only between tokens, where any whitespace is allowed (RFC 8259).
+ * NDJSON encoder that writes each row as received, without parsing it. Line breaks inside a row become spaces, which does not change its
+ * JSON (RFC 8259). Invalid UTF-8 becomes U+FFFD, because readers would reject the whole file.
  *
- * Line breaks inside rows are rare, and searching each row for them would take as long as copying it. So the encoder first collects many
- * rows, and searches all of them at once before it inserts the line feeds. In the same step, invalid UTF-8 becomes U+FFFD, since readers
- * would reject the whole file.
+ * The encoder searches many rows at once for line breaks. Searching each row by itself would take as long as copying the row.
  */
 import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
@@ -14,7 +12,9 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export class NdjsonEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
-  /** Index from which the buffer has not been searched for line breaks yet. `#lineEnds` contains the ends of the lines after this index. */
+  /**
+   * Start of the bytes in the buffer that were not searched for line breaks yet. `#lineEnds` contains the ends of the rows in these bytes.
+   */
   #from = 0;
   readonly #lineEnds: number[] = [];
 
@@ -89,7 +89,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // The first value of the row has a comma before it, which is replaced by the opening brace.
+    // Replaces the comma before the first value by the opening brace of the row.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

@@ -8,7 +8,7 @@ import { ParquetEncoder, ParquetMemory } from './parquet-encoder.ts';
 import type { RowEncoder } from './row-encoder.ts';
 
 export type OutputFormat =
-  /** NDJSON with the chosen `fields`. If no fields are chosen, rows are written as received. */
+  /** NDJSON with the fields that the user chose. If `fields` is empty, rows are written as received. */
   | { readonly kind: 'ndjson'; readonly fields: readonly string[] }
   | { readonly kind: 'csv'; readonly columns: ColumnSet; readonly formulaGuard: boolean }
   | { readonly kind: 'parquet'; readonly columns: ColumnSet };

@@ -13,7 +13,7 @@ interface ColumnStore {
   /** Memory in bytes that the rows of the column use. */
   readonly bytes: number;
   addNull(): void;
-  /** Writes the values of all rows. The returned minimum and maximum are valid until `clear`. */
+  /** Writes the values of all rows, and returns their smallest and largest value. */
   write(pages: PageWriter, dictionary: WordDictionary): Bounds | undefined;
   clear(): void;
 }
@@ -21,7 +21,7 @@ interface ColumnStore {
 export interface ParquetColumn {
   readonly element: SchemaElement;
   readonly store: ColumnStore;
-  /** Adds the row's value for this column. Returns false if the value does not have the column's type. */
+  /** Adds the value that a row has in this column. Returns false if the value does not have the column's type. */
   add(row: RowColumns, column: number): boolean;
 }
 
@@ -50,7 +50,7 @@ export function parquetColumn({ name, type }: Column): ParquetColumn {
   }
 }
 
-/** Creates a column of texts. Strings are stored without JSON escapes, other values as JSON text. */
+/** Creates a column of texts. Strings are stored without JSON escapes, and other values as JSON. */
 export function textColumn(name: string): ParquetColumn & { readonly store: TextStore } {
   const store = new TextStore();
   const add = (row: RowColumns, column: number) => {
@@ -67,8 +67,8 @@ export function textColumn(name: string): ParquetColumn & { readonly store: Text
 }
 
 /**
- * Returns the function that adds the values of a column of integers or times. Nearly all values have at most `mostPlainDigits`
- * digits. They fit into the type without a check.
+ * Returns a function that adds a row's value to a column of integers or times. Values with at most `mostPlainDigits` digits are added
+ * without a check, because they always fit into the column's type.
  */
 function integerAdder(store: WordStore, mostPlainDigits: number, read: (text: string) => TypedValue<bigint>) {
   return (row: RowColumns, column: number) => {
@@ -93,7 +93,7 @@ function addTyped<T>(
   return fits;
 }
 
-/** Returns a value of a row as text: empty if the row has no value, and undefined for an object or array. */
+/** Returns a value of a row as text. Returns '' if the row has no value, and undefined if the value is an object or array. */
 function textOf(row: RowColumns, column: number): string | undefined {
   const start = row.starts[column] as number;
   const end = row.ends[column] as number;
@@ -112,7 +112,7 @@ function textOf(row: RowColumns, column: number): string | undefined {
   }
 }
 
-/** Estimated memory in bytes of a boolean in a JavaScript array. */
+/** Estimated memory in bytes of one boolean. */
 const bytesPerBoolean = 8;
 
 class TruthStore implements ColumnStore {

@@ -1,11 +1,8 @@
 /**
- * Parquet encoder with typed columns: numbers, times and booleans have their own types, and all other values are text. Each page of a
- * column is compressed separately inside the file, so that readers can skip pages.
+ * Parquet encoder. Numbers, times and booleans have typed columns, and all other values are text. A value that does not have its column's
+ * type is stored in an extra column and counted, so no value is lost. Invalid UTF-8 becomes U+FFFD.
  *
- * Invariant: no value of a row is lost. A value that does not have its column's type is stored as received in an extra column, together
- * with the members that have no column, and is counted. Invalid UTF-8 becomes U+FFFD, because the format allows no other text.
- *
- * Rows are kept in memory until a row group is full. A row group is limited by its memory, not by its number of rows.
+ * Rows stay in memory until a row group is full. The limit of a row group is its memory, not its number of rows.
  */
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter } from 'hyparquet-writer';
@@ -20,7 +17,7 @@ import { RowColumns, restBytes, writeRest } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 import { WordDictionary } from './word-store.ts';
 
-/** Maximum memory of a row group in bytes. The row that exceeds it is still added. */
+/** Memory in bytes at which a row group of a Parquet file is full. */
 const usualGroupBytes = 4 * 1024 * 1024;
 /**
  * Maximum size of the footer in bytes, without the last row group. The footer is kept in memory until it is written, and readers load it
@@ -39,7 +36,10 @@ export interface ParquetOptions {
 /** Columns of the rows in the current row group of one file. */
 interface RowGroup {
   readonly columns: readonly ParquetColumn[];
-  /** Extra column for members without a column. Absent if the user chose only text fields, because a column of texts accepts every value. */
+  /**
+   * Extra column for values that do not fit into other columns. Absent if the user chose only text fields, because every value fits into a
+   * text column.
+   */
   readonly rest: ReturnType<typeof textColumn> | undefined;
   /** All columns, including the extra column. */
   readonly all: readonly ParquetColumn[];
@@ -84,7 +84,7 @@ export class ParquetEncoder implements RowEncoder {
   readonly #memory: ParquetMemory;
   readonly #group: RowGroup;
   readonly #spool: ByteSpool;
-  /** Bytes that are not in the spool yet. `offset` of this writer is the position of these bytes in the file. */
+  /** Bytes of the file that are not in `spool` yet. */
   readonly #out = new ByteWriter();
   readonly #pages: PageWriter;
   readonly #groups: ParquetFooter;

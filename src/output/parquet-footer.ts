@@ -1,6 +1,6 @@
 /**
- * Footer of a Parquet file: its columns, and for each row group the positions and the smallest and largest values of its columns. Each row
- * group is stored as encoded bytes. A file has hundreds of row groups, and the objects of the library's writer would take far more memory.
+ * Footer of a Parquet file: its columns, and the positions, smallest values and largest values of each row group. Row groups are stored as
+ * encoded bytes, because a file has hundreds of row groups, which would take far more memory as objects.
  */
 import { ByteWriter, type SchemaElement } from 'hyparquet-writer';
 import { logicalType } from 'hyparquet-writer/src/metadata.js';
@@ -8,7 +8,7 @@ import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { unconvertStatistics } from 'hyparquet-writer/src/unconvert.js';
 import type { PageEncoding, PageTotals } from './parquet-pages.ts';
 
-/** Smallest or largest value of a column. A text is given as bytes. */
+/** Smallest or largest value of a column. Texts are represented by their bytes. */
 export type ValueBound = bigint | number | boolean | Uint8Array;
 
 /** Minimum and maximum of the values of a column. */
@@ -16,7 +16,7 @@ export interface Bounds {
   readonly least?: ValueBound | undefined;
   readonly greatest?: ValueBound | undefined;
   readonly nulls: number;
-  /** Number of NaN values in the column. Only columns of doubles have it. */
+  /** Number of NaN values. Only columns of doubles have it. */
   readonly nans?: number;
 }
 
@@ -26,7 +26,7 @@ export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
 /** Pages of one column in one row group. */
 export interface ColumnChunk extends PageTotals {
   readonly element: SchemaElement;
-  /** Smallest and largest value of the column in the row group. Absent if readers could not use them to skip the row group. */
+  /** Smallest and largest value of the column in a row group. Absent if these values would not help readers to skip row groups. */
   readonly bounds: Bounds | undefined;
 }
 
@@ -52,7 +52,7 @@ export class ParquetFooter {
     this.#codec = codec;
   }
 
-  /** Size in bytes of the encoded row groups in the footer. */
+  /** Size of the encoded row groups in bytes. */
   get bytes(): number {
     return this.#groups.offset;
   }
@@ -71,8 +71,8 @@ export class ParquetFooter {
   }
 
   /**
-   * Writes the footer. In its encoding (Thrift), a field is numbered by the difference from the field before it. So the fields can be
-   * written in several steps: fields 1 to 3, then the stored row groups as field 4, then the remaining fields.
+   * Writes the footer in the encoding Thrift. The footer is one Thrift structure, whose fields are written in several steps: fields 1 to 3,
+   * the stored row groups as field 4, and the remaining fields.
    */
   write(out: ByteWriter): void {
     const start = out.offset;
@@ -81,7 +81,7 @@ export class ParquetFooter {
       field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
       field_3: BigInt(this.#rows),
     });
-    // Removes the end marker that the writer has just added, because more fields follow.
+    // Removes the end marker of the Thrift structure, because more fields follow.
     out.index--;
     out.offset--;
     out.appendUint8(listOfStructs.fieldHeader);
@@ -92,8 +92,8 @@ export class ParquetFooter {
       out.appendVarInt(this.#count);
     }
     out.appendBytes(this.#groups.getBytes());
-    // Fields 6 and 7 follow fields 4 and 6, so the differences of their numbers are 2 and 1. Field 7 declares that the bounds use the usual
-    // order of each column's type.
+    // Thrift stores only differences between field numbers. After field 4, `field_2` therefore becomes field 6, and `field_3` becomes field
+    // 7.
     serializeTCompactProtocol(out, { field_2: 'logfleet', field_3: this.#elements.map(() => ({ field_1: {} })) });
     out.appendUint32(out.offset - start);
   }

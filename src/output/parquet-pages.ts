@@ -1,9 +1,8 @@
 /**
- * Writes the pages of one column of a row group. Values are kept in memory in the layout of the Parquet format. Unlike the library's
- * writer, this code creates no object for each value, and it reuses its memory for the next page.
+ * Writes the pages of one column of a Parquet row group. This code creates no object for each value and reuses memory for the next page.
  *
- * With the library's writer, a whole export takes 1.3 times the processor time with gzip, and 1.5 times with zstd (300,000 messages of 0.9
- * KB, `npm run bench -- export`). It also takes 15 MB more memory.
+ * With the Parquet library's own writer, an export would take 1.3 times the CPU time with gzip and 1.5 times with zstd, and 15 MB more
+ * memory (300,000 messages of 0.9 KB, `npm run bench -- export`).
  */
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
@@ -32,11 +31,11 @@ export const usualPageBytes: number = 1024 * 1024;
 /** Totals of the pages of a column. */
 export interface PageTotals {
   readonly start: number;
-  /** Position in the file of the column's dictionary page, which comes before the other pages. Undefined if there is no dictionary. */
+  /** Position of the column's dictionary in the file. Undefined if there is no dictionary. */
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly rows: number;
-  /** Size of the column's pages in the file, in bytes. `unpackedBytes` is their size before compression. Both include the page headers. */
+  /** Size of the column's pages in the file, in bytes. `unpackedBytes` is their size before compression. */
   readonly bytes: number;
   readonly unpackedBytes: number;
   readonly encoding: PageEncoding;
@@ -70,7 +69,6 @@ export class PageWriter {
   #encoding: PageEncoding = 'PLAIN';
   #dataPages = 0;
 
-  /** Pages are written to the spool. `out` contains the bytes before the next page. */
   constructor(out: ByteWriter, spool: ByteSpool, pack: PagePacker, memory: PageMemory) {
     this.#out = out;
     this.#spool = spool;
@@ -78,7 +76,7 @@ export class PageWriter {
     this.#memory = memory;
   }
 
-  /** Prepares for the pages of another column: all totals become zero. */
+  /** Begins the pages of another column. */
   begin(): void {
     this.#start = this.#out.offset;
     this.#dictionaryAt = undefined;
@@ -102,7 +100,7 @@ export class PageWriter {
     };
   }
 
-  /** Returns memory for the values of a page. The memory is valid until the next page. */
+  /** Returns memory for the values of one page. It is reused for the next page. */
   memory(bytes: number): Buffer {
     return this.#memory.texts(bytes);
   }
@@ -201,7 +199,7 @@ export class PageWriter {
 
 const bytesPerWord = 8;
 
-/** Divides the rows of a column into pages with equal numbers of rows. Yields the rows of each page and the range of its values. */
+/** Divides the rows of a column into pages with equal numbers of rows. Yields, for each page, its rows and the positions of its values. */
 function* evenPages(present: Uint8Array, bytesOfValue: number) {
   const rowsOfPage = usualPageBytes / bytesOfValue;
   let from = 0;

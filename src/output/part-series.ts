@@ -1,12 +1,9 @@
 /**
- * Writes rows to a series of files (parts) of limited size. Each part belongs to one partition, such as an hour, and rows choose their
- * partition. When a part is full, the next row of its partition opens another part, while the full part is still being written. A row is
- * never divided.
+ * Writes rows to data files (parts) of limited size. Each part belongs to one partition, such as an hour. When a part is full, the next row
+ * of its partition begins another part, while the full part is still being written.
  *
- * Rows usually arrive in order of time, so one or two partitions receive rows at a time. A part stays open for further rows of its
- * partition until `maxOpenParts` parts are open. Then the part that has received no row for longest ends.
- *
- * Invariant: no part is empty, and every row is in exactly one part. At most `maxOpenParts` parts are open for rows.
+ * At most `maxOpenParts` parts accept rows at the same time. If another partition needs a part, the part that has received no row for the
+ * longest time ends.
  */
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow } from './row-encoder.ts';
@@ -23,7 +20,7 @@ interface OpenPart {
 
 export class PartSeries {
   readonly #optionsOf: (index: number, partition: string) => PartOptions;
-  /** Summaries of the parts that have ended, by the number of the part. */
+  /** Results of the parts that have ended, by the number of the part. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
   /** Parts that are open for rows, by partition. The part that received the latest row is the last one. */
@@ -31,15 +28,13 @@ export class PartSeries {
   /** Part that received the latest row. Undefined before the first row. */
   #current: OpenPart | undefined;
   #begun = 0;
-  /** Number of parts that have ended and are still being written. */
+  /** Number of parts that accept no more rows and are still being written. */
   #finishing = 0;
-  /** Waiters for the end of a part that is being written. */
+  /** Promise for callers that wait until one of these parts is written. */
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /**
-   * `optionsOf` returns the options of a part, and is called at the part's first row. Parts are numbered from 0, across all partitions.
-   */
+  /** @param optionsOf called when a part begins, with the part's number (from 0, across all partitions) and its partition */
   constructor(optionsOf: (index: number, partition: string) => PartOptions) {
     this.#optionsOf = optionsOf;
   }
@@ -50,8 +45,8 @@ export class PartSeries {
   }
 
   /**
-   * Returns a promise if the caller should wait before it passes the next row (see `PartWriter.drained`). The caller also waits while two
-   * parts are being written and the next row would open a third, and while `maxOpenParts` ended parts are being written.
+   * Returns a promise if the caller must wait before it passes the next row. The caller waits while the latest part has too much unwritten
+   * data (`PartWriter.drained`), or while too many ended parts are being written.
    */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
@@ -82,7 +77,7 @@ export class PartSeries {
     await Promise.all([...this.#unfinished].map((part) => part.abort()));
   }
 
-  /** Returns the writer of the part that receives the next row of a partition, and opens a part if necessary. */
+  /** Returns the part that receives the next row of a partition. Begins a part if none is open, or if the open part is full. */
   #partOf(partition: string): PartWriter {
     if (this.#failure) throw this.#failure.error;
     if (this.#current?.partition !== partition) this.#current = this.#switchTo(partition);
@@ -93,7 +88,7 @@ export class PartSeries {
     return this.#current.writer;
   }
 
-  /** Returns the open part of a partition as the latest one, or opens a part. */
+  /** Returns the open part of a partition and marks it as the latest one. Begins a part if none is open. */
   #switchTo(partition: string): OpenPart {
     const part = this.#open.get(partition);
     if (!part) return this.#begin(partition);

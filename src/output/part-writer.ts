@@ -1,18 +1,15 @@
 /**
- * Writes one data file of an interval (a part). The rows pass through an encoder and a compressor to a sink, such as an upload. The writer
- * accepts rows immediately, and compresses and writes in parallel. `drained` tells callers when to wait.
+ * Writes one data file of an interval (a part). Rows pass through an encoder and a compressor to a sink, such as an upload. The writer
+ * accepts rows immediately, and compresses and writes them in parallel; `drained` tells callers when to wait.
  *
- * Invariant: a part counts every accepted row, and its SHA-256 covers the bytes that the sink received, in order. After a failure nothing
- * more is written, and all calls report the error.
- *
- * Callers choose the names and places of parts, and the rows of each part.
+ * After a failure nothing more is written, and all calls throw the error.
  */
 import { createHash } from 'node:crypto';
 import { ByteSpool, usualChunkBytes } from './byte-spool.ts';
 import { type Compression, type Packer, packerOf } from './compression.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
-/** Destination of the bytes of one part (data file), such as an upload. */
+/** Receiver of the bytes of one data file, such as an upload. */
 export interface PartSink {
   /** Writes a chunk. Calls do not overlap. The memory of the chunk is reused after the promise is fulfilled. */
   write(chunk: Uint8Array): Promise<void>;
@@ -43,9 +40,9 @@ export interface PartSummary {
   readonly misfits: number;
 }
 
-/** Number of bytes that may wait to be written. When more bytes wait, the caller should not pass more rows. */
+/** Number of unwritten bytes from which on callers should wait before they pass more rows. */
 const maxWaitingBytes = 512 * 1024;
-/** Minimum length of a chunk in bytes, for parts that are smaller than a usual chunk. */
+/** Minimum length in bytes of a chunk. It matters for parts that are smaller than a usual chunk. */
 const minChunkBytes = 4 * 1024;
 
 export class PartWriter {
@@ -78,7 +75,10 @@ export class PartWriter {
     return this.#rows;
   }
 
-  /** Estimated size of the file in bytes. For rows that are not compressed yet, the compression ratio of the earlier rows is assumed. */
+  /**
+   * Estimated size of the file in bytes. The estimate assumes that rows that are not compressed yet have the same compression ratio as
+   * earlier rows.
+   */
   get bytes(): number {
     const unpackedBytes = this.#spool.totalBytes - this.#packedBytes + (this.#encoder.heldBytes ?? 0);
     return this.#bytes + unpackedBytes * (this.#packedBytes > 0 ? this.#bytes / this.#packedBytes : 1);
@@ -97,7 +97,9 @@ export class PartWriter {
     if (this.#spool.waitingBytes > 0) this.#takeChunks();
   }
 
-  /** Returns a promise if too much data waits to be written. The promise is fulfilled when there is space, and rejected if writing fails. */
+  /**
+   * Returns a promise if too much data is unwritten. The promise is fulfilled when less data is unwritten, and rejected if writing fails.
+   */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     if (this.#spool.waitingBytes <= maxWaitingBytes) return undefined;

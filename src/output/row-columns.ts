@@ -1,9 +1,9 @@
 /**
- * Finds the values of the columns in a row, and the members of the row that have no column. The row is not parsed. Most rows
- * have the same names in the same order, so each name is first compared with the name at the same position in the previous row.
+ * Finds the values of the columns in a row without parsing the row. Most rows have the same member names in the same order, so each name is
+ * first compared with the name at the same position in the previous row.
  *
- * If a name occurs twice in a row, the last value counts, as with JSON.parse. If two names that differ only in case mean the
- * same column, the second member counts as a member without a column.
+ * If a name occurs twice in a row, the last value is used, as by JSON.parse. If two spellings of a name mean the same column, the second
+ * one is treated as a member without a column.
  */
 import { char, plainEnd } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
@@ -22,35 +22,35 @@ interface KnownName {
   readonly column: number;
 }
 
-/** Maximum number of member names that are remembered, because rows can have any number of different names, for example ids. */
+/** Maximum number of member names to remember. Rows can have any number of names, for example if ids are names. */
 const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
 
 export class RowColumns {
-  /** Memory that contains the current row. All positions refer to this memory. */
+  /** Memory that contains the current row. The positions in other fields refer to this memory. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
-  /** Kind of the value in each column of the current row. `starts` and `ends` contain the position of the value, including quotes. */
+  /** Kind of the current row's value for each column. `starts` and `ends` contain the positions of the values, including quotes. */
   readonly kinds: Uint8Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   /** Start of the member name for each column, including quotes. */
   readonly nameStarts: Int32Array;
-  /** Ranges of the members without a column. Each member has a start and an end in the list: the start of its name and the end of its value. */
+  /** Positions of the members without a column, two for each member: the start of its name and the end of its value. */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;
   readonly #known = new Map<string, KnownName>();
   /** Member names of the previous row, in order. */
   readonly #order: KnownName[] = [];
-  /** For each column, the member name whose value was taken. */
+  /** Member name that provided the current row's value, for each column. */
   readonly #filledBy: KnownName[];
   /** Kind of the value that was skipped last. */
   #kind: ValueKind = valueKind.absent;
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Exact names are added last, so that they win against names in other spellings.
+    // Later entries of the map replace earlier ones, so an exact name wins against another spelling.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);
@@ -60,7 +60,7 @@ export class RowColumns {
     this.#filledBy = names.map(() => noName);
   }
 
-  /** Reads a row. The results are valid until the next row is read, while the row's memory is unchanged. */
+  /** Reads a row. The results are valid until the next call. */
   read(row: Uint8Array): void {
     if (row.buffer !== this.#memory) {
       this.#memory = row.buffer;
@@ -78,7 +78,7 @@ export class RowColumns {
     }
   }
 
-  /** Reads the member that begins at `at`. Returns the index after it. */
+  /** Reads the member that begins at index `at`. Returns the index after the member. */
   #readMember(place: number, at: number, end: number): number {
     const { bytes } = this;
     const name = this.#nameAt(place, at, end);
@@ -121,7 +121,7 @@ export class RowColumns {
     return known;
   }
 
-  /** Skips the value that starts at `start` and stores the kind of the value. Returns the index after the value. */
+  /** Reads the kind of the value that begins at index `start`. Returns the index after the value. */
   #skipValue(start: number, end: number): number {
     const { bytes, view } = this;
     switch (bytes[start]) {
@@ -156,13 +156,13 @@ function startsWith(bytes: Uint8Array, at: number, expected: Uint8Array): boolea
   return true;
 }
 
-/** Maximum number of bytes by which the JSON object that `writeRest` writes can be longer than the row. */
+/** Maximum number of bytes that the result of `writeRest` can be longer than its row. */
 export const restBytes = 2;
 
 /**
- * Writes the value of the extra column: one JSON object with the members of a row that have no column, or whose values do not have their
- * column's type. Values are unchanged. The object is written to the beginning of `target`. Returns its length, or 0 if there are no
- * members. `members` contains a start and an end for each member in `bytes`, from its name to the end of its value.
+ * Writes the value of the extra column to `target`: one JSON object with the members of a row that fit into no other column. Returns the
+ * object's length, or 0 if there are no such members. `members` contains two positions in `bytes` for each member: the start of its name
+ * and the end of its value.
  */
 export function writeRest(target: Buffer, bytes: Buffer, members: readonly number[]): number {
   let at = 0;

@@ -1,9 +1,9 @@
 /**
- * Stores the texts of one column for the rows of a row group of a Parquet file. As in the format, the length of each text precedes it in
- * four bytes. So the memory can be written as a page or dictionary without conversion.
+ * Stores the texts of one column for a row group of a Parquet file, in the byte layout of the Parquet format: each text after its length in
+ * four bytes.
  *
- * Most columns of logs have few different texts, so equal texts are stored once. If most texts of a column are different, the store stops
- * looking for equal texts and stores every text in order.
+ * Equal texts are stored once, because most columns of logs have few different texts. If most texts of a column are different, the store
+ * stops looking for equal texts.
  */
 import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
@@ -23,16 +23,16 @@ const indexBytes = 4;
 
 export class TextStore {
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
-  /** End of each stored text in `#bytes`. The length of the next text starts at this position. */
+  /** End of each stored text in `#bytes`, which is also the start of the next text. */
   #ends = new Int32Array(initialRows);
   #kept = 0;
-  /** Index of the stored text for each row that has a text. */
+  /** Index of the stored text, for each row that has a text. */
   #texts = new Int32Array(initialRows);
   #textRows = 0;
   /** Flag for each row of the row group: 1 if the row has a text. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
-  /** Size in bytes of all rows' texts with their lengths, if equal texts were not shared but stored for each row. */
+  /** Size in bytes of the column if every row's text were stored separately, including lengths. */
   #plainBytes = 0;
   /** Hash table of the texts that are compared with new ones. A slot contains the index of a text plus 1, or 0 if it is free. */
   #slots = new Int32Array(initialSlots);
@@ -61,8 +61,8 @@ export class TextStore {
   }
 
   /**
-   * Writes the texts of all rows. Returns the smallest and largest text. Returns no bounds if the texts hardly repeat, as with
-   * whole messages, because readers could not use the bounds to skip rows.
+   * Writes the texts of all rows. Returns the smallest and the largest text, or undefined if the texts hardly repeat, because readers could
+   * then not skip row groups by these bounds.
    */
   write(pages: PageWriter): Bounds | undefined {
     const present = this.#present.subarray(0, this.#rows);
@@ -94,12 +94,12 @@ export class TextStore {
     return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
 
-  /** True if most texts of the column repeat earlier texts. A row group of long texts may have fewer rows than `textsOnTrial`. */
+  /** True if texts repeat: the column has at most half as many different texts as rows. */
   get #repeats(): boolean {
     return this.#shares && this.#kept <= this.#rows / 2;
   }
 
-  /** True if a dictionary would take at most half of the column's uncompressed size. */
+  /** True if a dictionary would take at most half of the column's size before compression. */
   get #dictionaryPays(): boolean {
     const indexBits = this.#textRows * Math.ceil(Math.log2(this.#kept));
     return this.#kept > 0 && 2 * (this.#end + indexBits / 8) <= this.#plainBytes;
@@ -108,8 +108,8 @@ export class TextStore {
   #writePlain(pages: PageWriter, present: Uint8Array): void {
     // If all texts are different, they are stored in the order of the rows.
     const isInOrder = this.#kept === this.#textRows;
-    // All pages get the same size, because a short last page would compress worse. The number of pages is chosen so that this size is
-    // closest to the usual size.
+    // Divides the column into pages of equal size, because a short last page would compress worse. The size is as close as possible to
+    // `usualPageBytes`.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
     let [row, index] = [0, 0];
     while (row < present.length) {
@@ -165,7 +165,7 @@ export class TextStore {
     return this.#bytes.subarray(this.#start(text) + lengthBytes, this.#ends[text]);
   }
 
-  /** Returns the index in `#bytes` at which a text starts, with its length first. */
+  /** Returns the index in `#bytes` of a text's length, which the text follows. */
   #start(text: number): number {
     return text === 0 ? 0 : (this.#ends[text - 1] as number);
   }
@@ -183,7 +183,7 @@ export class TextStore {
     return this.#kept++;
   }
 
-  /** Index of the text that was added last. If an equal text was stored earlier, returns the index of the earlier text instead. */
+  /** Returns the index of an earlier equal text, or the index of the new text between `start` and `end`. */
   #shared(start: number, end: number): number {
     const mask = this.#slots.length - 1;
     let slot = this.#hash(start, end) & mask;
@@ -226,7 +226,7 @@ export class TextStore {
     return hash ^ (hash >>> 15);
   }
 
-  /** Reserves memory for a text and returns the position at which the text starts. */
+  /** Reserves memory for a text, and returns its start. */
   #reserve(bytes: number): number {
     const start = this.#end;
     const end = start + lengthBytes + bytes;

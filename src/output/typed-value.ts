@@ -6,8 +6,8 @@
  */
 
 /**
- * Parsed value of a text. `fits` is false if the text is not exactly a value of the column's type. Then `value` is null or the
- * nearest value of that type.
+ * Value of a column that was parsed from a text. If `fits` is false, the text is not exactly a value of the column's type, and `value` is
+ * null or an approximation.
  */
 export interface TypedValue<T> {
   readonly value: T | null;
@@ -29,13 +29,13 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // A text with too many digits does not count as an integer, because a double may lose its fraction.
+  // A number with more digits may have a fraction that its double has lost, so it does not count as an integer.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;
 }
 
-/** Range from the year 1 to the year 9999 in milliseconds, which all readers support. */
+/** Times from the year 1 to the year 9999 in milliseconds, the range that all readers support. */
 const earliestMs = -62_135_596_800_000n;
 const latestMs = 253_402_300_799_999n;
 
@@ -46,7 +46,7 @@ export function instantOf(text: string): TypedValue<bigint> {
 
 /** Maximum number of significant digits that a double can always represent. */
 const exactDigits = 15;
-/** Maximum number of digits that the text of a double has. A longer text was not written from a double. */
+/** Maximum number of digits that are needed to write a double. */
 const maxDoubleDigits = 17;
 const specials: ReadonlyMap<string, number> = new Map([
   ['NaN', Number.NaN],

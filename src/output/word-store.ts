@@ -1,7 +1,6 @@
 /**
- * Stores the 64-bit integers or doubles of one column for the rows of a row group of a Parquet file. As in the format, each value takes 8
- * bytes. Integers are computed in two halves of 32 bits, because BigInts take four times the memory, and creating them takes longer than
- * reading the rows.
+ * Stores the integers or doubles of one column for a row group of a Parquet file, 8 bytes for each value. Integers are computed as two
+ * halves of 32 bits, because BigInts take four times the memory and too much time.
  */
 import type { Bounds } from './parquet-footer.ts';
 import type { PageWriter } from './parquet-pages.ts';
@@ -18,7 +17,7 @@ export class WordStore {
   /** Integers or doubles of the rows that have a value, 64 bits each. */
   #integers = new BigInt64Array(initialRows);
   #doubles = new Float64Array(this.#integers.buffer);
-  /** The same memory as `#integers`, as two halves of 32 bits for each value. The low half comes first. */
+  /** The memory of `#integers` as two numbers of 32 bits for each value, the lower half first. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
   /** Flag for each row of the row group: 1 if the row has a value. */
@@ -103,8 +102,8 @@ export class WordStore {
   }
 
   /**
-   * Returns the smallest and largest of the stored doubles. The format requires that neither is NaN, that a smallest zero is negative, and
-   * that a largest zero is positive.
+   * Returns the smallest and the largest of the stored doubles as the Parquet format requires: neither is NaN, and a zero has a minus as
+   * the smallest and no minus as the largest.
    */
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);
@@ -132,7 +131,7 @@ export class WordStore {
     return (halves[2 * left] as number) >>> 0 < (halves[2 * right] as number) >>> 0;
   }
 
-  /** Adds a row with a value, and returns the index of the value. */
+  /** Adds a row with a value, and returns the index at which the value must be stored. */
   #addWord(): number {
     this.#addRow(1);
     if (this.#words === this.#integers.length) {
@@ -160,7 +159,7 @@ function bytesOf(halves: Int32Array<ArrayBuffer>): Uint8Array {
  * row group allocates no memory.
  */
 export class WordDictionary {
-  /** The different values in order of their first occurrence, as two halves of 32 bits each. `size` is their number. */
+  /** Different values in order of their first occurrence, each as two halves of 32 bits. `size` is the number of values. */
   words = new Int32Array(0);
   /** Index of each row's value in `words`. */
   indexes = new Int32Array(0);
@@ -169,8 +168,8 @@ export class WordDictionary {
   #slots = new Int32Array(0);
 
   /**
-   * Builds the dictionary of the values of a column. Returns false if the dictionary would take more than half of the memory of
-   * the values. The dictionary must not be used then.
+   * Builds the dictionary of a column's values. Returns false if it would take more than half of the values' memory; the dictionary is then
+   * incomplete and must not be used.
    */
   take(halves: Int32Array): boolean {
     const count = halves.length / 2;
@@ -222,7 +221,7 @@ function powerOfTwo(number: number): number {
   return 2 ** Math.ceil(Math.log2(number));
 }
 
-/** Computes the hash of a value. Values that differ only in their high half, or by a power of two, get different hashes. */
+/** Computes the hash of a 64-bit value from both of its halves. */
 function hashOf(low: number, high: number): number {
   const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
   return mixed ^ (mixed >>> 15);
