@@ -1,7 +1,4 @@
-/**
- * Writes lost records of complete runs again (S1). The status of a schedule names the folder of each of its latest runs, and the manifest in
- * this folder has all data of the record.
- */
+/** Writes lost schedule records again (S1), from the export manifests of the runs that the status of the schedule names. */
 import type { RunStatus } from '../api/generated/search-export-schedule.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { type Destination, largestManifestBytes } from '../destination/destination.ts';
@@ -13,13 +10,9 @@ import type { TimeSpan } from './time-spans.ts';
 
 const manifestUrlForm = /\/([0-9a-f]{64})\/manifest\.json$/;
 
-/** Complete run as status shows it. */
 type CompleteRun = Pick<RunStatus, 'name' | 'manifest'>;
 
-/**
- * Writes the record of a complete run from the manifest of the run. Returns false if the destination has no manifest of the run, or a damaged
- * one.
- */
+/** Writes the schedule record of a complete run. Returns false if its export manifest is missing or damaged. */
 export async function restoreRecord(
   destination: Destination,
   layout: ScheduleLayout,

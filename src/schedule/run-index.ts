@@ -17,13 +17,13 @@ export class RunIndex {
   readonly #exports: ResourceSource<SearchExport>;
   readonly #onChange: (schedule: ResourceKey) => void;
   readonly #runs = new Map<string, IndexedRun>();
-  /** Runs of each schedule, by the uid of the schedule. */
+  /** Runs of each schedule. The keys are the uids of the schedules. */
   readonly #bySchedule = new Map<string, Map<string, IndexedRun>>();
   readonly #unsubscribe: () => void;
 
   /**
-   * @param onChange called with the key of a schedule when one of its runs is added or removed, or changes its state. It is not called
-   *   for runs that exist already, since all schedules are reconciled after the start.
+   * @param onChange called with the key of a schedule when one of its runs is added, removed or changes its state. Not called for existing
+   * runs.
    */
   constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
     this.#exports = exports;
@@ -38,7 +38,7 @@ export class RunIndex {
     return [...runs].flatMap(({ key }) => this.#exports.get(key) ?? []);
   }
 
-  /** Reads an export again. Hosts do not report changes by this process, so its reconciler calls this. */
+  /** Reads an export again. The reconciler of exports calls this after its own changes, because hosts report only changes by others. */
   update(key: ResourceKey): void {
     for (const schedule of this.#follow(key)) this.#onChange(schedule);
   }
@@ -47,7 +47,7 @@ export class RunIndex {
     this.#unsubscribe();
   }
 
-  /** Reads an export again, and returns the schedules of which a run has changed. */
+  /** Reads an export again. Returns the keys of schedules with a changed run. */
   #follow(key: ResourceKey): readonly ResourceKey[] {
     const id = keyText(key);
     const before = this.#runs.get(id);
@@ -73,7 +73,7 @@ export class RunIndex {
   }
 }
 
-/** Returns the run that an export is; undefined for an export that no schedule owns. */
+/** Converts an export to an entry of this index. Returns undefined if no schedule owns the export. */
 function indexedRun(resource: SearchExport): IndexedRun | undefined {
   const { namespace, name, uid, owner } = resource.metadata;
   if (owner?.kind !== 'SearchExportSchedule') return undefined;
@@ -81,10 +81,10 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
   return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state: runStateOf(resource) };
 }
 
-/** State of a run, from its deletion and from the conditions in the status of its export. */
+/** Returns the state of a run, which is decided by the conditions in the export's status and by its deletion. */
 export function runStateOf({ metadata, status }: SearchExport): RunState {
   const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
-  // A status that a person has edited may lack the manifest.
+  // A person may have removed the manifest from the status, and then the run does not count as complete.
   if (holds('Complete') && status?.manifest && status.fingerprint !== undefined) return 'Complete';
   if (metadata.deletionTimestamp !== undefined) return 'Deleting';
   if (holds('Failed')) return 'Failed';

@@ -1,12 +1,9 @@
-/**
- * Names of runs. The name of a run follows from the schedule's name and the time that the run covers, so a run that is created twice has
- * the same name, and its second creation fails.
- */
+/** Names of runs. A name consists of the schedule's name and the time range of the run, so creating the same run twice fails. */
 import type { TimeSpan } from './time-spans.ts';
 
 /**
- * Returns the name of a run, as in `errors-20261122t120000z-130000z`. The end has a date only if the run does not end on the UTC day on
- * which it starts. Times are exact to the second, as all times of a schedule are.
+ * Returns the name of a run, such as `errors-20261122t120000z-130000z`. The end has a date only if the run ends on another UTC day than it
+ * starts.
  */
 export function runName(schedule: string, span: TimeSpan): string {
   return `${schedule}-${runTimes(span)}`;
@@ -21,7 +18,7 @@ export function runTimes({ fromMs, toMs }: TimeSpan): string {
 
 const form = /^(\d{8})t(\d{6})z-(?:(\d{8})t)?(\d{6})z$/;
 
-/** Reads a text of `runTimes`. Returns undefined for any other text. */
+/** Reads a result of `runTimes`. Returns undefined for any other text. */
 export function readRunTimes(text: string): TimeSpan | undefined {
   const [, fromDay, fromTime, toDay = fromDay, toTime] = form.exec(text) ?? [];
   const fromMs = instantOf(fromDay, fromTime);

@@ -1,22 +1,22 @@
 /**
- * Decides, without any side effect, what a schedule does next: which complete runs it records, which runs it creates and deletes, and which
- * time is covered or failed (S1 to S6). The reconciler gathers the snapshot and carries the decision out.
+ * Decides what a schedule does next: which complete runs it records, which runs it creates and deletes, and which time ranges are covered
+ * or failed (S1 to S6). This module only decides; `schedule-runtime.ts` carries decisions out.
  */
 import { runName } from './run-name.ts';
 import type { TickCalendar } from './tick-calendar.ts';
 import { contains, coveredUntil, type TimeSpan, union, without } from './time-spans.ts';
 
 /**
- * State of a run, as its SearchExport shows it.
- * - `Active`: the run works or waits for an event that needs no person.
- * - `Stalled`: a person must act, for example create a Secret. Another run would stall likewise.
- * - `Failed`: the run reached a limit, or its rows are not proven complete. Another run is not affected.
- * - `Complete`: all rows are in files, and the manifest is written.
- * - `Deleting`: the SearchExport is deleted, but still exists, for example because of a finalizer. No other run gets its time before it is gone.
+ * State of a run, according to its SearchExport.
+ * - `Active`: the run works, or waits for something that needs no person.
+ * - `Stalled`: a person must correct something, such as a missing Secret.
+ * - `Failed`: the run reached a limit, or cannot prove that its rows are complete.
+ * - `Complete`: all rows are in files, and the export manifest is written.
+ * - `Deleting`: the SearchExport is being deleted, for example held by a finalizer. No other run may have its time range until then.
  */
 export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete' | 'Deleting';
 
-/** SearchExport that the schedule created, or that status announces (S6). */
+/** Run of a schedule: a SearchExport that exists, or that the schedule's status announces (S6). */
 export interface Run {
   readonly name: string;
   readonly span: TimeSpan;
@@ -46,31 +46,31 @@ export interface ScheduleSettings {
   readonly failedRunsHistoryLimit: number;
 }
 
-/** Input of the decision. `R` is the type of runs, which the caller can extend. */
+/** Input of the decision. `R` is the type of the runs. */
 export interface ScheduleSnapshot<R extends Run = Run> {
   readonly nowMs: number;
   readonly settings: ScheduleSettings;
   readonly isPaused: boolean;
-  /** Time that counts as exported: that of the records, and that of status; a result of `union`. */
+  /** Time ranges that are exported according to the schedule records or the status; a result of `union`. */
   readonly covered: readonly TimeSpan[];
-  /** Time of the runs with a record at the destination, as far as the records are known; a result of `union`. */
+  /** Time ranges that are exported according to the schedule records; a result of `union`. */
   readonly recorded: readonly TimeSpan[];
   /** Gaps that status contains. */
   readonly gaps: readonly Gap[];
   /** All runs of the schedule that exist. */
   readonly runs: readonly R[];
-  /** Returns whether the namespace has a SearchExport of this name that the schedule does not own. */
+  /** Returns whether another SearchExport of the namespace, which the schedule does not own, has this name. */
   readonly isTaken: (name: string) => boolean;
   /** True if a person has requested that failed and stalled runs are repeated. */
   readonly isRetryRequested: boolean;
 }
 
 export interface ScheduleDecision<R extends Run = Run> {
-  /** Complete runs without a record. Their time counts as covered when the record is written. */
+  /** Complete runs for which a schedule record must be written. */
   readonly record: readonly R[];
   /** Failed and stalled runs to delete before the status is written, since a person has requested that they are repeated. */
   readonly repeat: readonly R[];
-  /** Ended runs to delete after the status is written, which then contains their gaps. */
+  /** Old runs to delete after the status is written, because the status then contains the gaps of failed runs. */
   readonly remove: readonly R[];
   /** Time ranges of the runs to create, in this order. */
   readonly create: readonly TimeSpan[];
@@ -78,11 +78,11 @@ export interface ScheduleDecision<R extends Run = Run> {
   readonly gaps: readonly Gap[];
   /** Names of due runs that cannot be created, since other SearchExports have these names. */
   readonly taken: readonly string[];
-  /** Number of due runs that do not exist yet, including those of `create`. Counted up to `mostCounted`. */
+  /** Number of due runs that do not exist yet, including those in `create`, up to `mostCounted`. */
   readonly pending: number;
-  /** Number of runs that hold one of the `maxActive` slots. */
+  /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
-  /** Time up to which everything since the start is covered. */
+  /** End of the time without gaps that is exported, counted from the start of the schedule. */
   readonly coveredUntilMs: number;
   /** True if everything until the end of the schedule is covered. */
   readonly isComplete: boolean;
@@ -92,7 +92,7 @@ export interface ScheduleDecision<R extends Run = Run> {
   readonly nextDueMs: number | undefined;
 }
 
-/** Number of gaps at which no further run is created before a person has looked (S5). */
+/** Number of gaps from which on the schedule creates no runs until a person has retried failed runs (S5). */
 export const mostGaps = 100;
 /** Number of pending runs at which counting ends. */
 export const mostCounted = 1_000;
@@ -132,7 +132,7 @@ export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'end
 export interface DueTime {
   /** Time without a run, in ascending order. */
   readonly open: readonly TimeSpan[];
-  /** Time until which a schedule is due. It is the last tick, except at the end of the schedule and after changes of its ticks. */
+  /** End of the time that is due: the last tick, the end of the schedule, or the end of the last run if the ticks have changed. */
   readonly untilMs: number;
 }
 
@@ -146,7 +146,8 @@ export function dueTimeOf(
   nowMs: number,
   taken: readonly TimeSpan[],
 ): DueTime {
-  // Time before a run is due even if a changed schedule has its last tick earlier. A clock that was ahead has left runs in the future.
+  // Time before an existing run is due, even if a change of the schedule has moved its last tick to an earlier time. Runs in the future,
+  // which a wrong clock can have caused, are ignored.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= nowMs);
   const closedMs = Math.max(calendar.lastUntil(nowMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, nowMs));
   const untilMs = nowMs >= endMs ? endMs : Math.min(closedMs, endMs);
@@ -163,12 +164,12 @@ function hasFailed({ state }: Run): boolean {
   return state === 'Failed';
 }
 
-/** Returns whether a run holds one of the `maxActive` slots. */
+/** Returns whether a run counts toward the limit `maxActive`. */
 export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }
 
-/** Gaps in ascending order: those of failed runs that exist, and stored gaps whose time is neither recorded nor exported now. */
+/** Returns all gaps in ascending order: time ranges of failed runs, and gaps in status that no other run has exported. */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));
   const found = failed.map(({ span, name: run, reason }) => ({ span, run, reason }));
@@ -178,7 +179,7 @@ function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: 
   return [...stored, ...found].sort((a, b) => a.span.fromMs - b.span.fromMs);
 }
 
-/** Time ranges of the due runs in the order of their creation: the newest run first if it has just become due, then older ones (S3). */
+/** Yields the time ranges of due runs in the order in which the runs are created (S3). A run that has just become due is first. */
 function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Generator<TimeSpan> {
   const { calendar, backfillOrder } = settings;
   const newestFirst = (function* () {
@@ -205,7 +206,7 @@ export function* first<T>(items: Iterable<T>, count: number): Generator<T> {
   }
 }
 
-/** Ended runs beyond the history limits, the oldest first. A complete run without a record stays. */
+/** Returns the ended runs to delete because of the history limits, the oldest first. Keeps complete runs without a schedule record. */
 function beyondHistory<R extends Run>(present: readonly R[], { settings, recorded }: ScheduleSnapshot): readonly R[] {
   const sorted = present.toSorted((a, b) => a.span.toMs - b.span.toMs);
   const complete = sorted.filter(({ state, span }) => state === 'Complete' && contains(recorded, span));

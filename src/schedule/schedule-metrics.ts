@@ -1,4 +1,4 @@
-/** Metrics of schedules, derived from their statuses: states with reasons for alerts, covered time, gaps and runs (C3). */
+/** Metrics of schedules, which are computed from the statuses of the schedules (C3). */
 import type { SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { type StatusFigure, StatusMetrics } from '../controller/status-metrics.ts';

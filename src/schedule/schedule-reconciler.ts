@@ -21,7 +21,7 @@ export interface ScheduleReconcilerOptions {
   readonly host: Host;
   readonly secrets: AwaitedSecrets;
   readonly clock: Clock;
-  /** Identity of this process, which its uploads contain. */
+  /** Identity of this process as the writer of files. */
   readonly writer: () => Promise<Writer>;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -32,7 +32,7 @@ export interface ScheduleReconcilerOptions {
   readonly enqueue: (key: ResourceKey) => void;
 }
 
-/** Delay in ms before a schedule is reconciled again if its runs have not been listed yet. */
+/** Delay in ms until a schedule is reconciled again if its runs have not been listed yet. */
 const listDelayMs = 1_000;
 
 export class ScheduleReconciler implements Reconciler {
@@ -67,7 +67,7 @@ export class ScheduleReconciler implements Reconciler {
     if (resource?.metadata.uid !== this.#runtimes.get(id)?.uid) this.#runtimes.delete(id);
     if (!resource) this.#metrics.forget(key);
     if (!resource || resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
-    // Without the list of runs, a run could be created twice.
+    // Without a list of the runs, the schedule could create a run a second time.
     if (!host.resources('SearchExport').synced()) return requeue(listDelayMs, false);
     const writer = await this.#options.writer();
     const runtime = this.#runtimes.get(id) ?? this.#begin(resource, writer);
@@ -80,7 +80,7 @@ export class ScheduleReconciler implements Reconciler {
     }
   }
 
-  /** Follows a change of a run that this process has written. */
+  /** Called after this process has changed a run. */
   runReconciled(key: ResourceKey): void {
     this.#index.update(key);
   }
@@ -119,7 +119,7 @@ export class ScheduleReconciler implements Reconciler {
     });
   }
 
-  /** Drops all runtimes when the term of leadership changes, since another leader may have created runs and records meanwhile. */
+  /** Drops the state of all schedules when the leadership changes, because another leader may have created runs and schedule records. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;

@@ -1,9 +1,9 @@
 /**
- * Work of one schedule (identified by its uid) during one term of leadership. It gathers the snapshot for `schedule-decision.ts`, and
- * carries decisions out in an order in which the process may end at any point (S6): records, repeated runs, status, old runs, new runs.
+ * Work of one schedule, identified by its uid, during one term of leadership. It collects the input for `schedule-decision.ts` and carries
+ * decisions out in an order that allows the process to end at any point (S6).
  *
- * Invariant: a run is created only if a status announces it. A status is written with an optimistic lock, so a process with an outdated
- * cache creates nothing.
+ * A run is created only if a status names it first. The status is written with an optimistic lock, so a process with outdated data creates
+ * nothing.
  */
 import { findCondition, reasons } from '../api/conditions.ts';
 import { scheduleRange } from '../api/export-schedule-check.ts';
@@ -58,9 +58,12 @@ export interface ScheduleRuntimeOptions {
   readonly isLeading: () => boolean;
 }
 
-/** Time in ms after which a run that was created and is not in the cache is created again, which has no effect on an existing run. */
+/**
+ * Time in ms after which a created run is created again if the cache still lacks it. If the run exists, the second creation fails without
+ * an effect.
+ */
 const longestLagMs = 60_000;
-/** Delay in ms before a schedule is reconciled again if its status could not be written, since it was changed meanwhile. */
+/** Delay in ms until a schedule is reconciled again if its status could not be written because of a concurrent change. */
 const outdatedDelayMs = 1_000;
 
 export class ScheduleRuntime {
@@ -68,15 +71,15 @@ export class ScheduleRuntime {
   readonly #options: ScheduleRuntimeOptions;
   readonly #owner: OwnerRef;
   readonly #publisher: StatusWriter<'SearchExportSchedule'>;
-  /** Start and recorded time of the schedule, undefined until the destination was read. */
+  /** Start of the schedule and time ranges of its recorded runs, as read from the destination. Undefined until then. */
   #stored: Stored | undefined;
-  /** True if the records must be read before the next decision, also after an attempt that failed. */
+  /** True if the schedule records must be read before the next decision. */
   #isReadDue = false;
-  /** Monotonic times in ms at which runs were created that the cache does not show yet, by name. */
+  /** Runs that this process has created and that the cache lacks. Maps the name to the monotonic time of the creation in ms. */
   readonly #created = new Map<string, number>();
-  /** Uids of runs that this process deleted and the cache still shows. */
+  /** Uids of runs that this process has deleted and that the cache still contains. */
   readonly #deleted = new Set<string>();
-  /** Monotonic times in ms at which the creation of a run found that another export has its name, by name. */
+  /** Names of runs that could not be created because another export has the name. Maps the name to the monotonic time in ms. */
   readonly #taken = new Map<string, number>();
   /** Error of the last creation of a run; undefined if it succeeded. */
   #refusal: LogfleetError | undefined;
@@ -162,12 +165,16 @@ export class ScheduleRuntime {
     );
   }
 
-  /** Time that counts as covered: that of the records, and that of status, since records can be lost (S1). */
+  /**
+   * Returns the time that counts as exported: that of the schedule records and that in status, because schedule records can be lost (S1).
+   */
   #covered({ status }: SearchExportSchedule): readonly TimeSpan[] {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
-  /** Time ranges of announced runs that do not exist as far as the cache shows, and were not created recently. */
+  /**
+   * Returns the time ranges of announced runs that must be created: runs that the cache lacks and that this process has not just created.
+   */
   #absent(runs: readonly ObservedRun[]): readonly TimeSpan[] {
     const nowMs = this.#options.clock.monotonic();
     const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;
@@ -180,8 +187,8 @@ export class ScheduleRuntime {
   }
 
   /**
-   * Returns whether the records at the destination must be read before any decision (S7): if status does not show all covered time, or the
-   * spec has changed. Otherwise they are read before this process creates or records its first run.
+   * Returns whether the schedule records must be read before any decision (S7): if the spec has changed, or the status does not show all
+   * exported time.
    */
   #isReadFirst({ spec, status, metadata }: SearchExportSchedule): boolean {
     const { startTime, covered = [], observedGeneration } = status ?? {};
@@ -269,7 +276,7 @@ export class ScheduleRuntime {
     }
   }
 
-  /** Existing runs, and runs that status announces and the cache does not show (S6). */
+  /** Returns all runs: those that exist, and those that the status announces and the cache lacks (S6). */
   #runs(resource: SearchExportSchedule, { startMs, endMs }: ScheduleSettings): readonly ObservedRun[] {
     const existing = this.#options.runs();
     const uids = new Set(existing.map(({ metadata }) => metadata.uid));
@@ -344,7 +351,7 @@ export class ScheduleRuntime {
 }
 
 interface Stored {
-  /** First time to export if the spec has no `startTime`; undefined if the spec had one when the destination was read. */
+  /** Start of the schedule as stored at the destination. Undefined if the spec had a `startTime` when the destination was read. */
   readonly startMs: number | undefined;
   /** Time of all recorded runs. */
   readonly recorded: readonly TimeSpan[];
@@ -356,13 +363,13 @@ interface Found {
   readonly runs: readonly ObservedRun[];
   readonly decision: ScheduleDecision<ObservedRun>;
   readonly pausedBy: string | undefined;
-  /** Time ranges of the runs to create: those of the decision, and announced runs that do not exist. */
+  /** Time ranges of the runs to create, including announced runs that do not exist. */
   readonly create: readonly TimeSpan[];
 }
 
 /**
- * Returns whether a person has requested a retry that was not handled yet. A schedule without a status, for example because it was lost,
- * handles no retry, so that a former request has no effect again (S5).
+ * Returns whether a person has requested a retry that was not handled yet. Without a status, an old request cannot be recognized, so it is
+ * ignored (S5).
  */
 function isRetryNew(resource: SearchExportSchedule): boolean {
   const { lastHandledReconcileAt, startTime } = resource.status ?? {};
@@ -370,7 +377,7 @@ function isRetryNew(resource: SearchExportSchedule): boolean {
   return startTime !== undefined && wanted !== undefined && wanted !== lastHandledReconcileAt;
 }
 
-/** Reads a run from its resource; undefined if the resource does not have the name of a run. */
+/** Converts a SearchExport to a run. Returns undefined if its name is not the name of a run. */
 function observe(schedule: string, resource: SearchExport, isDeleted: boolean): ObservedRun | undefined {
   const { metadata, status } = resource;
   const span = readRunTimes(metadata.name.slice(schedule.length + 1));

@@ -15,7 +15,7 @@ import type { TimeSpan } from './time-spans.ts';
 export const mostCovered = 100;
 const mostRuns = 50;
 
-/** Run with its resource, which is undefined if status announces the run and the cache does not show it yet. */
+/** Run with its SearchExport. `resource` is undefined if the status announces the run and the cache lacks it. */
 export interface ObservedRun extends Run {
   readonly resource: SearchExport | undefined;
 }
@@ -25,7 +25,7 @@ export interface ScheduleStatusInput {
   readonly before: SearchExportScheduleStatus | undefined;
   readonly health: Health;
   readonly nowMs: number;
-  /** Undefined if a problem prevented the decision. Figures of a former decision then stay. */
+  /** Undefined if a problem prevented the decision. The status then keeps the values of the last decision. */
   readonly found:
     | {
         readonly startMs: number;
@@ -74,7 +74,7 @@ function describe(
     startTime: isoTime(startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
-    // An absent time replaces the time of a former status.
+    // The value undefined removes the time from the status.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-mostCovered).map(renderSpan),
@@ -87,17 +87,17 @@ function renderSpan({ fromMs, toMs }: TimeSpan) {
   return { from: isoTime(fromMs), to: isoTime(toMs) };
 }
 
-/** Runs that are created after the status is written. Status announces them, so that no process creates other runs for their time (S6). */
+/** Returns the runs to create, which the status announces first, so that no other process creates different runs for the same time (S6). */
 function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleDecision): readonly ObservedRun[] {
   return create.map((span) => announcedRun(metadata.name, span));
 }
 
-/** Run that is or will be created, and is not in the cache yet. */
+/** Returns a run that the cache does not contain yet. */
 export function announcedRun(schedule: string, span: TimeSpan): ObservedRun {
   return { name: runName(schedule, span), span, state: 'Active', reason: reasons.progressing, resource: undefined };
 }
 
-/** Latest runs, newest first: existing and announced runs, and ended runs whose resources are deleted. No unfinished run is left out. */
+/** Returns the runs for the status, the newest first: all unfinished runs, and the latest ended runs, even if they are deleted. */
 function latestRuns(shown: readonly RunStatus[], existing: readonly ObservedRun[]): readonly RunStatus[] {
   const runs = new Map(shown.filter(hasEnded).map((run) => [run.name, run]));
   for (const run of existing) if (run.state !== 'Deleting') runs.set(run.name, runStatus(run, run.state));

@@ -1,8 +1,8 @@
 /**
- * Proves from the files of a schedule alone that its runs cover a time range without gap and without overlap. It reads the records of the
- * complete runs, the manifest of each run, and optionally all files of the runs. Problems are returned as data, and a command renders them.
+ * Proves from the files of a schedule that its runs cover a time range without gaps and overlaps. Reads the schedule records, the export
+ * manifest of each run, and optionally the data files. Problems are returned as data.
  *
- * Only a record that is readable and agrees with its name covers time, so a damaged record also appears as a gap.
+ * A damaged schedule record covers no time, so its time range is also reported as a gap.
  */
 import { LogfleetError } from '../base/errors.ts';
 import { inParallel } from '../base/parallel.ts';
@@ -29,9 +29,9 @@ export type RunProblemKind =
   | 'missingManifest'
   /** The manifest has another SHA-256 than the record. */
   | 'changedManifest'
-  /** The manifest has another time range, fingerprint or size than the record, is unreadable, or contradicts itself. */
+  /** The export manifest is damaged, or differs from the schedule record in time range, fingerprint or size. */
   | 'contradictoryManifest'
-  /** The manifest marks a part of the run's time as incomplete. */
+  /** The export manifest marks a part of the run's time range as incomplete. */
   | 'incomplete'
   /** The files of the run differ from its manifest. */
   | 'differentFiles';
@@ -42,7 +42,7 @@ export interface RunProblem {
   readonly where: string;
   /** Explanation for people; empty if the kind says everything. */
   readonly message: string;
-  /** Result of the verification of the run's files; present only for `differentFiles`. */
+  /** Result of verifying the run's files, if they differ from the manifest. */
   readonly verification?: Verification;
 }
 
@@ -55,7 +55,7 @@ export interface ScheduleVerification extends TimeSpan {
   /** Number of readable records in the range. */
   readonly runs: number;
   readonly rows: number;
-  /** Total size in bytes of the files of these runs, as their records say. */
+  /** Total size in bytes of the files of all runs, according to the schedule records. */
   readonly bytes: number;
   readonly gaps: readonly TimeSpan[];
   readonly overlaps: readonly Overlap[];
@@ -73,9 +73,9 @@ export interface ScheduleVerification extends TimeSpan {
 export interface ScheduleVerificationOptions {
   /** Name of the schedule. */
   readonly schedule: string;
-  /** Start of the range to prove in ms. By default the stored start of the schedule, else the start of the first run. */
+  /** Start of the time range to prove, in ms since the epoch. By default the start of the schedule as stored, or else of its first run. */
   readonly fromMs?: number | undefined;
-  /** End of the range to prove in ms. By default the end of the last run. */
+  /** End of the time range to prove, in ms since the epoch. By default the end of the last run. */
   readonly toMs?: number | undefined;
   /** True if the data files of the runs are not read. */
   readonly manifestsOnly: boolean;
@@ -163,7 +163,7 @@ function atOnce(): number {
   return readsAtOnce;
 }
 
-/** Lists the records with the times in their names. A name that is not the time of a run is a problem. */
+/** Returns the names of the schedule records with the time ranges in the names. Adds a problem for each invalid name. */
 async function listNames(
   destination: Destination,
   layout: ScheduleLayout,
@@ -179,7 +179,7 @@ async function listNames(
   return named;
 }
 
-/** Waits for a stored object. Reports one that is damaged, and then returns undefined. */
+/** Waits until a stored object is read. If it is damaged, calls `onDamage` and returns undefined. */
 async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string) => void): Promise<T | undefined> {
   try {
     return await reading;
@@ -190,12 +190,12 @@ async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string)
   }
 }
 
-/** Returns whether an error means that a stored object is wrong, and not that the destination does not work. */
+/** Returns whether an error means that a stored object is damaged. For other errors, the destination may work later. */
 function isDamage(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.code === 'destination.damaged';
 }
 
-/** Returns how a record contradicts the time in its name; undefined if it does not. */
+/** Returns the difference between a record and its name, or undefined if they match. */
 function contradictionToName(record: RunRecord, span: TimeSpan, schedule: string): string | undefined {
   const { fromMs, toMs, run } = record;
   if (fromMs !== span.fromMs || toMs !== span.toMs) return `it has the time ${text(fromMs)} to ${text(toMs)}`;
@@ -241,7 +241,7 @@ async function checkedManifest(destination: Destination, record: RunRecord): Pro
   }
 }
 
-/** Returns how a manifest contradicts the record of its run, or itself. Returns undefined if it contradicts neither. */
+/** Returns the difference between an export manifest and the schedule record of its run, or undefined if they match. */
 function contradictionToRecord(manifest: Manifest, record: RunRecord): string | undefined {
   const { fingerprint, complete, totals, export: identity } = manifest;
   const found = { fromMs: identity.fromMs, toMs: identity.toMs, fingerprint, complete };
@@ -255,7 +255,7 @@ function contradictionToRecord(manifest: Manifest, record: RunRecord): string | 
   return first && `the export manifest contradicts itself (${first.kind}, ${first.where})`;
 }
 
-/** Returns the time that more than one record covers. `records` are in ascending order of their starts. */
+/** Returns the time ranges that more than one record covers. `records` are in order of their starts. */
 function overlapsOf(records: readonly RunRecord[]): readonly Overlap[] {
   const overlaps: Overlap[] = [];
   let longest: RunRecord | undefined;

@@ -8,21 +8,21 @@ import type { TimeZone } from '../base/time-zone.ts';
 import type { TimeSpan } from './time-spans.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Maximum time in ms by which a clock change moves a local time. */
+/** Maximum time in ms by which a clock change can move a local time. */
 const longestChangeMs = dayMs;
 /**
- * Maximum time in ms in which a tick is searched. Dates of the Gregorian calendar repeat every 400 years, so a schedule without a tick in
+ * Length in ms of the time in which the next tick is searched. Because the calendar repeats every 400 years, a schedule without a tick in
  * this time never has one.
  */
 const longestSearchMs = 401 * 366 * dayMs;
 const latestMs = Date.UTC(9999, 11, 31);
 const mostCalendars = 100;
 
-/** Calendars that were used recently. A calendar takes 80 KB, so schedules share equal calendars and keep none. */
+/** Recently used calendars. Schedules share them, because a calendar takes 80 KB of memory. */
 export class TickCalendars {
   readonly #recent = new Map<string, TickCalendar>();
 
-  /** Returns the calendar of a cron schedule in the time zone of this name. `create` creates one that was not used recently. */
+  /** Returns the calendar of a cron schedule in a time zone. `create` is called if the calendar was not used recently. */
   get(schedule: string, zoneName: string, create: () => TickCalendar): TickCalendar {
     const key = `${schedule} ${zoneName}`;
     const calendar = this.#recent.get(key) ?? create();
@@ -36,7 +36,7 @@ export class TickCalendar {
   readonly #cron: CronSchedule;
   readonly #zone: TimeZone;
 
-  /** Creates the calendar of a valid cron schedule; throws for another text. */
+  /** Throws if `schedule` is not a valid cron expression. */
   constructor(schedule: string, zone: TimeZone) {
     this.#cron = new CronSchedule(schedule);
     this.#zone = zone;
@@ -58,7 +58,7 @@ export class TickCalendar {
     return undefined;
   }
 
-  /** Divides a span at the ticks within it, in ascending order. The first and the last part end where the span does. */
+  /** Divides a time range at the ticks inside it. Yields the parts in ascending order. */
   *divide({ fromMs, toMs }: TimeSpan): Generator<TimeSpan, undefined> {
     let startMs = fromMs;
     for (const tickMs of this.#ticks({ fromMs: fromMs + 1, toMs })) {
@@ -68,7 +68,7 @@ export class TickCalendar {
     yield { fromMs: startMs, toMs };
   }
 
-  /** Divides a span at the ticks within it, in descending order. */
+  /** Divides a time range at the ticks inside it. Yields the parts in descending order. */
   *divideBackwards({ fromMs, toMs }: TimeSpan): Generator<TimeSpan, undefined> {
     let endMs = toMs;
     let lengthMs = dayMs;
@@ -85,7 +85,7 @@ export class TickCalendar {
 
   /** Yields the ticks in a span, in ascending order. */
   *#ticks({ fromMs, toMs }: TimeSpan): Generator<number, undefined> {
-    // Ticks of the days so far that a tick of a later day may precede, because a clock change can reorder times.
+    // Ticks that were found but not yielded, because a clock change could place a tick of the next day before them.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {
       const safeMs = this.#zone.instantOf(day) - longestChangeMs;

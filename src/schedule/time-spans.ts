@@ -1,4 +1,4 @@
-/** Sets of time: lists of spans that are in ascending order and neither touch nor overlap. */
+/** Lists of time ranges that are in ascending order and neither touch nor overlap. */
 
 /** Span of time in ms since the epoch. The start is included, the end is excluded. */
 export interface TimeSpan {
@@ -18,7 +18,7 @@ export function union(spans: Iterable<TimeSpan>): readonly TimeSpan[] {
   return merged;
 }
 
-/** Returns the time of `whole` that is in none of the spans of `taken`, which is a result of `union`. */
+/** Returns the parts of `whole` that are in none of the spans of `taken`. `taken` is a result of `union`. */
 export function without(whole: TimeSpan, taken: readonly TimeSpan[]): readonly TimeSpan[] {
   const free: TimeSpan[] = [];
   let fromMs = whole.fromMs;
@@ -31,12 +31,12 @@ export function without(whole: TimeSpan, taken: readonly TimeSpan[]): readonly T
   return free.filter((span) => span.toMs > span.fromMs);
 }
 
-/** Returns the end of the time without gap that begins at `fromMs`; `fromMs` itself if `spans` (a union) does not contain it. */
+/** Returns the end of the span that contains `fromMs`, or `fromMs` if no span contains it. `spans` is a result of `union`. */
 export function coveredUntil(spans: readonly TimeSpan[], fromMs: number): number {
   return spans.find((span) => span.fromMs <= fromMs && fromMs < span.toMs)?.toMs ?? fromMs;
 }
 
-/** Returns whether `spans`, a union, contain the whole of a span. */
+/** Returns whether one of `spans` contains a whole span. `spans` is a result of `union`. */
 export function contains(spans: readonly TimeSpan[], { fromMs, toMs }: TimeSpan): boolean {
   return coveredUntil(spans, fromMs) >= toMs;
 }

@@ -1,7 +1,6 @@
 /**
- * Builds the Kubernetes Job of an export. The pod runs `logfleet export` with the export's manifest, which it reads from an annotation of
- * its own. Secrets are mounted as files. The pod meets the Pod Security Standard `restricted`. It gets a token of the API server only to
- * show its progress.
+ * Builds the Kubernetes Job of an export. Its pods run `logfleet export` with a manifest from an annotation of the pod, and with Secrets as
+ * mounted files. The pods comply with the Pod Security Standard `restricted`.
  */
 import { createHash } from 'node:crypto';
 import type { HeldShare } from '../../account/worker-shares.ts';
@@ -15,9 +14,9 @@ import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVari
 
 /** Annotations of a Job. Its pods have them, too. */
 export const jobAnnotations = {
-  /** Hash of everything that decides what the pod does. A Job with another hash is replaced. */
+  /** Hash of everything that decides what the pods of a Job do. If it changes, the Job is replaced. */
   work: 'logfleet.dev/work',
-  /** Hash of the request of a person and of the credentials. A Job that has ended with another hash is replaced. */
+  /** Hash of the credentials and of a person's request to try again. If it changes, a Job that has ended is replaced. */
   cause: 'logfleet.dev/cause',
   /** Share of the request budget, in JSON. */
   share: 'logfleet.dev/share',
@@ -25,7 +24,7 @@ export const jobAnnotations = {
   manifest: 'logfleet.dev/search-export',
 } as const;
 
-/** Exit status of `logfleet export` for invalid input. */
+/** Exit status of `logfleet export` if its input is invalid. */
 const usageStatus = 2;
 const userId = 65_532;
 /** Limits that a Job has by default (`spec.execution.job`). */
@@ -36,7 +35,7 @@ export interface JobInput {
   readonly resource: SearchExport;
   readonly image: string;
   readonly share: HeldShare;
-  /** Hash of the credentials of the service and of the store. It reveals nothing about them. */
+  /** Hash of the credentials for the service and the store, which cannot be computed from the hash. */
   readonly credentials: string;
   /** True if the pods get a token of the API server, with which they show their progress in status. */
   readonly showsProgress?: boolean;
@@ -47,13 +46,13 @@ export interface BuiltJob {
   readonly manifest: object;
 }
 
-/** Hash of everything that decides what the pods of an export's Job do. */
+/** Returns a hash of everything that decides what the pods of a Job do. */
 export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share'>): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
   return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share]);
 }
 
-/** Hash of what may let a failed Job succeed: a person's request, changed credentials, and another version of the image. */
+/** Returns a hash of everything that can let a failed Job succeed: credentials, image, and a person's request to try again. */
 export function causeHash({
   resource,
   credentials,
@@ -62,11 +61,11 @@ export function causeHash({
   return hashOf([resource.metadata.annotations[annotations.requestedAt], credentials, image]);
 }
 
-/** Name of a Job. The same work for the same cause has the same name, so a Job is never created twice. */
+/** Returns the name of a Job. It contains the hashes of the Job, so creating the same Job twice fails. */
 export function jobName(input: JobInput): string {
   const { name, uid } = input.resource.metadata;
   const hash = hashOf([uid, workHash(input), causeHash(input)]).slice(0, 10);
-  // The hostname of a pod is the name of its Job with an index, and has at most 63 characters without dots.
+  // Pods use the Job's name with an index as hostname, which may have at most 63 characters and no dots.
   const readable = name.slice(0, 45).replaceAll('.', '-').replace(/-+$/, '');
   return `${readable}-${hash}`;
 }
@@ -108,7 +107,7 @@ export function buildJob(input: JobInput): BuiltJob {
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
       // One worker that has written the manifest completes the export, even if another pod has no node.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // The share of a pod is free for another pod only when the pod has ended.
+      // Another pod may use the share of a pod only after the pod has ended.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [
@@ -204,7 +203,7 @@ function podSpec(input: JobInput): object {
   };
 }
 
-/** Names of all Secrets that a spec refers to in a member `credentialsSecretRef`, each once. */
+/** Returns the names of all Secrets in a spec. */
 export function secretNames({ spec }: Pick<SearchExport, 'spec'>): readonly string[] {
   const { credentialsSecretRef, destination } = spec;
   return [...new Set([credentialsSecretRef.name, ...namesIn(destination)])];
@@ -219,8 +218,8 @@ function namesIn(value: unknown): readonly string[] {
 }
 
 /**
- * Manifest that the pod runs, in JSON. Kubernetes and the operator carry out everything about Job, pause and end, and a claim is a volume
- * of the pod. The fingerprint contains none of these members, so operator and pod write to the same folder (E1).
+ * Returns the SearchExport that a pod runs, in JSON. Fields for the operator or for Kubernetes are omitted, and a claim becomes a volume.
+ * The fingerprint does not depend on these fields, so the pod uses the same folder as the operator (E1).
  */
 export function workerManifest({ apiVersion, kind, metadata, spec }: SearchExport): string {
   const { execution: _, paused: __, ttlSecondsAfterFinished: ___, activeDeadlineSeconds: ____, ...rest } = spec;
@@ -237,7 +236,7 @@ function hashOf(value: unknown): string {
   return createHash('sha256').update(canonicalText(value)).digest('hex').slice(0, 32);
 }
 
-/** Reads the share in the annotations of a Job or pod; undefined if there is none. */
+/** Reads the share of the request budget from the annotations of a Job or pod. Returns undefined if it is missing or invalid. */
 export function readShare(from: Readonly<Record<string, string>>): HeldShare | undefined {
   try {
     const { user, workers, share } = JSON.parse(from[jobAnnotations.share] ?? '{}') as Partial<HeldShare>;

@@ -1,9 +1,8 @@
 /**
- * Runtime of one export that runs in a Kubernetes Job (`execution.mode: Job`), during one term of leadership. Each reconcile compares the
- * wanted Job with the existing one: it creates, replaces or deletes a Job, and shows its state in status.
+ * Runs one export in a Kubernetes Job (`execution.mode: Job`) during one term of leadership. Each reconcile creates, replaces or deletes
+ * the Job if necessary, and copies its state to the export's status.
  *
- * A paused export has no Job. The field `suspend` is not used for pauses, because it belongs to queues such as Kueue, which would admit
- * the Job again. A suspended Job would also keep its share of the request budget.
+ * A paused export has no Job. A Job with `suspend` would keep its share of the request budget, and queues such as Kueue would resume it.
  */
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { type HeldShare, shareSize } from '../../account/worker-shares.ts';
@@ -43,16 +42,16 @@ export interface JobRuntimeOptions {
   readonly log: Logger;
   readonly settings: ExportSettings;
   readonly destination: DestinationChoice;
-  /** Shares of the request budget; undefined if exports cannot run in Jobs. */
+  /** Shares of the request budget for Jobs. Undefined if exports cannot run in Jobs. */
   readonly shares: JobShares | undefined;
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
   readonly draining: () => boolean;
 }
 
-/** Delay in ms before another look at something that changes without an event: requests in flight, a full quota. */
+/** Delay in ms until the next check of a condition that causes no event, such as requests in flight. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
-/** Label that a ServiceAccount needs so that exports may use it. */
+/** Label of ServiceAccounts that exports may use. */
 const workerLabel = 'logfleet.dev/export-worker';
 /** Label of a ServiceAccount whose pods show their progress in status, with the rights of `logfleet-export-progress`. */
 const progressLabel = 'logfleet.dev/export-progress';
@@ -64,7 +63,7 @@ const quiet = { reconciling: false, stalled: false, isComplete: false, isFailed:
 const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
 const stalled = { ...quiet, ready: 'False', stalled: true } as const;
 
-/** Result of the comparison of the wanted with the existing Job. `delayMs` is the time until the next reconcile. */
+/** Result of one reconcile. `delayMs` is the time until the next reconcile. */
 interface Found {
   readonly health: ExportHealth;
   readonly delayMs?: number;
@@ -97,12 +96,12 @@ export class JobRuntime {
     });
   }
 
-  /** True if this process is shutting down. The Job continues without the operator. */
+  /** True if this process is shutting down and leaves its Job running. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
 
-  /** True if the resource shows everything that this runtime knows, and nothing is left to do until something changes. */
+  /** True if the status is up to date and nothing is left to do until something changes. */
   get isDormant(): boolean {
     return this.#isDormant && !this.#publisher.heldBack;
   }
@@ -178,7 +177,7 @@ export class JobRuntime {
       if (other !== job && other.metadata.deletionTimestamp === undefined) await store.remove(other);
     }
     if (job) return this.#show(job, store);
-    // A stalled export whose Job was deleted after its time to live stays stalled, until something changes.
+    // A stalled export stays stalled when Kubernetes deletes its Job after `ttlSecondsAfterFinished`.
     const shown = findCondition(resource.status?.conditions, 'Stalled');
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
@@ -243,7 +242,7 @@ export class JobRuntime {
     return { health: waiting(reasons.jobPending, message), job: name, delayMs: stallRetryMs };
   }
 
-  /** Handles the error of a creation. The share stays reserved if the Job may exist. */
+  /** Handles an error of creating a Job. Returns the share to the request budget if the Job was certainly not created. */
   #refused(error: unknown, job: ResourceKey, shares: JobShares): Found {
     if (!(error instanceof LogfleetError)) throw error;
     const { code, message } = error;
@@ -284,7 +283,7 @@ export class JobRuntime {
     throw mendable(reasons.claimNotShared, message);
   }
 
-  /** Share that the Job of this export has. Throws if the limits of the user leave too few shares. */
+  /** Returns the share of the request budget for the Job. Throws if the user's limits leave too few shares. */
   #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
@@ -300,7 +299,7 @@ export class JobRuntime {
     throw mendable(reasons.shareTooSmall, message);
   }
 
-  /** Hash of the credentials of the store; the empty text for a claim. Throws if the Secret of the store is missing or incomplete. */
+  /** Returns a hash of the store's credentials, or '' for a PersistentVolumeClaim. Throws if the Secret is missing or incomplete. */
   async #storeCredentials(resource: SearchExport): Promise<string> {
     const { destination } = this.#options;
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
@@ -310,7 +309,7 @@ export class JobRuntime {
     return [...store.jobs()].filter(({ metadata }) => metadata.labels[exportLabel] === this.uid);
   }
 
-  /** Watches the Secrets while a person may correct one of them (C2). A stalled Job is replaced when they change. */
+  /** Reconciles a stalled export again when one of its Secrets changes (C2). */
   #awaitSecrets(resource: SearchExport, problem: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const isForSecrets = problem
@@ -334,7 +333,7 @@ export class JobRuntime {
     });
     const failedPods = state?.failedPods ?? 0;
     const shown = job === undefined ? undefined : { name: job, ...(failedPods > 0 ? { failedPods } : {}) };
-    // Any other problem must not look like the end of that Job.
+    // The status keeps the name of a Job that no longer exists only if the export has ended.
     const known = health.isComplete || health.isFailed ? before?.kubernetesJob : undefined;
     const kubernetesJob = shown ?? known;
     return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };
@@ -384,7 +383,7 @@ function healthOf({ end, reason, message }: WorkerReport): ExportHealth {
   return { ready, reconciling: false, stalled: !isComplete, isComplete, isFailed: end === 'failed', reason, message };
 }
 
-/** Health of an export that has ended, as status shows it; undefined if it has not ended for this spec. */
+/** Returns the result of an export that has ended, as its status shows it. Returns undefined if the export has not ended. */
 function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   const complete = findCondition(status?.conditions, 'Complete');
   if (complete) return shownHealth(complete);
@@ -398,7 +397,7 @@ function shownHealth({ type, reason, message }: Condition): ExportHealth {
   return { ready, reconciling: false, stalled: !isComplete, isComplete, isFailed: !isComplete, reason, message };
 }
 
-/** Error while Jobs and pods have not been listed. Without the right to list them, a person must grant it. */
+/** Returns an error for Jobs and pods that have not been listed. The error asks for the right to list them if the operator lacks it. */
 function listProblem(store: WorkerJobs): LogfleetError {
   const problem = store.problem();
   if (problem?.code === 'host.forbidden') return noJobs(`${problem.message}; or ${component}`);

@@ -1,6 +1,6 @@
 /**
- * Follows the Kubernetes Jobs of all exports, and keeps the shares of the request budget that they use (B8). The operator's own budget is
- * lowered before a Job is created, and raised when its pods have ended.
+ * Tracks the shares of the request budget that the Kubernetes Jobs of all exports use (B8). The operator lowers its own budget before it
+ * creates a Job, and raises it when the Job's pods have ended.
  */
 import type { Accounts } from '../../account/accounts.ts';
 import type { HeldShare, ObservedShare, RequestLimits, WorkerShares } from '../../account/worker-shares.ts';
@@ -11,7 +11,7 @@ import { jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '.
 import { readShare } from './job-manifest.ts';
 import { hasEnded } from './job-state.ts';
 
-/** Time in ms after which a reserved share is returned if its Job does not exist. */
+/** Time in ms after which the share of a Job that was never created is returned. */
 const reservationMs = 120_000;
 
 export interface JobSharesOptions {
@@ -41,7 +41,7 @@ export class JobShares {
     return this.#options.shares.get(keyText(job));
   }
 
-  /** Reserves a share for a Job that is created next. Returns false if no share is free. */
+  /** Reserves a share of the request budget for a Job. Returns false if too few shares are free. */
   reserve(job: ResourceKey, wanted: HeldShare, limits: RequestLimits): boolean {
     const { shares, accounts } = this.#options;
     const name = keyText(job);
@@ -52,7 +52,7 @@ export class JobShares {
     return true;
   }
 
-  /** Returns the reserved share of a Job that was not created. */
+  /** Returns the share of a Job that was not created to the request budget. */
   cancel(job: ResourceKey): void {
     const { shares, accounts, onFree } = this.#options;
     const name = keyText(job);
@@ -85,7 +85,7 @@ export class JobShares {
     for (const timer of this.#reservations.values()) timer.cancel();
   }
 
-  /** Returns a reservation whose Job does not exist, for example because it was deleted before a watch showed it. */
+  /** Returns the share of a Job that does not exist after a while, for example because it was deleted immediately. */
   #expire(job: ResourceKey): void {
     const { clock, store } = this.#options;
     const timer = clock.after(reservationMs, async () => {
@@ -98,7 +98,7 @@ export class JobShares {
   }
 }
 
-/** Jobs that hold a share, and Jobs that are gone but still have pods. */
+/** Returns the Jobs that hold a share. A deleted Job holds its share until its pods have ended. */
 function observedShares(store: WorkerJobs): readonly ObservedShare[] {
   const pods = new Map<string, WorkerPod[]>();
   for (const pod of store.pods()) {

@@ -10,10 +10,10 @@ const againText = `Give the annotation ${annotations.requestedAt} a new value to
 export interface JobState {
   /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
   readonly phase: 'running' | 'waiting' | 'complete' | 'failed';
-  /** Reason and message for people while the Job has no report. */
+  /** Reason and message for the export's status, while no pod has reported a result. */
   readonly reason: string;
   readonly message: string;
-  /** Report of the pod that decides the end; undefined if that pod has not reported. */
+  /** Report of the pod that decides how the export ended. Undefined if this pod has not reported. */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;
 }
@@ -47,7 +47,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[]): JobState {
   return { phase: 'waiting', reason: reasons.jobPending, message, ...common };
 }
 
-/** True if the Job has ended, or is gone, and all its pods have ended. Its share of the request budget is then free. */
+/** Returns whether the Job and all its pods have ended, so that its share of the request budget is free. */
 export function hasEnded(job: WorkerJob | undefined, pods: readonly WorkerPod[]): boolean {
   const isOver = job === undefined || (endOf(job) !== undefined && (job.status.terminating ?? 0) === 0);
   return isOver && pods.every(isEnded);

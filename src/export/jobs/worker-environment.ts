@@ -1,12 +1,12 @@
-/** Environment variables and folders by which the operator passes an export to a worker (a pod of a Kubernetes Job). */
+/** Environment variables and folders with which the operator passes an export to a worker (a pod of a Kubernetes Job). */
 
 /** Environment variables of a worker. The operator sets all of them except the index. */
 export const workerVariables = {
-  /** File for the report of the worker. Its presence makes `logfleet export` a worker. */
+  /** File to which the worker writes its report. `logfleet export` is a worker if this variable is set. */
   report: 'LOGFLEET_WORKER_REPORT',
-  /** Folder with one folder for each Secret, in which each key is a file. */
+  /** Folder with the Secrets: a folder for each Secret, with a file for each key. */
   secrets: 'LOGFLEET_WORKER_SECRETS',
-  /** User of the service that owns the share, as `userIdOf` names it. */
+  /** User of the service whose request limits the worker shares. */
   user: 'LOGFLEET_WORKER_USER',
   /** Number of workers of the export. */
   workers: 'LOGFLEET_WORKERS',
@@ -28,11 +28,8 @@ export const workerFolders = {
 } as const;
 
 export const manifestFile = 'export.json';
-/** Name of the claim's volume in the worker's manifest. */
+/** Name of the volume for the PersistentVolumeClaim. */
 export const claimVolume = 'claim';
 
-/**
- * Exit status of a worker if a person must correct something before another try can succeed. It differs from the statuses of crashes and
- * signals, after which Kubernetes starts another pod.
- */
+/** Exit status of a worker if a person must correct something. Kubernetes does not start another pod after this status. */
 export const needsPersonStatus = 3;

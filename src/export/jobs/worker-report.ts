@@ -9,19 +9,19 @@ const maxMessage = 1_024;
 const shortMessage = 256;
 
 export interface WorkerReport {
-  /** How the export ended. `stalled` and `failed` need a person. */
+  /** Result of the export. After `stalled` and `failed`, a person must correct something. */
   readonly end: 'complete' | 'failed' | 'stalled';
   /** Reason of the condition `Ready`. */
   readonly reason: string;
   readonly message: string;
-  /** Members of the status that are known only to the worker, in the form of the status. */
+  /** Parts of the export's status that only the worker knows. */
   readonly status: Readonly<Record<string, unknown>>;
 }
 
-/** Members of an export's status that a report contains. The API server checks their form again when the operator writes them. */
+/** Fields of an export's status that a report may contain. */
 const reportedMembers = ['timeRange', 'fingerprint', 'location', 'manifest', 'summary', 'progress'] as const;
 
-/** Text of a report, with at most 4,096 bytes of UTF-8. A long message is cut, and members that are too long are left out. */
+/** Encodes a report in at most 4,096 bytes of UTF-8. A long message is shortened, and fields that are too long are omitted. */
 export function renderReport(report: WorkerReport): string {
   const known = Object.fromEntries(
     reportedMembers.flatMap((name) => (report.status[name] === undefined ? [] : [[name, report.status[name]]])),
@@ -38,7 +38,7 @@ export function renderReport(report: WorkerReport): string {
   return texts.find((text) => Buffer.byteLength(text) <= maxBytes) ?? '';
 }
 
-/** Reads the report in a termination message; undefined if the message is none. */
+/** Reads the report in a pod's termination message. Returns undefined if the message contains no report. */
 export function readReport(text: string | undefined): WorkerReport | undefined {
   const { end, reason, message, status } = parse(text);
   if (end !== 'complete' && end !== 'failed' && end !== 'stalled') return undefined;
