@@ -68,10 +68,7 @@ export function emptyAnswer(status: number): Answer {
   return { status, headers: {}, body: '', code: undefined };
 }
 
-/**
- * Renders an error answer in the format that the scenario selects. `errorId` identifies the error for the support of the
- * service.
- */
+/** Renders an error answer in the format that the scenario selects. `errorId` identifies the error for support. */
 export function errorAnswer(refusal: Refusal, errorId: string, errors: Settings['errors']): Answer {
   const { status, message } = refusal;
   const code = (refusal.ofSearch ? errors.searchCodePrefix : errors.codePrefix) + refusal.code;

@@ -10,10 +10,7 @@ import type { PieceMemory } from './piece-memory.ts';
 export interface PiecedBody {
   /** Total length of all pieces of the body in bytes. */
   readonly bytes: number;
-  /**
-   * Yields the body in chunks of bytes. With `memory`, the caller returns each chunk to `memory` for reuse, and the chunk is
-   * valid until then.
-   */
+  /** Yields the body in chunks. With `memory`, a chunk is valid until the caller returns it to `memory` for reuse. */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
 

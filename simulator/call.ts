@@ -1,6 +1,4 @@
-/**
- * A request to the simulated service, and its outcome. Each request belongs to one of two APIs: upgrades or searches.
- */
+/** A request to the simulated service, and its outcome. Each request belongs to one of two APIs: upgrades or searches. */
 import type { Answer, Refusal } from './answer.ts';
 import type { Operation } from './scenario.ts';
 import type { AccessKey, Fault, Settings } from './settings.ts';
@@ -26,10 +24,7 @@ export interface Call {
   readonly query: URLSearchParams;
   /** Base path of the request's URL. */
   readonly basePath: string;
-  /**
-   * Fault of the scenario that applies to the request. An operation handles only the faults that change its own data, such as
-   * an outdated list of collectors.
-   */
+  /** Fault that applies to the request. An operation handles only faults of its own data, such as an outdated list. */
   readonly fault: Fault | undefined;
 }
 
@@ -66,10 +61,7 @@ export interface PreparedCall {
 /** Operations of one URL path by HTTP method, at least one. */
 export type Methods = Readonly<Record<string, (request: ServiceRequest) => PreparedCall>>;
 
-/**
- * The upgrade API or the search API. `methodsAt` returns the operations of a path after the base path, or undefined for an
- * unknown path.
- */
+/** The upgrade API or the search API. `methodsAt` returns the operations of a path, or undefined for an unknown path. */
 export interface Api {
   methodsAt(path: string): Methods | undefined;
 }

@@ -148,10 +148,7 @@ class Exchange {
     this.#answer = undefined;
   }
 
-  /**
-   * Tells the simulated service that the client has aborted the request. Only requests that never get an answer end
-   * immediately.
-   */
+  /** Tells the simulated service that the client has aborted the request. Only a request without an answer ends immediately. */
   hangUp(model: ServiceModel, atMs: number): void {
     if (this.#answer?.delivery.kind === 'stall') this.leave(model, atMs);
   }

@@ -129,10 +129,7 @@ export class ServiceModel {
     return authenticate(authorization, this.#settings.accessKeys) !== undefined;
   }
 
-  /**
-   * Executes the events that are due at `atMs`, such as the end of an upgrade. Returns `atMs`, or the time of the latest call
-   * if that is later.
-   */
+  /** Executes the events that are due, such as the end of an upgrade. Returns the time, which never goes back. */
   advance(atMs: number): number {
     this.#nowMs = Math.max(this.#nowMs, atMs);
     this.#timeline.advance(this.#nowMs);

@@ -25,10 +25,7 @@ export type Operation = (typeof operations)[number];
 export interface Scenario {
   /** Random seed. */
   readonly seed?: number;
-  /**
-   * Factor by which upgrades and searches are faster than on a real service. It does not apply to limits, keep-alive times,
-   * outdated lists and events.
-   */
+  /** Factor by which upgrades and searches are faster. Limits, keep-alive times, outdated lists and events are unchanged. */
   readonly timeScale?: number;
   /** Base paths of the service on its host. The simulator prints the first. */
   readonly basePaths?: readonly string[];
@@ -269,10 +266,7 @@ export interface FaultScenario {
   /** Patterns for queries. Selects requests that create or read a search job with such a query. */
   readonly queries?: readonly string[];
   readonly probability?: number;
-  /**
-   * Numbers, from 1, of the requests to which the fault applies, counted among the requests that all other members of the fault
-   * select.
-   */
+  /** Numbers, from 1, of the requests that have the fault, among all requests that its other members select. */
   readonly nth?: readonly number[];
   /** Maximum number of times that the fault applies. */
   readonly times?: number;
@@ -292,9 +286,7 @@ export interface FaultScenario {
   readonly retryAfter?: number | string;
   /** Target of a fault of kind `redirect`: a path on this host, or an address, that replaces the base path. */
   readonly to?: string;
-  /**
-   * For faults of kind `lag`: how outdated a list of collectors is, or for how long after its creation a search job is unknown.
-   */
+  /** For faults of kind `lag`: how outdated a list of collectors is, or for how long after its creation a search job is unknown. */
   readonly lag?: string;
   /** State of the search job that the answer shows, for faults of kind `unknownState`. */
   readonly state?: string;

@@ -1,7 +1,4 @@
-/**
- * Offers the simulated service over HTTPS (section 5.2). The server can also reset a connection, send no answer, or truncate an
- * answer.
- */
+/** Offers the simulated service over HTTPS (section 5.2). Answers can also be missing, truncated or reset. */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';

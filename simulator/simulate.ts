@@ -110,9 +110,7 @@ async function baseScenario(options: SimulateOptions, context: SimulatorContext,
   }
 }
 
-/**
- * Adds a user with the credentials from flags or environment to the users of the scenario, unless the scenario has that user.
- */
+/** Adds a user with the credentials from flags or environment to the users of the scenario, unless the scenario has that user. */
 function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorContext): Pick<Scenario, 'users'> {
   const given = givenCredentials(options);
   if (given === undefined) return {};

@@ -58,10 +58,7 @@ export interface JobState {
 export interface Counters {
   /** Number of all requests to the simulated service. */
   readonly requests: number;
-  /**
-   * Number of requests with status 429: too many per second, too many concurrent requests, or too many search jobs. Answers of
-   * faults do not count.
-   */
+  /** Number of requests with status 429 for exceeded limits on requests or search jobs. Answers of faults do not count. */
   readonly rejected429: number;
   readonly maxInFlight: number;
   readonly maxPerSecond: number;

@@ -1,7 +1,4 @@
-/**
- * Runs actions at given times. Actions with equal times run in the order in which they were added. Time passes only when the
- * owner calls `advance`.
- */
+/** Runs actions at given times. Actions with equal times keep their order. Time passes only when `advance` is called. */
 
 interface Entry {
   readonly atMs: number;

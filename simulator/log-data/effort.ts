@@ -9,9 +9,7 @@ export class Effort {
   #perTurn = Number.POSITIVE_INFINITY;
   #left = Number.POSITIVE_INFINITY;
 
-  /**
-   * Sets the computing time, in units of about a microsecond, that each call of `renew` grants. By default, it is unlimited.
-   */
+  /** Sets the computing time, in units of about a microsecond, that each call of `renew` grants. By default, it is unlimited. */
   limit(unitsPerTurn: number): void {
     this.#perTurn = unitsPerTurn;
   }
@@ -29,10 +27,7 @@ export class Effort {
     this.#left -= units;
   }
 
-  /**
-   * Returns how many pieces of work the remaining computing time allows: at least one. `units` is the computing time for one
-   * piece.
-   */
+  /** Returns how many pieces of work, each of `units`, the remaining computing time allows: at least one. */
   allows(units: number): number {
     return units > 0 ? Math.max(1, Math.floor(this.#left / units)) : Number.POSITIVE_INFINITY;
   }

@@ -22,10 +22,7 @@ export interface MatchListener {
    * `reads`. Matches come newest first in a search by message time, and in any order in a search by receipt time.
    */
   each(row: Row, times: number): void;
-  /**
-   * Lower-case names of the message fields that the listener reads. Matches that are equal in all these fields may be reported
-   * in one call.
-   */
+  /** Lower-case names of the fields that the listener reads. Matches with equal values may be reported in one call. */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
    * Length in ms of the time slices, counted from the epoch, by which the listener groups matches. Set if the listener needs

@@ -16,10 +16,7 @@ export class MessageIds {
     this.#keys = [key(0x51ed270b), key(0x2545f491), key(0x1b873593), key(0x7feb352d)];
   }
 
-  /**
-   * Shuffles the number of a message, and stores the result in `high` and `low`. Four rounds each add a hash of one half to the
-   * other half.
-   */
+  /** Shuffles the number of a message in four rounds, and stores the result in `high` and `low`. */
   shuffle(number: number): void {
     const [first, second, third, fourth] = this.#keys;
     let high = Math.floor(number / half);

@@ -4,9 +4,7 @@
  */
 
 const chunkRanks = 65_536;
-/**
- * Maximum number of ranks that a chunk stores as a list. Above it, one bit for each possible rank takes less memory.
- */
+/** Maximum number of ranks that a chunk stores as a list. Above it, one bit for each possible rank takes less memory. */
 const maxListed = chunkRanks / 16;
 
 export class RankChunks {

@@ -8,10 +8,7 @@ import { characterBytes, detached } from './aggregation-memory.ts';
 import { compareNumerics, type Numeric, parseNumeric } from './numeric.ts';
 import type { FieldDescriptor } from './row.ts';
 
-/**
- * Values of one aggregate function, such as `sum(a)`, for each group of rows. Groups are numbered from 0 in the order in which
- * they appear.
- */
+/** Values of one aggregate function, such as `sum(a)`, for each group of rows. Groups are numbered from 0. */
 export interface Accumulators {
   /** Adds the value of `times` equal rows to a group. Every group needs at least one value. */
   add(group: number, value: string | undefined, times: number): void;
@@ -19,10 +16,7 @@ export interface Accumulators {
 }
 
 export interface AggregateFunction {
-  /**
-   * Creates the values of the function for a new aggregation. The function calls `keep` for memory that it needs beyond
-   * `groupBytes`.
-   */
+  /** Creates the values for a new aggregation. The function reserves memory beyond `groupBytes` by calling `keep`. */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory in bytes that the function needs for each group. */
   readonly groupBytes: number;

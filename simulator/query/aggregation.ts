@@ -22,9 +22,6 @@ export interface RecordTable {
 
 export interface RecordStep {
   run(table: RecordTable): RecordTable;
-  /**
-   * Returns the number of records after this operator of the query, given their number before. Absent if that depends on the
-   * content of the records.
-   */
+  /** Returns the number of records after this operator. Absent if that depends on the content of the records. */
   countAfter?(count: number): number;
 }

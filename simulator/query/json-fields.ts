@@ -14,10 +14,7 @@ const deepestJsonField = 20;
 const jsonCost = 100;
 const longInteger = /\d{16}/;
 
-/**
- * Returns names and values of the fields in the order of the text. If names differ only in case, the first field is
- * used.
- */
+/** Returns names and values of the fields in the order of the text. If names differ only in case, the first field is used. */
 export function jsonFields(raw: string): readonly (readonly [name: string, value: string])[] {
   const value = parseObject(raw);
   if (value === undefined) return [];

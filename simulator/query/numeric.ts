@@ -10,9 +10,7 @@ const integerForm = /^-?\d+$/;
 const decimalForm = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** Maximum number of digits with which any integer is exact as a JavaScript number. */
 const safeLength = 15;
-/**
- * Maximum number of characters of a number. Longer numbers are treated as texts, because parsing a very long bigint is slow.
- */
+/** Maximum number of characters of a number. Longer numbers are treated as texts, because parsing a very long bigint is slow. */
 const maxDigits = 1_000;
 
 /** Parses a finite decimal number, with blanks around it. Returns undefined for any other text. */

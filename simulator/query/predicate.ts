@@ -1,7 +1,4 @@
-/**
- * Conditions of queries. Parts of a condition that are fast to evaluate come first. Parts that are always true or always false
- * are removed.
- */
+/** Conditions of queries. Parts that are fast to evaluate come first. Parts that are always true or false are removed. */
 
 /** Fields by name, of a row or a record. */
 export interface Fields {

@@ -27,16 +27,11 @@ export interface Query {
   readonly transform?: Transform;
   /** Argument of a `limit` before any aggregation: the maximum number of messages. Absent without such a `limit`. */
   readonly messageLimit?: number;
-  /**
-   * Creates the aggregation of the query. It uses the shared `memory` if given. Absent if the query does not aggregate.
-   */
+  /** Creates the aggregation of the query. It uses the shared `memory` if given. Absent if the query does not aggregate. */
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
   /** Lower-case names of all stored fields that the filter, the transform and the aggregation read. */
   readonly reads: ReadonlySet<string>;
-  /**
-   * Length in ms of the time slices of a `timeslice` operator, if the query reads `_messagetime` only for this operator.
-   * `reads` then lacks `_messagetime`.
-   */
+  /** Length in ms of the slices of `timeslice`, if nothing else in the query reads `_messagetime`, which `reads` then lacks. */
   readonly sliceMs?: number;
 }
 
@@ -61,10 +56,7 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
   return assemble(rows, records);
 }
 
-/**
- * Parses one operator. Returns the query's aggregation with the operators after it, or undefined if no aggregation was parsed
- * yet.
- */
+/** Parses one operator. Returns the query's aggregation with its operators so far, or undefined before any aggregation. */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;
   const operator = cursor.takeBareName()?.toLowerCase() ?? '';

@@ -27,10 +27,7 @@ export class RecordStage {
     this.#fields = [...keys, ...columns.map(({ descriptor }) => descriptor)];
   }
 
-  /**
-   * Parses an aggregation after the name of its first function, which begins at `start`. `typeOf` returns the type of a message
-   * field.
-   */
+  /** Parses an aggregation after the name of its first function. `typeOf` returns the type of a message field. */
   static parse(
     cursor: Cursor,
     first: FunctionName,

@@ -9,18 +9,12 @@ import type { Cursor } from './cursor.ts';
 import { abridged, type QueryError } from './query-error.ts';
 import { expectQuoted } from './quoted.ts';
 
-/**
- * Maximum length of a regular expression in characters. Without a limit, repetitions such as `{50}` could take very long to
- * compile.
- */
+/** Maximum length of a regular expression in characters. Repetitions such as `{50}` could take very long to compile. */
 const maxCharacters = 1_000;
 const maxSteps = 1_000;
 /** Maximum number of groups in a regular expression, because the engine stores the positions of all groups at every step. */
 const maxGroups = 50;
-/**
- * Maximum product of the characters searched and the steps of the compiled regular expression, which keeps a search below about
- * a second.
- */
+/** Maximum product of searched characters and steps of the compiled expression, so that a search takes about a second. */
 const maxTries = 5_000_000;
 
 export interface NamedGroup {

@@ -77,10 +77,7 @@ export class RowStage {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }
 
-  /**
-   * Returns the function that applies all operators to a message, or undefined if the query has no operators on
-   * messages.
-   */
+  /** Returns the function that applies all operators to a message, or undefined if the query has no operators on messages. */
   transform(): Transform | undefined {
     const steps = this.#steps;
     if (steps.length === 0) return undefined;
@@ -136,9 +133,7 @@ export class RowStage {
     }
   }
 
-  /**
-   * Parses a calculation such as `a - b as c` after its first operand `left`. Returns false if no plus or minus sign follows.
-   */
+  /** Parses a calculation such as `a - b as c` after its first operand `left`. Returns false if no plus or minus sign follows. */
   #parseComputation(cursor: Cursor, left: string): boolean {
     const sign = signs.find((each) => left !== '' && cursor.take(each));
     if (sign === undefined) return false;

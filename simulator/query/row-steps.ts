@@ -13,12 +13,9 @@ import { type Visibility, WorkingRow } from './working-row.ts';
 export interface RowStep {
   /** Lower-case names of the stored and added fields that the step reads. */
   readonly reads: ReadonlySet<string>;
-  /**
-   * Length in ms of the time slices of the operator `timeslice`, counted from the epoch. Absent for operators that need the
-   * exact `_messagetime`.
-   */
+  /** Length in ms of the slices of `timeslice`. Absent for operators that need the exact `_messagetime`. */
   readonly sliceMs?: number;
-  /** Estimated time to run the step, as a multiple of the time to compare two short texts. Default: 1. */
+  /** Estimated time to run the query operator, as a multiple of the time to compare two short texts. Default: 1. */
   readonly cost?: number;
   /** Fields that the step always adds to a row. */
   readonly adds: readonly FieldDescriptor[];
@@ -26,7 +23,7 @@ export interface RowStep {
   readonly drops: boolean;
   /** True if the step can hide fields. */
   readonly hides?: boolean;
-  /** Returns whether a field is visible after the step, given whether the field was visible before. */
+  /** Returns whether a field is visible after this query operator, given whether it was visible before. */
   shows(lowerName: string, before: boolean): boolean;
   /** Applies the step to a row. Returns false to drop the row. */
   run(row: WorkingRow): boolean;
@@ -64,7 +61,7 @@ export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // A step without `names` is kept as well, because it may hide fields, or add fields whose names depend on the message.
+    // An operator without `names` is kept as well, because it may hide fields, or add fields whose names depend on the message.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();
@@ -81,9 +78,7 @@ export function whereStep(condition: Predicate): RowStep {
   };
 }
 
-/**
- * Adds the values of the named groups in the first match of a regular expression. With `noDrop`, rows without a match are kept.
- */
+/** Adds the values of the named groups in the first match of a regular expression. With `noDrop`, rows without a match are kept. */
 export function regexStep(field: string, expression: RegularExpression, noDrop: boolean): RowStep {
   const names = expression.groups.map(({ name }) => name);
   return {

@@ -37,13 +37,9 @@ export interface Transform {
   readonly reads: ReadonlySet<string>;
   /** Approximate relative cost of `apply`. */
   readonly cost: number;
-  /**
-   * Returns the message with its parsed fields and without its hidden fields, or undefined if an operator drops the message.
-   */
+  /** Returns the message with its parsed fields and without its hidden fields, or undefined if an operator drops the message. */
   apply(row: Row): Row | undefined;
-  /**
-   * Selects the messages that `apply` does not drop, and may read fewer fields than `apply`. Absent if no message is dropped.
-   */
+  /** Selects the messages that `apply` does not drop, and may read fewer fields than `apply`. Absent if no message is dropped. */
   readonly keepsRows?: Filter;
   /** Fields that the operators add to every message. `json auto` can add further fields to some messages. */
   readonly adds: readonly FieldDescriptor[];

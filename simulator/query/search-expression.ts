@@ -9,9 +9,7 @@ import { takeQuoted } from './quoted.ts';
 import { termTest } from './term.ts';
 import { cutAtWildcards, type Segments, wildcardTest, withoutWildcards } from './wildcard.ts';
 
-/**
- * Pattern of a search word: characters up to a blank or a special character. A backslash escapes a special character.
- */
+/** Pattern of a search word: characters up to a blank or a special character. A backslash escapes a special character. */
 const bareForm = /(?:\\[\\"*]|(?!!=)[^\s()"|=<>,])+/y;
 
 const bareName =

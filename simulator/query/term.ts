@@ -36,10 +36,7 @@ function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefi
   return part.exec(raw) ?? undefined;
 }
 
-/**
- * Returns whether the parts of a search term occur in order without blanks between them. Each character is searched only once,
- * so the time is linear.
- */
+/** Returns whether the parts of a search term occur in order without blanks between them, in linear time. */
 function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
   while (runStart !== undefined) {

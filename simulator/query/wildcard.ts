@@ -51,9 +51,7 @@ function matcher(source: string, flags: string): (value: string) => boolean {
   return (value) => pattern.test(value);
 }
 
-/**
- * Finds the patterns in the text, one after the other. Returns the end of the last match, or Infinity if a pattern is missing.
- */
+/** Finds the patterns in the text, one after the other. Returns the end of the last match, or Infinity if a pattern is missing. */
 function standInTurn(patterns: readonly RegExp[], value: string, from: number): number {
   let at = from;
   for (const pattern of patterns) {

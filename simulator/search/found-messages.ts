@@ -105,10 +105,7 @@ class AddedFields {
     return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
   }
 
-  /**
-   * Returns the bytes that empty fields (`,"name":""`) add to a page of `rows` messages. The first field of a message has no
-   * comma.
-   */
+  /** Returns the bytes that empty fields add to a page of `rows` messages. The first field of a message has no comma. */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
     for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);

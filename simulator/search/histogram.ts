@@ -36,10 +36,7 @@ export class Histogram {
     this.#startMs = (Math.ceil(toMs / this.#bucketMs) - 1) * this.#bucketMs;
   }
 
-  /**
-   * Message time at which the search has to stop next, in ms: the start of a histogram bucket, or a time before the searched
-   * range if no bucket is left.
-   */
+  /** Message time in ms at which the search stops next: the start of a bucket, or before the range if none is left. */
   get nextStopMs(): number {
     return this.#startMs + this.#bucketMs > this.#fromMs
       ? Math.max(this.#startMs, this.#fromMs)

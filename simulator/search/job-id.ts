@@ -4,9 +4,7 @@
  */
 
 const mask = 2n ** 64n - 1n;
-/**
- * Odd number by which the counter of search jobs is multiplied to make an id. Multiplication by an odd number can be reversed.
- */
+/** Odd number by which the counter of search jobs is multiplied to make an id. Multiplication by an odd number can be reversed. */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
 

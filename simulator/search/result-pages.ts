@@ -52,10 +52,7 @@ export function messageBody({ fields, page }: FoundMessages): PiecedBody {
 export interface RecordPageRequest {
   readonly offset: number;
   readonly limit: number;
-  /**
-   * Whether numbers in the records are wrong on purpose, which shows whether a client uses the records of an unfinished
-   * aggregation.
-   */
+  /** Whether numbers are wrong on purpose, to find clients that use the records of an unfinished aggregation. */
   readonly isWrong: boolean;
   /** Whether large numbers are written with an exponent, as in `1.788E12`. */
   readonly isScientific: boolean;

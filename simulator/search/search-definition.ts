@@ -11,10 +11,7 @@ import { type TimeZone, timeZoneOf } from './time-zone.ts';
 
 export interface SearchDefinition {
   readonly text: string;
-  /**
-   * The parsed query, or the error message for an invalid query. The service accepts invalid queries; their search jobs fail
-   * later.
-   */
+  /** The parsed query, or the error of an invalid query, which the service accepts: its search job fails later. */
   readonly query: Query | { readonly broken: string };
   /** Time range that the request asks for, in ms since the epoch. */
   readonly fromMs: number;

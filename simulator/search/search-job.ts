@@ -91,10 +91,7 @@ export class SearchJob {
     this.#results = undefined;
   }
 
-  /**
-   * Returns what the search job has found at a time, or undefined for an invalid query or an ended job. The times of calls must
-   * not decrease.
-   */
+  /** Returns what the search job has found at a time. Undefined for an invalid query or an ended job. */
   resultsAt(atMs: number): SearchResults | undefined {
     const results = this.#results;
     if (!results) return undefined;
@@ -141,10 +138,7 @@ export class SearchJob {
   }
 }
 
-/**
- * Errors or warnings in the status of a search job (section 2.3). The service reports each of them in only one status, unless
- * the scenario says otherwise.
- */
+/** Errors or warnings of a search job (section 2.3). Each is in only one status, unless the scenario says otherwise. */
 class Notices {
   readonly #all: string[] = [];
   #told = 0;

@@ -1,7 +1,4 @@
-/**
- * The five operations on search jobs (sections 4.1 to 4.5). Credentials and request limits are checked elsewhere, before the
- * operation.
- */
+/** The five operations on search jobs (sections 4.1 to 4.5), after credentials and request limits were checked. */
 import { jsonAnswer, tooManyRequests } from '../answer.ts';
 import { type Call, type Outcome, type Refused, refuseSearch } from '../call.ts';
 import { drawFor } from '../chance.ts';
@@ -37,9 +34,7 @@ export class SearchOperations {
   /** Number of search jobs whose creation was refused because too many jobs were active. */
   refusedForJobs = 0;
 
-  /**
-   * Creates the operations on search jobs. New jobs search the messages in `data`. All jobs share the computing time `effort`.
-   */
+  /** Creates the operations on search jobs. New jobs search the messages in `data`. All jobs share the computing time `effort`. */
   constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
     this.jobs = new SearchJobs(timeline, seed);
     this.#effort = effort;

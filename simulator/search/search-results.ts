@@ -97,10 +97,7 @@ export class SearchResults {
     return this.#aggregation?.recordCount ?? 0;
   }
 
-  /**
-   * Error message if the results stay incomplete, because the aggregation ran out of memory or the search examined too many
-   * messages.
-   */
+  /** Error message if the aggregation ran out of memory or the search examined too many messages. Otherwise undefined. */
   get failure(): string | undefined {
     if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
     return this.isGivenUp
@@ -166,10 +163,7 @@ function filterOf({ filter, transform }: Query): Filter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/**
- * Returns whether all messages of the range were received before the limit on receipt times, so that receipt times need not be
- * compared.
- */
+/** Returns whether all messages of the range were received in time, so that receipt times need not be checked. */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

@@ -14,10 +14,7 @@ export interface SearchScenario {
   readonly notStartedFor?: string;
   /** Duration of a search job's state GATHERING RESULTS FROM SUBQUERIES. */
   readonly subqueriesFor?: string;
-  /**
-   * Whether search jobs have the state DONE GATHERING HISTOGRAM, with a complete histogram, during the second half of their
-   * time.
-   */
+  /** Whether search jobs spend the second half of their time in DONE GATHERING HISTOGRAM, with a complete histogram. */
   readonly histogramFirst?: boolean;
   /** Maximum number of messages of a search without aggregation. Applies to later jobs. */
   readonly messageLimit?: number;
@@ -49,10 +46,7 @@ export interface SearchScenario {
 }
 
 export interface CookieScenario {
-  /**
-   * Names of the cookies that the service sets when it creates a search job, and requires in later requests for the job. Empty:
-   * no cookies.
-   */
+  /** Names of the cookies that the service sets when it creates a search job, and requires in later requests for the job. */
   readonly names?: readonly string[];
   /** HTTP status for a request that lacks the required cookies. */
   readonly missing?: 404 | 500;

@@ -9,10 +9,7 @@ export interface SearchSchedule {
   /** Start of the search job's range [from, to). */
   readonly fromMs: number;
   readonly toMs: number;
-  /**
-   * Times in ms at which the search job leaves the state NOT STARTED, ends its subqueries, completes its histogram, and ends
-   * its search.
-   */
+  /** Times in ms at which a search job starts, ends its subqueries, completes its histogram, and ends its search. */
   readonly startMs: number;
   readonly gatherMs: number;
   readonly histogramMs: number;

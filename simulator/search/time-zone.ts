@@ -59,9 +59,7 @@ const placesByCode: Readonly<Record<string, string>> = {
   NZDT: 'Pacific/Auckland',
 };
 
-/**
- * Offsets such as `UTC+2` and `GMT-03:30`, which are ahead of UTC if positive. The IANA zones `Etc/GMT+2` have the opposite sign.
- */
+/** Offsets such as `UTC+2` and `GMT-03:30`, which are ahead of UTC if positive. The IANA zones `Etc/GMT+2` have the opposite sign. */
 const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
 const dayMs = 86_400_000;

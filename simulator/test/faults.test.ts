@@ -1,6 +1,4 @@
-/**
- * Tests the faults of a scenario: which requests a fault selects, whether the request takes effect, and what the client receives.
- */
+/** Tests the faults of a scenario: which requests a fault selects, whether the request takes effect, and what the client receives. */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, type FaultScenario, faultKinds, type Scenario } from '../scenario.ts';
 import { first, minute, oldVersion, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';

@@ -182,9 +182,7 @@ describe('the status of a task (4.8)', () => {
 });
 
 describe('the status codes of a task over time (3.2)', () => {
-  /**
-   * Returns the status of a new upgrade task at each of `timesMs` after its acceptance, and whether the collector is upgraded.
-   */
+  /** Returns the status of a new upgrade task at each of `timesMs` after its acceptance, and whether the collector is upgraded. */
   const course = (upgrade: UpgradeScenario, timesMs: readonly number[], scenario: Scenario = {}) => {
     const service = new SimulatedService({ ...withUpgrade(upgrade), ...scenario });
     const id = service.accepted(first, target);

@@ -21,9 +21,7 @@ interface Past {
   readonly condition: Condition;
 }
 
-/**
- * Time in ms for which earlier conditions of a collector are stored. It is the maximum delay with which a list shows changes.
- */
+/** Time in ms for which earlier conditions of a collector are stored. It is the maximum delay with which a list shows changes. */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 

@@ -28,10 +28,7 @@ export class Shipping {
     for (const collector of collectors) this.record(collector, atMs);
   }
 
-  /**
-   * Records how many messages per minute a collector ships from `atMs` on. The first rate also applies to the time before the
-   * start of the service.
-   */
+  /** Records the messages per minute from `atMs` on. The first rate also holds before the start of the service. */
   record(collector: Collector, atMs: number): void {
     const rate = this.#rateOf(collector);
     let stream = this.#streams.get(collector.id);

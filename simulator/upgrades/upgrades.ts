@@ -25,9 +25,7 @@ const success: Outcome = {
 export interface NewTask {
   readonly collector: Collector;
   readonly toVersion: string;
-  /**
-   * Set for an upgrade that a tool other than logfleet started and that always succeeds. `durationMs` is its duration if given.
-   */
+  /** Set for an upgrade that a tool other than logfleet started and that always succeeds. `durationMs` is its duration if given. */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 

@@ -18,9 +18,7 @@ export class MatchIndex {
   readonly #matches: TemplateMatches;
   #end: number;
   #found = 0;
-  /**
-   * Messages (by number of newer messages) up to which the number of matches is known, which is at the same index in `#counts`.
-   */
+  /** Messages (by number of newer messages) up to which the number of matches is known, which is at the same index in `#counts`. */
   #ranks: number[];
   #counts: number[] = [0];
   #strideBlocks = minStrideBlocks;

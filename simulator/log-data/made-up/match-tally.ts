@@ -53,9 +53,7 @@ export class MatchTally {
     }
   }
 
-  /**
-   * Reports the number of matches of each kind, with a message pattern (template) of the kind, and restarts the counts at zero.
-   */
+  /** Reports the number of matches of each kind, with a message pattern (template) of the kind, and restarts the counts at zero. */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
       each(kind, this.#times[kind] as number);

@@ -65,9 +65,7 @@ export class TemplateMatches {
     return count;
   }
 
-  /**
-   * Returns the rank of match number `index`, counted from 0, among the messages with ranks in [from, to). The match must exist.
-   */
+  /** Returns the rank of match number `index`, counted from 0, among the messages with ranks in [from, to). The match must exist. */
   find(from: number, to: number, index: number): number {
     const { layouts, timeline } = this.#rows;
     let left = index;
@@ -87,9 +85,7 @@ export class TemplateMatches {
     return to;
   }
 
-  /**
-   * Calls `take` for each match with a rank in [from, to), newest first. Stops and returns false as soon as `take` returns false.
-   */
+  /** Calls `take` for each match with a rank in [from, to), newest first. Stops and returns false as soon as `take` returns false. */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;
     for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {
@@ -148,10 +144,7 @@ export class TemplateMatches {
     return count;
   }
 
-  /**
-   * Returns where in a layout of messages the match number `index` is, if matches are counted from position `first` of the
-   * layout.
-   */
+  /** Returns the position in a layout of match number `index`, if matches are counted from position `first`. */
   #entry(layout: number, first: number, index: number): number {
     const { templates } = this.#rows.layouts.layout(layout);
     let left = index;

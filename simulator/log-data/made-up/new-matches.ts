@@ -1,7 +1,4 @@
-/**
- * Reports the new matches of a search to its listener, one by one, or once for all matches that are equal in the fields that
- * the listener reads.
- */
+/** Reports the new matches of a search, one by one, or once for all matches that the listener cannot distinguish. */
 import { unitsPerMessage } from '../effort.ts';
 import type { MatchListener } from '../log-data.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
@@ -67,10 +64,7 @@ class CountedByKind implements NewMatches {
   readonly #listener: MatchListener;
   readonly #tally: MatchTally;
   readonly #sliceMs: number | undefined;
-  /**
-   * Start in ms of the time slice whose matches are being counted. Undefined before the first match, and if the listener uses
-   * no time slices.
-   */
+  /** Start in ms of the time slice whose matches are being counted. Undefined before the first match, and without slices. */
   #sliceStartMs: number | undefined;
 
   constructor(rows: MadeUpRows, matches: TemplateMatches, listener: MatchListener, reads: ReadonlySet<string>) {

@@ -9,23 +9,15 @@ import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/**
- * A time range [fromMs, toMs), and the newest messages of the millisecond before `fromMs`, if `maxMatches` ended the search
- * there.
- */
+/** A time range [fromMs, toMs), and the newest messages of the millisecond before it if `maxMatches` ended the search there. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
-  /**
-   * Rank (number of newer messages) of the last message of the millisecond `fromMs - 1` that is in the period; -1 if none is.
-   */
+  /** Rank (number of newer messages) of the last message of the millisecond `fromMs - 1` that is in the period; -1 if none is. */
   readonly partRank: number;
 }
 
-/**
- * Ranks (numbers of newer messages): the messages in [begin, end) may be in the period, and those in [sure, doubtful) surely
- * are.
- */
+/** Ranks (numbers of newer messages): those in [begin, end) may be in the period, those in [sure, doubtful) surely are. */
 export interface PeriodRanks {
   readonly begin: number;
   readonly sure: number;
@@ -34,10 +26,7 @@ export interface PeriodRanks {
 }
 
 export class PeriodMatches {
-  /**
-   * Maximum time in ms from a message to its receipt, for prompt and for late messages. Both are 0 for a period of message
-   * time.
-   */
+  /** Maximum time in ms from a message to its receipt, for prompt and for late messages. 0 for a period of message time. */
   readonly promptMs: number;
   readonly lateMs: number;
   readonly #rows: MadeUpRows;

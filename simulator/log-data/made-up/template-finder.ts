@@ -14,10 +14,7 @@ import type { TemplateMatches } from './matches.ts';
 import { type NewMatches, newMatches } from './new-matches.ts';
 import { type Period, PeriodMatches } from './period-matches.ts';
 
-/**
- * Factor by which a search by receipt time is slower than one by message time, because messages near both ends of a period are
- * checked one by one.
- */
+/** Factor by which searching a block by receipt time is slower, because messages at its ends are checked one by one. */
 const receiptFactor = 4;
 /** Estimated computing time, in microseconds, for looking up the receipt time of a late message. */
 const unitsPerLate = 0.1;
@@ -38,10 +35,7 @@ export class TemplateFinder implements Finder {
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /**
-   * Index of the matches for pages of messages. It contains only matches whose position cannot change while the search
-   * continues.
-   */
+  /** Index of the matches for pages of messages: only matches whose position cannot change while the search continues. */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;

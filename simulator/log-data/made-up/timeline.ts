@@ -167,10 +167,7 @@ export class Timeline {
     return found;
   }
 
-  /**
-   * Returns the rank at which the block ends that is `blocks` blocks older than the block of message `rank`, within the same
-   * time span.
-   */
+  /** Returns the rank at which the block ends that is `blocks` blocks older than that of `rank`, within one time span. */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);
     const block = Math.floor((rank - span.firstRank) / this.#layouts.rows) + blocks;

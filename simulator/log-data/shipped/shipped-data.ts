@@ -39,10 +39,7 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
   return reads !== undefined && [...reads].every((name) => streamFields.has(name));
 }
 
-/**
- * Converts a part of the searched range to message times of one collector. Receipt times are later by the collector's constant
- * delay.
- */
+/** Converts a part of the searched range to message times, which are before receipt times by the collector's delay. */
 function messageTimes(
   { delayMs }: Stream,
   [fromMs, toMs]: readonly [number, number],

@@ -12,10 +12,7 @@ import type { RowWriter } from '../message-page.ts';
 import type { SearchedRows } from '../row-finder.ts';
 import type { Stream } from './streams.ts';
 
-/**
- * Maximum number of collectors that ship messages. It keeps the ranks of messages (computed from time and collector) safe
- * integers.
- */
+/** Maximum number of collectors that ship messages. Up to this number, the ranks of messages are safe integers. */
 export const maxStreams = 2 ** 17;
 /** Maximum time in ms from the first message to the last: about a year. */
 const maxSpanMs = 2 ** 35;
@@ -111,9 +108,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   }
 }
 
-/**
- * Returns the value of a field that all messages of a stream share. `name` is the field's name in section 2.5 of docs/service.md.
- */
+/** Returns the value of a field that all messages of a stream share. `name` is the field's name in section 2.5 of docs/service.md. */
 function streamValue(name: string, stream: Stream): string | undefined {
   const { collectorId, collector, host, category } = stream.shipper;
   switch (name) {

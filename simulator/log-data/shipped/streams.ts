@@ -103,9 +103,7 @@ export class Stream {
     return Math.floor(perMinute * slotMinutes * rhythm + random(slot, this.#key));
   }
 
-  /**
-   * Returns how long after the start of an interval its first message comes, as a fraction of the time between two messages.
-   */
+  /** Returns how long after the start of an interval its first message comes, as a fraction of the time between two messages. */
   #phase(slot: number): number {
     return random(slot, this.#key ^ 0x5bd1e995);
   }

@@ -1,7 +1,4 @@
-/**
- * Finds where each member of a JSON object starts and ends, or where invalid JSON has its error, because JSON.parse reports no
- * positions.
- */
+/** Finds where each JSON member starts and ends, or where invalid JSON has its error. JSON.parse reports no positions. */
 
 export interface Member {
   readonly name: string;
@@ -32,10 +29,7 @@ export function scanObject(text: string): Scan {
   return scanner.peek() === '' ? { members } : scanner.expected('the end of the line');
 }
 
-/**
- * Reads JSON from left to right. A method that finds something else than its JSON element returns a description of what it
- * expected.
- */
+/** Reads JSON from left to right. A method that does not find its JSON element returns a description of the element. */
 class Scanner {
   readonly #text: string;
   #at = 0;

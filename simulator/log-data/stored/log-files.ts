@@ -14,9 +14,7 @@ import { filledIn } from './filled-line.ts';
 import { type LogLine, parseLogLine } from './log-line.ts';
 import { StoredRowsBuilder } from './stored-rows.ts';
 
-/**
- * Error for log files with invalid lines. Its message has one line for each invalid line: `file:line:column: problem; remedy`.
- */
+/** Error for log files with invalid lines. Its message has one line for each invalid line: `file:line:column: problem; remedy`. */
 export class LogFileError extends LogfleetError {
   override readonly name = 'LogFileError';
 

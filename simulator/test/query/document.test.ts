@@ -1,6 +1,4 @@
-/**
- * Checks docs/query-language.md: its examples are valid queries, and its invalid queries give the error messages that it shows.
- */
+/** Checks docs/query-language.md: its examples are valid queries, and its invalid queries give the error messages that it shows. */
 import { describe, expect, test } from 'vitest';
 import { readText } from '../../../test/unit/house/source-file.ts';
 import { functionNames } from '../../query/accumulators.ts';

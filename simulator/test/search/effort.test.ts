@@ -1,7 +1,4 @@
-/**
- * Tests long searches (section 3.1): a search in many short steps finds the same messages as a search in one step, and gives up
- * at the same message.
- */
+/** Tests long searches (section 3.1): many short steps find the same messages, and give up at the same, as a single step. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { textOf } from '../../body.ts';

@@ -1,6 +1,4 @@
-/**
- * Tests faults of requests about search jobs: every kind of fault on every operation, before and after the request takes effect.
- */
+/** Tests faults of requests about search jobs: every kind of fault on every operation, before and after the request takes effect. */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, type FaultScenario, faultKinds, operations } from '../../scenario.ts';
 import type { CallOptions } from '../simulated-service.ts';

@@ -78,10 +78,7 @@ async function start(logData: LogData, faults: Readonly<Record<string, FaultScen
 
 const hundred = new RowData(Array.from({ length: 100 }, (_, index) => ({ at: index, raw: `message ${index}, ü` })));
 
-/**
- * Returns log data whose pages have 128 chunks of half a megabyte, more than sockets can buffer. `made` counts the chunks that
- * were created.
- */
+/** Returns log data with pages of 64 MB, more than sockets can buffer. `made` counts the chunks that were created. */
 function largePage(): LogData & { readonly made: number } {
   const piece = Buffer.alloc(512 * 1024, ' ');
   let made = 0;

@@ -1,7 +1,4 @@
-/**
- * Tests aggregations with `timeslice` (section 4.1): counting the messages of a whole time slice at once gives the same records
- * as counting them one by one.
- */
+/** Tests `timeslice` (section 4.1): counting whole time slices gives the same records as counting single messages. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Effort } from '../../log-data/effort.ts';
