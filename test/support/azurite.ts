@@ -1,4 +1,4 @@
-/** Runs Azurite, an emulator of Azure Blob Storage. After a kill, it has the content that it has saved. */
+/** Runs Azurite, an emulator of Azure Blob Storage, which tests can kill and restart with the blobs that it has saved. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { azuriteScript } from '../../tools/installer/azurite.ts';
@@ -39,7 +39,7 @@ export class Azurite extends StoreProgram {
 
   protected command(): StoreCommand {
     const place = ['--blobPort', String(this.#port), '--location', this.content];
-    // Azurite refuses API versions that are newer than itself, and reports its use unless told not to.
+    // By default, Azurite rejects newer API versions, and sends telemetry.
     const manner = ['--silent', '--skipApiVersionCheck', '--disableTelemetry'];
     return { program: process.execPath, args: [this.#script, ...place, ...manner] };
   }

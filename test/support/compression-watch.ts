@@ -1,10 +1,7 @@
 /**
- * Shows whether any stream of `node:zlib` is compressing. Compression runs on another thread in real time, and Node.js does not
- * list these operations. A virtual clock has to wait for them: otherwise hours of virtual time could pass while one chunk is
- * compressed.
- *
- * The file wraps `write` of the native stream handles. A handle reports its result as two numbers of the stream: remaining output
- * space and remaining input. The first number has an impossible value from the write until the result.
+ * Shows whether a stream of `node:zlib` is compressing. A virtual clock waits meanwhile, because compression runs on another thread in real
+ * time. This file wraps `write` of the native stream handles, and sets the remaining output space to an impossible value, which the handle
+ * replaces with its result.
  */
 import { createGzip, createZstdCompress } from 'node:zlib';
 

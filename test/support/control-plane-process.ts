@@ -1,9 +1,6 @@
 /**
- * A real etcd and kube-apiserver for the tests of one run, with RBAC, administrator tokens, and service-account tokens by TokenRequest.
- * Each run has its own ports and folders, so that several runs can be concurrent.
- *
- * Invariant: both programs end with the test process in any case (`kept-program.ts`). No controllers run, so namespaces are never emptied
- * and tests create their service accounts.
+ * A real etcd and kube-apiserver for the tests of one run, with their own ports and folders. Both end with the test process. No controllers
+ * run, so namespaces are never emptied, and tests create their service accounts.
  */
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
@@ -15,16 +12,12 @@ import { Agent, request } from 'undici';
 import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
 import { freePorts, type Kept, keep } from './kept-program.ts';
 
-/**
- * Addresses and credentials with which a test connects to the control plane. They are plain data, because they are passed between
- * processes.
- */
+/** Addresses and credentials of a control plane. They are plain data, because they are passed between processes. */
 export interface ControlPlaneAccess {
   /** Address of the API server, such as `https://127.0.0.1:PORT`. */
   readonly server: string;
   readonly caFile: string;
   readonly adminToken: string;
-  /** Path of a kubeconfig with all permissions. */
   readonly adminKubeconfig: string;
   /** Path of the kubectl that matches this API server. */
   readonly kubectl: string;
@@ -43,10 +36,7 @@ const attempts = 3;
 const crds = join(import.meta.dirname, '../../crds');
 const roles = join(import.meta.dirname, '../../manifests/roles');
 
-/**
- * Starts etcd and kube-apiserver, and waits until the API server is ready and has the project's CRDs and ClusterRoles. Starts them once
- * more if another process took one of their ports.
- */
+/** Starts etcd and kube-apiserver with the project's CRDs and ClusterRoles. Repeats the start if another process took a port. */
 export async function startControlPlane(): Promise<ControlPlane> {
   const tools = await controlPlaneTools();
   for (let attempt = 1; ; attempt++) {
@@ -108,14 +98,13 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
       `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--endpoint-reconciler-type=none',
-      // The ServiceAccount admission plugin is off. The plugin waits until a controller creates the default service account of a
-      // namespace, and no controllers run here.
+      // This plugin would wait for a controller that creates service accounts, and no controllers run here.
       '--disable-admission-plugins=ServiceAccount',
     ]),
   );
   const access: ControlPlaneAccess = {
     server: `https://127.0.0.1:${securePort}`,
-    // The API server creates its certificate itself. The certificate file also contains the certificate authority.
+    // The API server creates this certificate, and adds the certificate authority to its file.
     caFile: join(apiserver, 'apiserver.crt'),
     adminToken,
     adminKubeconfig: join(directory, 'admin.kubeconfig'),
@@ -152,7 +141,7 @@ async function ready(access: ControlPlaneAccess, kept: readonly Kept[]): Promise
   }
 }
 
-/** Whether the API server answers that it is ready. False also while it has no certificate or does not listen yet. */
+/** Whether the API server is ready. False also if it has no certificate yet. */
 async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   let agent: Agent | undefined;
   try {
@@ -181,7 +170,7 @@ async function applyCrds(access: ControlPlaneAccess): Promise<void> {
   if (refusal !== undefined) throw new RefusedCrds(refusal);
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {
-    // `kubectl wait` fails instead of waiting when a CRD has no conditions yet.
+    // The loop is needed because `kubectl wait` fails when a new CRD has no conditions yet.
     const problem = kubectl('wait', '--for=condition=Established', '--timeout=10s', '-f', crds);
     if (problem === undefined) return;
     if (performance.now() > deadline) throw new RefusedCrds(problem);

@@ -1,7 +1,6 @@
 /**
- * Access of a test file to the control plane of the test run. The files of the projects `cluster` and `e2e` share one control
- * plane, so each file creates its own namespaces and leaves everything else unchanged. The project `cluster-wide` has its own
- * control plane.
+ * Access of a test file to the control plane of the test run. Several files share it, so each creates its own namespaces and leaves
+ * everything else unchanged.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +16,6 @@ export function controlPlane(): ControlPlaneAccess {
   return inject('controlPlane');
 }
 
-/** Answer of the API server. */
 export interface ApiAnswer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind was asked for.

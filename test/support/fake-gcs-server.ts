@@ -37,7 +37,6 @@ export class FakeGcsServer extends StoreProgram {
   }
 }
 
-/** Creates a bucket in fake-gcs-server. */
 export async function createGcsBucket(endpoint: string, bucket: string): Promise<void> {
   const { status } = await fetch(`${endpoint}/storage/v1/b`, {
     method: 'POST',

@@ -1,9 +1,6 @@
 /**
- * Transport to a simulated service in the same process, in virtual time. Tests and simulations use it to run the real client
- * against the simulator without sockets.
- *
- * Connections always succeed. The check `beforeWrite` is called in the same turn of the event loop in which the request starts.
- * The whole body of an answer arrives with its first chunk, even if the body breaks off.
+ * Transport from the real client to the simulated service in the same process, without sockets and in virtual time. Connections always
+ * succeed, and the whole body of an answer arrives with its first chunk, even if the body breaks off.
  */
 
 import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../simulator/in-process.ts';
@@ -18,7 +15,7 @@ import {
 } from '../../src/service/transport/transport.ts';
 import { asTransportError } from '../../src/service/transport/transport-failure.ts';
 
-/** Finds the simulated service of an origin. An unknown origin acts like a host name that DNS does not know. */
+/** Returns the simulated service of an origin; undefined for an unknown host. */
 export type ServiceDirectory = (origin: string) => InProcessService | undefined;
 
 export class InProcessTransport implements Transport {

@@ -8,16 +8,13 @@ import { controlPlane, createNamespace, kubectl, userFor } from './control-plane
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** Ways to install logfleet: two folders of `manifests/`, and the output of `logfleet manifests --namespaces`. */
+/** Ways to install logfleet: as one of two folders of `manifests/`, or by `logfleet manifests --namespaces`. */
 export const installs = ['namespaced', 'cluster-wide', 'namespaces'] as const;
 export type Install = (typeof installs)[number];
 
 export interface Installation {
-  /** Namespace in which the operator is installed. */
   readonly namespace: string;
-  /** Path of the kubeconfig of the operator's service account. */
   readonly kubeconfig: string;
-  /** Name of the operator's service account. */
   readonly account: string;
   /** Namespaces whose resources the operator manages, in the form of `run --namespaces`. */
   readonly serves: 'all' | readonly string[];
@@ -29,7 +26,7 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The lease gets no name suffix, because the operator expects this name.
+  // The name of this lease is fixed in the operator, so it gets no name suffix.
   const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);
@@ -39,7 +36,7 @@ export async function install(way: Install): Promise<Installation> {
   return { namespace, kubeconfig, account, serves: serves[way], home: others[0] ?? namespace };
 }
 
-/** A lease that no operator holds, so that the next operator takes the lease immediately. */
+/** A lease that no operator holds, so that the next operator need not wait for it. */
 export function releasedLease(namespace: string): object {
   return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: operatorLeaseName, namespace } };
 }
@@ -50,14 +47,11 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
   return context.stdout.text;
 }
 
-/**
- * Renders the manifests of a base (folder of `manifests/`) for the namespace. Names end in the name of the namespace, so that
- * the ClusterRoles of two installations have different names.
- */
+/** Renders a folder of `manifests/` for the namespace. The suffix of names keeps the ClusterRoles of two installations apart. */
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
-  // The manifests of the cluster-wide installation already include the ClusterRoles.
+  // The folder `cluster-wide` already includes the ClusterRoles of the folder `roles`.
   const folders = base === 'cluster-wide' ? [base] : [base, 'roles'];
   const lines = [
     'kind: Kustomization',

@@ -1,7 +1,4 @@
-/**
- * Simulated Job controller, scheduler and kubelet in virtual time. It creates the pods of Kubernetes Jobs in the API server in memory. The
- * worker of each pod runs in this process, with the share and the Secrets of the pod.
- */
+/** Simulated Job controller, scheduler and kubelet in virtual time. The workers of the pods run in this process. */
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
@@ -41,7 +38,7 @@ export class JobController {
   /** Limits of the workers that run now. */
   readonly limits = new Map<string, { readonly requestsPerSecond: number; readonly maxConcurrentRequests: number }>();
   #pods = 0;
-  /** Exit status and termination message of pods instead of the result of a worker. Called before each pod starts. */
+  /** Called before each pod starts. A returned exit status and message replace the run of the worker. */
   onPod: (name: string) => { readonly exitCode: number; readonly message?: string } | undefined = () => undefined;
 
   constructor(world: World, exports: NonNullable<OperatorOptions['exports']>) {
@@ -50,7 +47,6 @@ export class JobController {
     this.#tick();
   }
 
-  /** Names of the pods whose worker runs now. */
   get running(): readonly string[] {
     return [...this.#running.keys()];
   }

@@ -1,13 +1,9 @@
-/**
- * Starts programs that end when the test process ends, however it ends. Each program has a keeper process, which reads a pipe
- * from the test process and kills the program when the pipe ends.
- */
+/** Starts programs that end with the test process, however it ends, because a keeper process kills them when its pipe closes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
-/** A running program that has a keeper process. */
 export interface Kept {
   readonly name: string;
   runs(): boolean;
@@ -16,10 +12,7 @@ export interface Kept {
   stop(): Promise<void>;
 }
 
-/**
- * Shell script of the keeper process. The keeper starts the program and ends when the program ends. It kills the program when its
- * own standard input ends, which happens when the test process closes the pipe or dies. The keeper ignores Ctrl-C.
- */
+/** Shell script of the keeper process, which kills the program when the keeper's standard input ends. The keeper ignores Ctrl-C. */
 const keeper = `
   trap "" INT TERM HUP
   exec 3<&0
@@ -56,7 +49,6 @@ export function keep(
   };
 }
 
-/** Returns different ports that are currently free. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));

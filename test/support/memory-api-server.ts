@@ -1,9 +1,6 @@
 /**
- * Simulated Kubernetes API server in memory, behind the port that the operator uses. It simulates latency, watches, disconnected
- * clients and faults. They use the given clock and random numbers, so that a test is repeatable.
- *
- * Tests act as people and other controllers through `create`, `patch` and `remove`, which take effect immediately. Operator
- * processes act through `client(name)`: each request takes effect during its transmission, and its answer arrives later or never.
+ * Simulated Kubernetes API server in memory with latency, watches and faults, which a given seed makes repeatable. Tests act as people
+ * through `create`, `patch` and `remove`, which take effect immediately. Operators act through `client(name)`, with delays and faults.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -59,10 +56,7 @@ export interface RequestRecord {
   readonly client: string;
   readonly method: RequestInfo['method'];
   readonly path: string;
-  /**
-   * HTTP status of the server's answer, whether or not the answer reached the client. Undefined if a fault prevented the request
-   * from taking effect.
-   */
+  /** HTTP status of the server's answer; undefined if a fault prevented the request from taking effect. */
   readonly status: number | undefined;
 }
 
@@ -93,12 +87,10 @@ export class MemoryApiServer {
     this.store.onEvent = (event) => this.#publish(event);
   }
 
-  /** Connection of one operator process to the API server. */
   client(name: string): MemoryApiClient {
     return new MemoryApiClient(this, name);
   }
 
-  /** Watches of all clients that are open now. */
   get watches(): ReadonlySet<MemoryWatch> {
     return this.#watches;
   }
@@ -108,7 +100,6 @@ export class MemoryApiServer {
     return this.#act('POST', path, object);
   }
 
-  /** Applies a merge patch to the newest version of an object. */
   patch(path: string, patch: object): StoredObject {
     return this.#act('PATCH', path, patch);
   }
@@ -128,7 +119,6 @@ export class MemoryApiServer {
     this.store.compact();
   }
 
-  /** Random number of milliseconds between the two limits. */
   spread([least, most]: readonly [number, number]): number {
     return least + (most - least) * this.#options.random.next();
   }
@@ -145,7 +135,7 @@ export class MemoryApiServer {
     return this.#options.watchLatencyMs ?? [1, 5];
   }
 
-  /** Processes a request of a client. Determines when the request takes effect, and when it is answered or how it fails. */
+  /** Numbers a request, and returns the fault that the test has set for it. */
   admit(
     client: string,
     method: RequestInfo['method'],
@@ -244,7 +234,7 @@ export class MemoryApiClient implements KubeApi {
   request(request: KubeRequest): Promise<KubeResponse> {
     const { store, clock } = this.#server;
     const { method, path, query, body } = request;
-    // The body is copied, so that later changes by the client do not change the stored object.
+    // The client may change the body later, so the server gets a copy.
     const sent = { method, path, ...(query ? { query } : {}), body: copyOf(body) };
     return this.#exchange(method, request, () => store.handle(sent, clock.now()));
   }
@@ -259,10 +249,7 @@ export class MemoryApiClient implements KubeApi {
     for (const watch of [...this.#server.watches]) if (watch.client === this.name) watch.discard();
   }
 
-  /**
-   * Performs one request. The first half of the latency passes before its effect, the second half before its answer. A fault ends
-   * the request before or after the effect. When the signal is aborted, the request ends only for the client.
-   */
+  /** Performs one request, which takes effect after half of its latency. A fault or the abort signal can end it earlier. */
   #exchange<E extends KubeResponse | MemoryWatch>(
     method: RequestInfo['method'],
     request: { readonly path: string; readonly body?: unknown; readonly signal: AbortSignal },

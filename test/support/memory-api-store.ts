@@ -1,10 +1,7 @@
 /**
- * Content of a simulated Kubernetes API server, and the rules for its changes: a pure data structure without time, network or randomness.
- * `memory-api-server.ts` adds latency, watches and faults.
- *
- * The store behaves like a real API server. Resource versions come from one counter, and optimistic locking checks version and uid. Only
- * the status subresource changes a status, and only a new spec raises the generation. A write that changes nothing has no effect. Lists
- * come in pages of one snapshot, and the history can be compacted. A deleted object stays until it has no finalizer. Objects are frozen and shared.
+ * Objects of a simulated Kubernetes API server, without time, network or randomness, which `memory-api-server.ts` adds. As on a real
+ * server, writes are checked for conflicts, only the status subresource changes a status, only a new spec raises the generation, lists are
+ * paged, history can be compacted, and finalizers delay a deletion.
  */
 import type { KubeResponse } from '../../src/host/kubernetes/kube-api.ts';
 
@@ -65,7 +62,7 @@ export class MemoryApiStore {
   #revision = 1;
   #compacted = 0;
   #uids = 0;
-  /** Called for each watch event of the store, in order. */
+  /** Called for each change of an object, in order. */
   onEvent: (event: StoreEvent) => void = () => undefined;
 
   get revision(): number {
@@ -82,7 +79,7 @@ export class MemoryApiStore {
   /** Events of a collection after the resource version `revision`; undefined if the store no longer has them. */
   since(revision: number, collection: string, namespace: string | undefined): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
-    // Each resource version belongs to one event, so the index of an event is computed from its resource version.
+    // Resource versions are consecutive numbers, so the index of a change follows from its resource version.
     const first = this.#history[0]?.revision ?? revision + 1;
     return this.#history
       .slice(Math.max(0, revision + 1 - first))
@@ -97,9 +94,7 @@ export class MemoryApiStore {
     return this.#collections.get(collection)?.get(`${namespace}/${name}`);
   }
 
-  /**
-   * Handles a request. Its body is stored as the new object without being copied. `nowMs` is the creation time of new objects.
-   */
+  /** Handles a request. The store keeps its body without copying it. `nowMs` is the creation time of new objects. */
   handle(request: StoreRequest, nowMs: number): KubeResponse {
     const target = parsePath(request.path);
     if (!target) return refuse(404, 'NotFound', 'the server could not find the requested resource');
@@ -108,7 +103,7 @@ export class MemoryApiStore {
     if (request.method === 'POST' && name === undefined) return this.#create(target, objectOf(request.body), nowMs);
     if (name === undefined) return refuse(405, 'MethodNotAllowed', 'the server does not allow this method here');
     const current = this.find(target.collection, target.namespace ?? '', name);
-    // A server-side apply, which the flag `force` shows, creates a missing object.
+    // Server-side apply, which sends `force`, creates a missing object.
     const isApply = request.method === 'PATCH' && request.query?.['force'] === 'true';
     if (!current && isApply) return this.#create({ ...target, name: undefined }, objectOf(request.body), nowMs);
     if (!current) return refuse(404, 'NotFound', `${target.collection} "${name}" not found`);
@@ -241,7 +236,7 @@ export class MemoryApiStore {
   }
 }
 
-/** Whether an event belongs to the given collection and, if a namespace is given, to this namespace. */
+/** Whether the event is about the collection and, if given, the namespace. */
 export function concerns(event: StoreEvent, collection: string, namespace: string | undefined): boolean {
   return event.collection === collection && (namespace === undefined || event.object.metadata.namespace === namespace);
 }
@@ -290,10 +285,7 @@ function answer(status: number, body: unknown): KubeResponse {
   return { status, headers: {}, body };
 }
 
-/**
- * Whether the kind of resource has a status subresource and a generation. Among the kinds in these tests, the built-in ones have
- * neither.
- */
+/** Whether the resource is a custom resource, which has a status subresource and a generation. */
 function isCustom(target: Target): boolean {
   return target.collection.startsWith('logfleet.dev/');
 }
@@ -337,7 +329,7 @@ function sortKey({ metadata }: StoredObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** Copies a value. Parts that JSON cannot represent are left out. */
+/** Copies a value as JSON. */
 export function copyOf(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
@@ -346,7 +338,6 @@ function objectOf(body: unknown): Json {
   return (body ?? {}) as Json;
 }
 
-/** Whether two JSON values are equal, regardless of the order of members. */
 function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

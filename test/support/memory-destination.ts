@@ -1,7 +1,6 @@
 /**
- * Destination of exports in memory, with the guarantees of the real destinations. Any call can fail before or after it takes
- * effect. Several destinations can share a store, as processes share a bucket. A single destination can be killed, as if its
- * process were killed.
+ * Destination of exports in memory. Any call can fail before or after its effect. Several destinations can share a store as processes share
+ * a bucket, and each can be killed like a process.
  */
 import type { Destination, FileUpload, LeftoverChoice, ListedObject } from '../../src/destination/destination.ts';
 import { type DestinationFailure, destinationError } from '../../src/destination/destination-error.ts';
@@ -19,14 +18,10 @@ export type DestinationCall =
   | 'remove'
   | 'abortLeftovers';
 
-/** Fault of one call to the destination. */
 export interface DestinationFault {
-  /** Promise for which the call waits before it does anything. */
+  /** If set, the call waits for this promise before it does anything. */
   readonly until?: Promise<unknown>;
-  /**
-   * Failure of the call; undefined if the call is only late. For `create`, `exists` means that an earlier attempt succeeded but its answer
-   * was lost.
-   */
+  /** Error of the call. `exists`: a first attempt created the object, its answer was lost, and the repetition found the object. */
   readonly failure?: DestinationFailure | 'exists';
   /** True if the call takes effect although it fails for the caller. */
   readonly hasEffect?: boolean;
@@ -41,7 +36,7 @@ interface Upload {
 /** Content of a bucket that several destinations share. */
 export class MemoryStore {
   readonly objects = new Map<string, Uint8Array>();
-  /** Uploads of files to the store that are neither finished nor aborted. */
+  /** Uploads in progress. */
   readonly uploads = new Set<Upload>();
 }
 
@@ -147,7 +142,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // An upload may also be aborted after a `finish` with an unknown result.
+      // After a `finish` with a lost answer, `abort` also removes the finished object.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);
@@ -156,7 +151,7 @@ export class MemoryDestination implements Destination {
     };
   }
 
-  /** Performs a call with its fault; `lost` is the result when the fault is `exists`. */
+  /** Performs a call with the fault that the test has set. The fault `exists` returns `lost()` instead of an error. */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);
     await fault?.until;

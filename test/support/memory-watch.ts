@@ -1,13 +1,9 @@
-/**
- * A watch of the simulated API server in memory. The watch sends events in order, each with a delay, and bookmarks. It can end,
- * fail, or stop sending without an error.
- */
+/** A watch of the simulated API server, which sends events and bookmarks in order and with delays, and can fail. */
 import { unreachable } from '../../src/base/assert.ts';
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { WatchRequest } from '../../src/host/kubernetes/kube-api.ts';
 import { type MemoryApiStore, type StoreEvent, statusOf, type Target } from './memory-api-store.ts';
 
-/** Next item that the watch delivers to its reader. */
 type Item =
   | { readonly kind: 'line'; readonly line: unknown }
   | { readonly kind: 'end' }
@@ -19,9 +15,7 @@ const bookmarkLeadMs = 2_000;
 interface WatchedServer {
   readonly clock: Clock;
   readonly store: MemoryApiStore;
-  /** Minimum and maximum time in ms from a change until the watch sends its event. */
   readonly watchLatencyMs: readonly [number, number];
-  /** Returns a random number of milliseconds between the two limits. */
   spread(range: readonly [number, number]): number;
 }
 
@@ -107,7 +101,6 @@ export class MemoryWatch {
     this.#send({ kind: 'error', error });
   }
 
-  /** Stops sending events without ending the watch. */
   silence(): void {
     this.#silent = true;
   }
@@ -120,7 +113,6 @@ export class MemoryWatch {
     this.onEnd();
   }
 
-  /** Lines of the watch as the reader receives them. */
   async *lines(client: WatchingClient): AsyncGenerator<unknown, void> {
     const onAbort = () => {
       this.#items.unshift({ kind: 'error', error: this.#signal.reason });
@@ -181,5 +173,5 @@ export type WatchFault =
   /** The watch sends nothing more, but does not end. */
   | { readonly kind: 'silence' }
   | { readonly kind: 'badLine' }
-  /** Instead of this event, the watch sends an `ERROR` event with code 410 Gone. */
+  /** The watch sends an `ERROR` event with code 410 Gone instead of this event. */
   | { readonly kind: 'expired' };

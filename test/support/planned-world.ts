@@ -1,7 +1,4 @@
-/**
- * Computes the plan of rollouts that `logfleet plan` would show in a cluster, for the policies of a simulated world in virtual
- * time.
- */
+/** Computes the plan that `logfleet plan` would show for the policies of a simulated world in virtual time. */
 import { Accounts } from '../../src/account/accounts.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
@@ -13,9 +10,7 @@ import { KubernetesSecretReader } from '../../src/host/kubernetes/secret-reader.
 import type { World } from './world.ts';
 
 export interface PlanInWorld {
-  /** Names of the policies to plan. */
   readonly wanted: readonly string[];
-  /** Names of the other policies that exist. */
   readonly beside?: readonly string[];
   readonly upgradeMs?: number;
   readonly timeoutMs?: number;

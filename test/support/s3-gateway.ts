@@ -1,14 +1,11 @@
-/** Runs a real S3 gateway. After a kill, it has all its content. */
+/** Runs a real S3 gateway, which tests can kill and restart with all its objects. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { s3GatewayProgram } from '../../tools/installer/s3-gateway.ts';
 import { type StoreCommand, StoreProgram } from './store-program.ts';
 
-/**
- * Address and credentials with which a test connects to the S3 gateway. They are plain data, because they are passed between
- * processes.
- */
+/** Address and credentials of the S3 gateway. They are plain data, because they are passed between processes. */
 export interface S3GatewayAccess {
   /** Address of the gateway, such as `http://127.0.0.1:PORT`. */
   readonly endpoint: string;

@@ -1,7 +1,4 @@
-/**
- * A real store for tests, which keeps its content in a folder of its own. Tests can kill the store and restart it with the same address and
- * content.
- */
+/** Store program for tests, with a folder of its own. Tests can kill it, and restart it with the same address and content. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +10,6 @@ const readyTimeoutMs = 180_000;
 const readyPollMs = 20;
 const attempts = 3;
 
-/** Command line of a store. */
 export interface StoreCommand {
   readonly program: string;
   readonly args: readonly string[];
@@ -45,7 +41,6 @@ export abstract class StoreProgram {
     }
   }
 
-  /** Folder of the stored objects. */
   protected get content(): string {
     return join(this.#directory, 'content');
   }

@@ -1,4 +1,4 @@
-/** Records what a resource shows to people and alerts: each written status in order, and each Event. */
+/** Records what users see of a resource: each written status in order, and each Event. */
 import type { Condition } from '../../src/api/conditions.ts';
 import { findCondition } from '../../src/api/conditions.ts';
 import type { MemoryApiServer } from './memory-api-server.ts';
@@ -17,7 +17,7 @@ export interface ToldEvent {
 export interface Told<S extends ToldStatus> {
   readonly statuses: S[];
   readonly events: ToldEvent[];
-  /** Condition `Ready` of each written status as `True/AllUpdated`, without repetitions. */
+  /** Status and reason of the condition `Ready` in each written status, such as `True/AllUpdated`, without repetitions. */
   readonly verdicts: () => readonly string[];
 }
 

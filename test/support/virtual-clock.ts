@@ -1,6 +1,6 @@
 /**
- * Clock for tests that moves only on request. It fires timers in the order of their times, and timers of equal times in the order of
- * creation. All promises settle in between, so hours pass in milliseconds and every run is the same.
+ * Clock for tests that moves only on request and fires timers in order. All promises settle before the next timer, so hours pass in
+ * milliseconds, and every run is the same.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { isCompressing } from './compression-watch.ts';
@@ -21,7 +21,7 @@ export class VirtualClock implements Clock {
   /** Error of the wall clock in ms. The monotonic clock has no error. */
   skewMs = 0;
 
-  /** @param rest waits until all asynchronous work waits for a timer. Tests that read or write files must pass `settleFiles`. */
+  /** @param rest waits until no work can continue without a timer. Tests that use files must pass `settleFiles`. */
   constructor(epochMs = Date.UTC(2026, 10, 1), rest: () => Promise<void> = settle) {
     this.#epochMs = epochMs;
     this.#rest = rest;
@@ -63,10 +63,7 @@ export class VirtualClock implements Clock {
     this.#elapsedMs = Math.max(this.#elapsedMs, end);
   }
 
-  /**
-   * Fires timers until `done` returns true, no timer is left, or the next one is after `untilMs`. Returns the last result of
-   * `done`.
-   */
+  /** Fires timers until `done` returns true, none is left, or the next is after `untilMs`. Returns the last result of `done`. */
   async run(done: () => boolean, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     for (;;) {
       await this.#rest();
@@ -79,14 +76,13 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Fires timers until the promise settles. Returns its result. */
   async during<T>(promise: Promise<T>): Promise<T> {
     let isSettled = false;
     const settled = promise.finally(() => {
       isSettled = true;
     });
     settled.catch(() => {});
-    // When no timer is set, the promise must be waiting for a real event, such as the end of a file read.
+    // If no timer is set, the promise waits for something real, such as a file.
     while (!(await this.run(() => isSettled)));
     return settled;
   }
@@ -127,19 +123,13 @@ function before(left: Entry, right: Entry): boolean {
   return left.at < right.at || (left.at === right.at && left.order < right.order);
 }
 
-/**
- * Waits until no promise can continue and no data is being compressed. Waiting for a macrotask is enough, because it runs after
- * all microtasks.
- */
+/** Waits until no promise can continue without a timer, and no data is being compressed. */
 export async function settle(): Promise<void> {
   do await new Promise((resolve) => setImmediate(resolve));
   while (isCompressing());
 }
 
-/**
- * Waits as `settle` does, and also for files that are being read or written. Otherwise virtual time would pass during a slow
- * read.
- */
+/** Waits as `settle` does, and also for reads and writes of files, during which virtual time must not pass. */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

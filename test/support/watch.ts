@@ -5,7 +5,7 @@ import { controlPlane } from './control-plane.ts';
 
 let agent: Agent | undefined;
 
-/** Resolves to a resource when `done` returns true for it, possibly immediately. Starts another watch if the server ends it. */
+/** Resolves to the resource as soon as `done` returns true for it. Starts the watch again if the server ends it. */
 export async function watchUntil<T>(collection: string, name: string, done: (resource: T) => boolean): Promise<T> {
   const { server, caFile, adminToken } = controlPlane();
   agent ??= new Agent({ connect: { ca: readFileSync(caFile) }, bodyTimeout: 0 });

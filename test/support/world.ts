@@ -1,7 +1,4 @@
-/**
- * Simulated world in virtual time for tests, simulations and benchmarks. The world connects the simulated service, an API server
- * in memory, and operators with the real client, host, controllers and policies.
- */
+/** Simulated world in virtual time: the simulated service, an API server in memory, and operators with the real code. */
 
 import { InProcessService, type Network } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -42,7 +39,6 @@ export interface WorldOptions extends ServiceWorldOptions {
   readonly log?: Logger;
   /** Image of pods that run exports. Without it, exports cannot run in Kubernetes Jobs. */
   readonly workerImage?: string;
-  /** Options of the operator for exports. */
   readonly exports?: OperatorOptions['exports'];
 }
 
@@ -96,10 +92,7 @@ export class ServiceWorld {
     };
   }
 
-  /**
-   * Connects to the simulated service. Every other host is unknown. While `isAlive` returns false, the service is unreachable as
-   * well.
-   */
+  /** Connects to the simulated service, as long as `isAlive` returns true. Every other host is unknown. */
   connect(options: ConnectOptions = {}) {
     const { metrics = noMetrics, isAlive = () => true, transports = [] } = options;
     const { clock } = this;
@@ -165,10 +158,7 @@ export class World extends ServiceWorld {
     return this.policy(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
   }
 
-  /**
-   * Starts a replica of the operator. By default its watches stay open for a long time, because frequent restarts of watches
-   * would make days of virtual time slow.
-   */
+  /** Starts a replica of the operator. By default its watches stay open for long, because restarts would slow down days of virtual time. */
   start(
     options: { readonly leaderElection?: boolean; readonly watchSeconds?: number; readonly metrics?: Metrics } = {},
   ): Replica {
@@ -265,7 +255,6 @@ export function secretManifest(name: string, members: Readonly<Record<string, st
 }
 
 export interface BusiestMoments {
-  /** Maximum number of requests that arrived within one second, and the end of that second. */
   readonly perSecond: number;
   readonly endMs: number;
   readonly atOnce: number;
