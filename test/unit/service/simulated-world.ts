@@ -1,7 +1,4 @@
-/**
- * Test set-up with the client and the simulated service in one process and in virtual time, joined by the real budget
- * and transport code.
- */
+/** Test set-up with the client and the simulated service in one process, joined by the real request budget and transport code. */
 
 import { InProcessService } from '../../../simulator/in-process.ts';
 import type { JournalEntry } from '../../../simulator/journal.ts';
@@ -19,7 +16,6 @@ import { InProcessTransport } from '../../support/in-process-transport.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
-/** Scenario with thirty collectors. */
 export const usual: Scenario = {
   users: { ops: { keys: { id: 'key' } } },
   builds: ['19.500-1', '19.253-26'],
@@ -79,7 +75,6 @@ export class SimulatedWorld {
     return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
   }
 
-  /** Returns the current counters of the simulated service. */
   counters() {
     this.model.advance(this.service.nowMs());
     return this.model.counters();

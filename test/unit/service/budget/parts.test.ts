@@ -1,4 +1,4 @@
-/** Tests single parts of the request budget: the queue of an API key, the margin for network delay, and the admission of search jobs. */
+/** Tests parts of the request budget: the queue of an API key, the time allowed for the network, and the admission of search jobs. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/budget/job-admission.ts';
@@ -96,7 +96,6 @@ describe('the margin of the path (B1)', () => {
 
   it('compares the first answers with nothing, since all may be late', () => {
     const margin = new PathMargin();
-    // A server that is slow at first answers one request after the other, so all answers except the first arrive late.
     expect([82, 90, 93, 300].map((roundTripMs) => margin.learn('jobCreation', roundTripMs, 0))).toEqual([
       82, 90, 93, 300,
     ]);

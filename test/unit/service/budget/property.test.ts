@@ -1,7 +1,4 @@
-/**
- * Tests the request budget with random callers and a virtual clock, by the times at which requests arrive at the server (rules B1
- * to B7). Requests arrive at most as late as the margin of the budget (its estimate of the delay) allows.
- */
+/** Tests the request budget with random callers, by the times at which requests arrive at the server (B1 to B7). */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../../src/base/random.ts';
@@ -23,14 +20,10 @@ interface Caller {
   readonly thinkMs: number;
   /** Maximum time in ms for which the server works on a request. */
   readonly workMs: number;
-  /** Maximum duration in ms of the body of a page. */
   readonly bodyMs: number;
 }
 
-/**
- * Time in ms for which the server works on a cancelled request. It is less than the 10 s for which the budget still counts the
- * request (B2).
- */
+/** Time in ms for which the server works on a cancelled request: less than the 10 s for which the budget counts the request (B2). */
 const longestAfterMs = 9_000;
 /** Time in ms for which the server works on a cancelled status request of a search job. */
 const longestAfterPollMs = 1_500;
@@ -51,30 +44,21 @@ const history = fc.record({
   /** Minimum duration in ms of all requests at the server, and the client's deadline. */
   slowMs: fc.constantFrom(0, 0, 2_000, 7_000),
   deadlineMs: fc.constantFrom(1_500, 5_000, 15_000),
-  /**
-   * Ratio (0 to 1) of requests that the server rejects with status 429: because of the request rate, or for creations of search
-   * jobs because of the number of jobs.
-   */
+  /** Ratio (0 to 1) of requests that the server rejects with status 429. */
   refused: fc.constantFrom(0, 0, 0.03, 0.2),
   tooManyJobs: fc.constantFrom(0, 0.5),
   /** Period in which status requests get no answer. */
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
-  /**
-   * Periods in which the server reads nothing; at their end it reads everything at once. Together they last less than 60 s, after
-   * which all connections would be closed.
-   */
+  /** Periods in which the server reads nothing. Together they are shorter than 60 s, after which connections are closed. */
   freezes: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
     {
       maxLength: 2,
     },
   ),
-  /**
-   * End of the first process: it is killed with requests in flight, or hands over to the next process. Undefined if the process does not
-   * end.
-   */
+  /** How the first process ends, if it ends: it is killed, or hands over to the next process. */
   failover: fc.option(
     fc.record({
       afterMs: fc.integer({ min: 0, max: 15_000 }),
@@ -131,10 +115,7 @@ class World {
     return [budget, { a: budget.key('a'), b: budget.key('b') }];
   }
 
-  /**
-   * Ends the process with requests in flight, or hands over after all requests are answered or cancelled. The callers start again in the
-   * next process. The server may still work on cancelled requests, which the old process does not report.
-   */
+  /** Replaces the process: it is killed with requests in flight (`forced`), or first ends all requests. The callers start again. */
   async #failOver({ lingering, forced }: NonNullable<History['failover']>): Promise<void> {
     this.#generation++;
     for (const polls of this.#jobs.splice(0)) polls.stop();
@@ -155,7 +136,7 @@ class World {
     }
     const budget = this.#keys[one.key];
     const { slowMs, deadlineMs } = this.#history;
-    // Some callers give up waiting, and some have nothing to send any more when they get a slot.
+    // Some callers give up while they wait, and some no longer have a request when they may send one.
     const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
     if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
     const slot = await budget
@@ -185,7 +166,7 @@ class World {
     const polls = new JobPolls({
       job,
       clock: this.clock,
-      // Some search jobs still run and get requests for their progress. Most jobs are done, and are only kept alive.
+      // After 30 % of the answers, the search job's progress is requested again; after the others, the job is only kept alive.
       onAnswer: () => polls.checkProgressAt(this.clock.monotonic() + (this.#random.next() < 0.3 ? 3_000 : 1e9)),
       onFailure: () => {},
     });
@@ -219,10 +200,10 @@ class World {
     return job as unknown as OpenJob;
   }
 
-  /** Outcome of a status request. Its answer may never arrive: the answer is lost, or the server works on the request forever. */
+  /** Outcome of a status request. During a stall, the request gets no answer. */
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // A search job survives one lost keep-alive, but not a lost and a rejected one.
+    // Histories with rejections have no stall, because a search job is lost with two failed keep-alives in a row.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;
@@ -241,10 +222,7 @@ class World {
     }
   }
 
-  /**
-   * Outcome of a request. The request arrives at most as late as the margin of the budget allows. Pages take time, and some readers of
-   * pages are too slow.
-   */
+  /** Random outcome of a request, which arrives within the time that the budget allows for the network. */
   #fate(
     of: Pick<Caller, 'class' | 'workMs' | 'bodyMs'>,
     slowMs: number,
@@ -266,19 +244,13 @@ class World {
     };
   }
 
-  /**
-   * Duration of a request at the server. During a stall the duration is constant, since a varying duration would hide the delay of a
-   * request (B1).
-   */
+  /** Random time for which the server works on a request; 0 in histories with stalls, because other times would hide a delay (B1). */
   #workMs(mostMs: number): number {
     const random = this.#random.next();
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;
   }
 
-  /**
-   * Whether the server rejects the request. The server never rejects two requests in a row, because a search job with only
-   * rejected keep-alives is lost whatever the budget does.
-   */
+  /** Whether the server rejects the request. A search job would be lost if all keep-alives were rejected, so no two in a row are. */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
     if (requestClass === 'jobCreation' && this.#random.next() < tooManyJobs) return true;
@@ -333,8 +305,7 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // The limit is the sum of three times: the time after which a request is impatient, the wait if it gets at least every
-          // fourth slot among six classes at four requests per second, and the rounding of bursts.
+          // The limit is the sum of 2 s until a request is late, 6 s for a turn among six late classes, and 1.5 s for bursts.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),
@@ -393,8 +364,7 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // Keep-alives and pages alternate, so the last request of an odd number may be a keep-alive. Answers with 429 slow down pages, but
-      // not keep-alives.
+      // Page requests take every second turn, or fewer when answers with status 429 slow them down.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));

@@ -1,4 +1,4 @@
-/** Tests of each rule of the request budget (B1 to B7), on a virtual clock. */
+/** Tests each rule of the request budget (B1 to B7) on a virtual clock. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
@@ -28,7 +28,6 @@ function call(count: number, requestClass: RequestClass = 'listing', fate: Fate 
   for (let index = 0; index < count; index++) void wire.call('a', key, requestClass, fate);
 }
 
-/** Request slots that the budget grants immediately. */
 async function granted(count: number, requestClass: RequestClass = 'listing'): Promise<Slot[]> {
   const slots: Slot[] = [];
   for (let index = 0; index < count; index++)
@@ -43,7 +42,7 @@ describe('B1: starts', () => {
   it('sends bursts of four, and the fifth request a second and a margin after the first', async () => {
     call(9);
     await clock.advance(5_000);
-    // If the server answers immediately, only the minimum margin is added to the period in which four requests are allowed.
+    // The period of 1,000 ms is followed by the minimum time of 5 ms that is allowed for the network.
     expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
   });
 
@@ -61,7 +60,7 @@ describe('B1: starts', () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
-    // No listing has had an answer yet, so the budget makes a TLS handshake after a quarter of a second.
+    // Because no answer to a listing shows that the listings have arrived, the budget makes a TLS handshake after 250 ms.
     expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
     expect(wire.handshakes).toBe(1);
     renew();
@@ -178,7 +177,7 @@ describe('B1: starts', () => {
     slot?.release();
     call(1);
     await clock.advance(60_000);
-    // A handshake that takes 250 ms is the only sign that the request has arrived.
+    // A TLS handshake after 250 ms shows that a request must have arrived. Its slot is free 10 s later.
     expect(rounded(wire.sentAt())).toEqual([10_250]);
   });
 
@@ -281,10 +280,7 @@ describe('B2: a cancelled request', () => {
 });
 
 describe('B3: the order of requests', () => {
-  /**
-   * Queues requests of these classes in this order, when all requests that a second allows have been sent. Returns the order in
-   * which they are sent.
-   */
+  /** Returns the order in which requests of these classes are sent when they are queued in this order. */
   async function order(classes: readonly RequestClass[]): Promise<RequestClass[]> {
     call(4);
     await settle();
@@ -363,8 +359,7 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // The other requests take precedence after they have waited for 2 s. The keep-alives are all due at 0 s, and their jobs are
-    // in danger from 3.5 s on.
+    // Listings take precedence after they have waited for 2 s. From 3.5 s on, search jobs may be lost without a keep-alive.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -462,8 +457,6 @@ describe('B5: 429', () => {
     await clock.advance(4_500);
     const polls = wire.sentAt('keepAlive').length;
     const work = wire.sentAt('taskStatus').length - 1;
-    // At two requests per second, nine requests are sent in total. Keep-alives come first, except before requests that have
-    // waited for more than two seconds.
     expect(polls).toBeGreaterThanOrEqual(12);
     expect(work).toBeLessThanOrEqual(6);
     expect(wire.mostArrivals()).toBe(4);
@@ -483,7 +476,7 @@ describe('B5: 429', () => {
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(60_000);
-    // The pace grows by 0.05 requests per second until 10 s, and by 0.075 from then on.
+    // After the rejection, the rate is 0.05 requests per second until 10 s and 0.075 afterwards, so the wait is 1/0.075 s.
     expect(rounded(wire.sentAt())).toEqual([0, 13_363]);
   });
 
@@ -508,7 +501,7 @@ describe('B5: 429', () => {
   });
 
   it('applies a grown margin to requests already sent', async () => {
-    // Listings take longer than a second, so a listing without an answer after one second is not late.
+    // Listings take 5 s, so a listing without an answer after one second is not late.
     call(1, 'listing', { workMs: 5_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 5_000 });

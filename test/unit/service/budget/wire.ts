@@ -1,35 +1,24 @@
-/**
- * Simulated service for tests of the request budget. Requests travel to the server, keep it busy, and are recorded when they
- * arrive. The tests check the budget only by these arrivals.
- */
+/** Simulated service for tests of the request budget, which records the arrival of each request. */
 import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
 
 /** Course of one request, with all times in ms. */
 export interface Fate {
-  /** Time in ms from the client to the server. */
   readonly outMs?: number;
   /** Time in ms for which the server works on the request before it answers. */
   readonly workMs?: number;
-  /** Time in ms from the server back to the client. */
   readonly backMs?: number;
-  /** Time in ms from the head of the answer to its end. The server works on the request during this time. */
+  /** Duration in ms of the answer's body, during which the server still works on the request. */
   readonly bodyMs?: number;
-  /**
-   * Time in ms after the head of the answer at which the client cancels the request, because its body is not read. The server
-   * notices the cancellation `bodyMs` after the head.
-   */
+  /** Time in ms after the head of the answer at which the client cancels the request. The server notices at the end of the body. */
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;
   /** Time in ms after which the client cancels the request. The server continues to work on it. */
   readonly deadlineMs?: number;
-  /**
-   * Time in ms for which the server continues to work after the cancellation. If the request arrives only after its cancellation,
-   * the time counts from the arrival.
-   */
+  /** Time in ms for which the server continues to work after the request has been cancelled and has arrived. */
   readonly afterMs?: number;
-  /** Time in ms after the start from which the request is cancelled when a keep-alive needs its slot. The server stops `afterMs` later. */
+  /** If a keep-alive needs the slot, the client cancels the request after `patienceMs`, and the server stops `afterMs` later. */
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
 }
 
@@ -43,7 +32,6 @@ export interface Seen {
 
 export class Wire {
   readonly seen: Seen[] = [];
-  /** Path to the server. */
   readonly path: Path = { origin: 'https://service.test', probe: () => this.#handshake() };
   handshakes = 0;
   /** Duration of a TLS handshake in ms. After a stall, the server completes all waiting handshakes at once. */
@@ -71,7 +59,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends a request with a budget slot. Resolves to the outcome that the client sees and reports to the budget. */
+  /** Sends a request in this slot, and resolves to the outcome that the client reports to the budget. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
     const {
       outMs = 0,
@@ -129,14 +117,12 @@ export class Wire {
     });
   }
 
-  /** Waits for a slot of the budget and sends the request. */
+  /** Waits until the budget allows the request, and sends it. */
   async call(key: string, budget: KeyBudget, requestClass: RequestClass, fate?: Fate): Promise<SlotOutcome> {
     return this.send(key, requestClass, await budget.acquire({ class: requestClass, path: this.path }), fate);
   }
 
-  /**
-   * Closes the connections of an API key. The server finishes the first `lingering` requests of this key, and drops the others.
-   */
+  /** Closes all connections. The server still finishes the first `lingering` requests of each API key. */
   kill(lingering: number): void {
     const nowMs = this.#clock.monotonic();
     const left = new Map<string, number>();
@@ -147,10 +133,10 @@ export class Wire {
     }
   }
 
-  /** Maximum number of requests that arrived in any period of the length `spanMs`, which excludes its end. */
+  /** Maximum number of requests that arrived within any `spanMs` ms. */
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
-    // The tolerance is larger than the rounding errors of doubles, which are far below a nanosecond within an hour.
+    // The subtracted nanosecond is larger than the rounding errors of the times.
     const counts = times.map((from, first) => {
       let next = first;
       while (next < times.length && (times[next] as number) < from + spanMs - 1e-6) next++;
@@ -159,10 +145,7 @@ export class Wire {
     return Math.max(0, ...counts);
   }
 
-  /**
-   * Maximum number of requests of an API key on which the server works at the same time. A request that arrives exactly when
-   * another one ends does not count as simultaneous.
-   */
+  /** Maximum number of requests of one API key on which the server works at the same time. */
   mostAtOnce(key?: string): number {
     const requests = this.seen.filter((request) => key === undefined || request.key === key);
     const counts = requests.map(

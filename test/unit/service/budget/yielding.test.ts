@@ -8,9 +8,7 @@ import { VirtualClock } from '../../../support/virtual-clock.ts';
 /** Network path to a server that always reads, so that TLS handshakes succeed immediately. */
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
-/**
- * Sends keep-alives that get no answer. `told` has the numbers of the keep-alives that the budget asked to cancel, which they do.
- */
+/** Sends keep-alives that get no answer. `told` lists those that the budget wants cancelled; if `gives`, they are cancelled. */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
   const budget = new RequestBudget({ right: everlastingRight, clock });
@@ -47,7 +45,7 @@ describe('status requests whose patience has ended', () => {
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
     poll();
-    // A handshake after 250 ms has shown that the keep-alives had arrived.
+    // After 250 ms, a TLS handshake shows that the keep-alives must have arrived. Their slots are free 2 s later.
     await clock.advance(2_249);
     expect([told, granted]).toEqual([[1, 2], []]);
     await clock.advance(1);
@@ -105,7 +103,7 @@ test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a d
       grantedMs = clock.monotonic();
     });
     await clock.advance(20_000);
-    // The time counts from the handshake that showed that the request had arrived.
+    // A TLS handshake after 250 ms shows that the request must have arrived. Its slot is free `heldMs` later.
     expect(grantedMs).toBe(250 + heldMs);
   }
 });

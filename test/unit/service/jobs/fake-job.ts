@@ -32,7 +32,6 @@ export const running: JobStatus = {
 
 export const done = (messageCount: number): JobStatus => ({ ...running, state: 'doneGatheringResults', messageCount });
 
-/** Returns a row whose id and time are this number. */
 export function rowOf(index: number): PageRow {
   const bytes = Buffer.from(`{"_messageid":"${index}"}`);
   return { bytes, messageId: String(index), messageTimeMs: 100_000 - index, receiptTimeMs: undefined };
@@ -68,7 +67,6 @@ export class FakeJob implements OpenJob {
   deletions = 0;
   /** Returns or throws the result of a status request. Each answered status request keeps the search job alive. */
   status: () => Promise<JobStatus> | JobStatus = () => running;
-  /** Passes the rows of a page to the receiver. */
   page: (query: PageQuery, receiver: RowReceiver) => Promise<number> | number = () => 0;
   records: (query: PageQuery) => RecordPage = () => ({ fields: [], records: [], warning: undefined });
   deletion: () => void = () => {};
@@ -111,7 +109,7 @@ export class FakeJob implements OpenJob {
   }
 }
 
-/** Fake permit for a search job, which occupies a slot of the budget. The permit records when it was first ended. */
+/** Permit for a search job, which records when it was first ended. */
 export class FakePermit implements JobPermit {
   endedAtMs: number | undefined;
   readonly #clock: Clock;
@@ -125,7 +123,6 @@ export class FakePermit implements JobPermit {
   }
 }
 
-/** Delivers the requested page of a search job with `total` rows. A page has at most `most` rows. */
 export function serve(total: number, most = 10_000) {
   return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {
     const rows = Math.max(0, Math.min(total - offset, limit, most));
@@ -134,7 +131,6 @@ export function serve(total: number, most = 10_000) {
   };
 }
 
-/** Ids of the received rows in order of arrival. */
 export class Ids implements RowReceiver {
   readonly ids: number[] = [];
 

@@ -1,7 +1,4 @@
-/**
- * Tests of the times of status requests for a search job: their number for searches of different lengths, and the delay until the job's end
- * is noticed (B4).
- */
+/** Tests how often the status of a search job is requested, and how soon the job's end is noticed (B4). */
 import { describe, expect, test } from 'vitest';
 import {
   delayAfterFailure,
@@ -12,10 +9,7 @@ import {
   secondTryMs,
 } from '../../../../src/service/jobs/job-cadence.ts';
 
-/**
- * Times in ms of the status requests for a search that ends after `durationMs`. The last request is the first one whose answer
- * shows the end.
- */
+/** Times in ms of the status requests for a search of `durationMs`, up to the first request after the search has ended. */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
   const times = [firstPollMs()];
   for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
@@ -25,10 +19,7 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
   return times;
 }
 
-/**
- * Ratio (0 to 1) of the messages that the histogram of a running job shows. The histogram shows only whole buckets, and no bucket
- * before the first message.
- */
+/** Ratio (0 to 1) of the messages in the histogram of a running job, which shows only complete buckets. */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
 

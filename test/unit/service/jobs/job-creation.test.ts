@@ -4,7 +4,6 @@ import { SimulatedWorld } from '../simulated-world.ts';
 
 const reason = new Error('nobody wants it any more');
 
-/** Opens a search job. If the creation fails, the error arrives when the virtual clock advances. */
 function opening(world: SimulatedWorld, abort: AbortController): Promise<unknown> {
   return world.jobs.open(world.order, { signal: abort.signal }).then(
     () => undefined,
@@ -40,7 +39,6 @@ test('a creation that was not sent is not awaited and takes no permit', async ()
   const aborted = new AbortController();
   aborted.abort(reason);
   expect(await world.run(opening(world, aborted))).toBe(reason);
-  // Four requests can be sent within a second, and the fifth has to wait.
   const opened = Promise.all([1, 2, 3, 4].map(() => world.jobs.open(world.order)));
   const waiting = new AbortController();
   const fifth = opening(world, waiting);

@@ -1,7 +1,4 @@
-/**
- * Tests how the client combines the statuses of a search job: histograms in both interpretations of the specification, errors and
- * warnings that the service returns only once, and lost statuses (2.3, 10.2, E5).
- */
+/** Tests how the client combines the statuses of a search job: histograms, errors that are returned once, and lost statuses (2.3, E5). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JobGathering, JobHistogram } from '../../../../src/service/jobs/job-gathering.ts';
@@ -32,13 +29,10 @@ describe('the histogram', () => {
     });
   });
 
-  /**
-   * Random search job. The counts of its histogram buckets become final from the newest bucket to the oldest, a few with each
-   * status.
-   */
+  /** Random search job. The counts of its histogram buckets become final from the newest bucket to the oldest. */
   const course = fc.record({
     counts: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 12 }),
-    /** Ratio of all messages that the search job has found, for each status. */
+    /** For each status answer, the percentage of all messages that the search job has found. */
     polls: fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 8 }),
   });
 
@@ -81,7 +75,7 @@ describe('the histogram', () => {
   test('does not add up after a lost status, and recovers if each status contains all buckets', () => {
     const parts = new JobHistogram();
     parts.add([bucket(900, 5)]);
-    // The test omits the status with `bucket(800, 3)`, as if its answer had been lost.
+    // The status with `bucket(800, 3)` is left out, as if its answer had been lost.
     parts.add([bucket(700, 2)]);
     expect(parts.read(10)).toMatchObject({ total: 7, addsUp: false });
     const whole = new JobHistogram();

@@ -1,7 +1,4 @@
-/**
- * Tests reading pages of messages with the client: delivery of rows while the page arrives, timeouts, back-pressure, and who
- * caused an error (4.3, B2, B3).
- */
+/** Tests reading pages of messages: rows that arrive early, timeouts, back-pressure, and who caused an error (4.3, B2, B3). */
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
 import { failureOf, good, goodBodies, harness, messages, RowLog, settled } from '../requests/harness.ts';
@@ -105,7 +102,6 @@ describe('a sink that accepts no more data (B3)', () => {
     expect(gate.rows.length).toBeGreaterThanOrEqual(30);
     expect(world.clock.monotonic()).toBeLessThan(5_100);
     expect(world.budget.ends).toEqual([{ kind: 'abandoned' }]);
-    // Accepting data after the timeout has no effect.
     gate.open(1_000);
     const taken = gate.rows.length;
     await world.clock.advance(60_000);

@@ -1,7 +1,4 @@
-/**
- * Tests the requests of an open search job after the credentials have changed. The job keeps its connection with the old
- * credentials.
- */
+/** Tests that an open search job keeps its connection with the old credentials after the credentials have changed. */
 import { expect, test } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';

@@ -27,9 +27,7 @@ function world(status: FakeJob['status'] = () => running, expectedMs = 2_000) {
   return { clock, fake, permit, job, seen };
 }
 
-/**
- * Status of a search job after `elapsedMs`. The job searches its range of 100 s at constant speed, and ends after `durationMs`.
- */
+/** Status after `elapsedMs` of a search job that searches at constant speed and ends after `durationMs`. */
 function statusAt(elapsedMs: number, durationMs: number): JobStatus {
   const part = Math.min(1, elapsedMs / durationMs);
   const startMs = order.toMs - Math.floor(part * 100) * 1_000;
@@ -228,8 +226,7 @@ describe('a status request without an answer', () => {
     answers[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
     answers[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });
     await settle();
-    // Errors and warnings that the service returns only once are always kept. For all other data, the status that was requested last
-    // counts.
+    // Errors and warnings are returned once and always kept. All other data come from the status that was requested last.
     expect(job.progress).toMatchObject({ messageCount: 9, isTainted: false, statuses: 2 });
     expect(job.progress.errors.texts).toEqual(['second', 'first']);
     expect(job.progress.warnings.texts).toEqual(['slow']);

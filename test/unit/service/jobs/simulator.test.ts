@@ -1,7 +1,4 @@
-/**
- * Tests search jobs from creation to end on the simulated service in virtual time: number of requests, keep-alives,
- * histograms and faults.
- */
+/** Tests search jobs on the simulated service in virtual time: number of requests, keep-alives, histograms and faults. */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../../simulator/scenario.ts';
 import type { LogfleetError } from '../../../../src/base/errors.ts';
@@ -11,7 +8,6 @@ import type { JobOrder } from '../../../../src/service/jobs/search-service.ts';
 import { RowLog } from '../requests/harness.ts';
 import { messageCount, SimulatedWorld } from '../simulated-world.ts';
 
-/** Opens a search job, waits for its end, and reads its messages. */
 async function search(world: SimulatedWorld, order: Partial<JobOrder> = {}) {
   const job = await world.run(world.jobs.open({ ...world.order, ...order }));
   const progress = await world.run(job.whenFinished());
@@ -88,7 +84,7 @@ test.each(['new', 'all'] as const)(
     job = await world.run(world.jobs.open(world.order, { onProgress }));
     await world.run(job.whenFinished());
     expect(sums.length).toBeGreaterThan(4);
-    // The message count includes the messages of an unfinished bucket, which the histogram does not report yet.
+    // The message count may be higher than the total of the histogram by the messages of one unfinished bucket.
     for (const [total, counted] of sums) expect(counted - total).toBeLessThanOrEqual(60);
     expect(sums.at(-1)).toEqual([messageCount, messageCount]);
     await world.run(job.close());
@@ -213,7 +209,7 @@ describe('causes of an early end of a search', () => {
   test('a proxy removes the cookie (5.3)', async () => {
     const world = new SimulatedWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
-    // The test simulates a proxy that removes cookies by a service that requires other cookies, because the answers are the same.
+    // The service requires another cookie, and answers as it would behind a proxy that removes cookies.
     world.model.patch({ search: { cookies: { names: ['B'] } } }, world.service.nowMs());
     const error = await world.failure(job.whenFinished());
     expect(['JobLost', 'JobCookieMissing', 'JobSilenced']).toContain((error as LogfleetError).reason);
@@ -275,14 +271,14 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
       }
     }
   };
-  // One search job exists, and its keep-alives succeed, before the test creates other jobs.
+  // One search job is open before the creations are rejected, so its keep-alives succeed meanwhile.
   const all = [runOne()];
   await world.clock.advance(5_000);
   for (let job = 0; job < 11; job++) all.push(runOne());
   await world.clock.advance(4_000);
   expect(refused).toBeGreaterThan(0);
   expect(world.budget.jobs.limit).toBeLessThanOrEqual(4);
-  // The request rate is unchanged: four requests at once, and four more a second later.
+  // Nine requests at four requests per second take less than 3.5 s, so the request rate is unchanged.
   const fromMs = world.clock.monotonic();
   await world.run(Promise.all(Array.from({ length: 9 }, () => world.client.listBuilds())));
   expect(world.clock.monotonic() - fromMs).toBeLessThan(3_500);
@@ -307,7 +303,7 @@ describe('many jobs', () => {
         while (!stop.signal.aborted)
           await job.readMessages({ offset: 0, receiver: new RowLog(), signal: stop.signal }).catch(() => {});
       };
-      // Page requests keep a search job alive. All other jobs need keep-alives.
+      // Search jobs whose pages are read need no keep-alives.
       for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
       const before = world.journal.length;
       await world.clock.advance(600_000);
@@ -392,8 +388,7 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // A service may work on cancelled requests for longer than the budget assumes (B2). The service then counts more concurrent
-    // requests than the budget does.
+    // The service counts more concurrent requests than the budget if it works long on cancelled requests (B2).
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },

@@ -39,7 +39,6 @@ function errorOf(page: string | Uint8Array): PageError {
   throw new Error('the page was taken');
 }
 
-/** Returns a page that has one row with these members. */
 const pageOf = (members: string) => `{"messages":[{"map":{${members}}}]}`;
 const time = '"_messagetime":"1788000000123"';
 const id = '"_messageid":"-5"';
@@ -215,7 +214,7 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
-  // The scanner reads a row that is followed by another row in a faster way, so both cases are tested.
+  // These rows are followed by another row, because the scanner reads such rows in a faster way than a last row.
   test.each([
     ['"a":"x\\,"b":"c"', 7],
     ['"a\\:"b","c":"d"', 3],
@@ -232,7 +231,7 @@ describe('invalid pages', () => {
     expect(errorOf(page).offset).toBe(page.indexOf(members) + place);
   });
 
-  // The scanner skips this member, and checks only the syntax of its value.
+  // The scanner skips the value of a member that it does not need, and checks only its syntax.
   test.each([
     ['01', 1],
     ['-', 1],

@@ -23,7 +23,6 @@ export interface Harness {
   readonly client: ServiceClient;
   /** A search job that was created a minute ago, has a cookie, and has received no later request. */
   readonly job: OpenJob;
-  /** A search job whose creation was `ageMs` ago. */
   jobOf(ageMs: number, setCookies?: readonly string[]): OpenJob;
 }
 
@@ -60,7 +59,6 @@ export const order: JobOrder = {
   toMs: 1_788_003_600_000,
 };
 
-/** Rows of a page as texts, in order. */
 export class RowLog implements RowReceiver {
   readonly rows: string[] = [];
   readonly ids: string[] = [];
@@ -99,7 +97,6 @@ export function messages(first: number, count: number): string {
   return `{"fields":[{"name":"_messageid","fieldType":"long","keyField":false}],"messages":[${rows.join(',')}]}`;
 }
 
-/** Valid answer of each operation. */
 export const goodBodies: { readonly [O in Operation]: string } = {
   createJob: `{"id":"A1/B2","link":{"rel":"self","href":"${home}/v1/search/jobs/A1/B2"},"warning":"${creationNotice}"}`,
   getJob: '{"state":"DONE GATHERING RESULTS","messageCount":2,"recordCount":0,"histogramBuckets":[]}',
@@ -114,7 +111,6 @@ export const goodBodies: { readonly [O in Operation]: string } = {
 
 export const good = (operation: Operation): Step => ({ kind: 'answer', status: 200, body: goodBodies[operation] });
 
-/** Result of a call to the client after the virtual clock has run. */
 export async function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {
   let done = false;
   const result = call.then(

@@ -1,7 +1,4 @@
-/**
- * Tests each of the nine operations of the service with each fault of the service or of a proxy (sections 7.1 and 10.1). A
- * request that had an effect must never be classified as one without.
- */
+/** Tests each operation of the service with each fault (7.1, 10.1): a request with an effect is never reported as one without. */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario } from '../../../../simulator/scenario.ts';
 import type { OpenJob } from '../../../../src/service/jobs/search-service.ts';
@@ -10,10 +7,7 @@ import { ServiceError } from '../../../../src/service/requests/service-error.ts'
 import { firstCollector, SimulatedWorld } from '../simulated-world.ts';
 import { RowLog } from './harness.ts';
 
-/**
- * Simulated service without faults, with the objects that the operations need: an upgrade task, and a finished search
- * job that survives all timeouts.
- */
+/** Simulated service with an upgrade task, and with a finished search job that survives all timeouts. */
 async function prepared() {
   const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '10m' } });
   const { client, clock } = world;
@@ -73,16 +67,13 @@ const faults: readonly [string, FaultScenario, string][] = [
 /** Operations on an existing search job. Status 404 means that the job does not exist. */
 const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
-/**
- * Expected failure of the operation, or undefined for success. A deletion succeeds with any answer, and an unknown job counts as
- * deleted (section 4.5).
- */
+/** Expected failure of the operation; undefined for success, as for the deletion of an unknown search job (section 4.5). */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
   return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
 }
 
-/** Faults that happen before the request has an effect. All other faults only damage the answer. */
+/** Faults that prevent the effect of a request. All other faults only damage the answer. */
 const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
 
 /** Number of search jobs that the operation deletes at the service. */
@@ -106,7 +97,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     world.model.patch({ faults: { all: { ...fault, operations: [operation] } } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
     const { jobsCreated, tasksAccepted, jobsActive } = world.counters();
-    // If the deletion had an effect, the search job no longer exists. Otherwise the job is unchanged.
+    // If the deletion had an effect, one search job less is active.
     expect(jobsActive).toBe(before.jobsActive + jobsCreated - before.jobsCreated - deletionsOf(operation, fault));
     const expected = expectedOf(operation, outcome);
     if (expected === undefined) {
@@ -116,7 +107,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     expect(error).toBeInstanceOf(ServiceError);
     const unknown = acts.has(operation) && lost.has(expected);
     expect(error).toMatchObject({ code: `service.${expected}`, effect: unknown ? 'unknown' : 'none' });
-    // The client never classifies a request with an effect as a request without effect, and never repeats such a request.
+    // The client sends a request with an effect once, and never reports it as a request without an effect.
     const created = jobsCreated - before.jobsCreated + tasksAccepted - before.tasksAccepted;
     expect(created).toBeLessThanOrEqual(unknown && creations.includes(operation) ? 1 : 0);
   });

@@ -1,7 +1,4 @@
-/**
- * Tests of each service operation with each outcome: the result for the caller, the number of requests, and the outcome that the
- * client reports to the request budget.
- */
+/** Tests each service operation with each outcome: the caller's result, the number of requests, and the report to the request budget. */
 import { describe, expect, test } from 'vitest';
 import { type Operation, operations } from '../../../../src/service/requests/operation.ts';
 import { jobMissings, type Outcome, outcomes, treatmentOf } from '../../../../src/service/requests/outcome.ts';
@@ -34,7 +31,7 @@ for (const code of refusalCodes) refusals[code] = [refusal(code)];
 
 const noJob: Step = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
-/** Script that makes the server produce each outcome, for the operations that can have the outcome. */
+/** Steps by which the fake server produces each outcome. */
 const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
@@ -80,7 +77,7 @@ const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   jobGone: [noJob],
 };
 
-/** Preparation that a test needs so that the outcome occurs, for example a job that the service does not know. */
+/** Changes of the test set-up that an outcome needs, such as a deleted search job. */
 const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = {
   jobNotKnownYet: async (world) => ({ ...world, job: world.jobOf(9_000) }),
   jobDeleted: async (world) => {
@@ -97,7 +94,7 @@ const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = 
   jobGone: async (world) => ({ ...world, job: world.jobOf(15_000) }),
 };
 
-/** Prepares the outcome, and then calls the operation. Returns the writes and the reports to the budget of this call only. */
+/** Calls the operation so that it has this outcome. Returns its error, and the requests that it sent. */
 async function endIn(operation: Operation, outcome: Outcome) {
   const fresh = harness(scripts[outcome]);
   const world = (await pasts[outcome]?.(fresh)) ?? fresh;
@@ -118,7 +115,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** Expected result of an outcome, as [reason, handling, effect of a creation, number of writes of a read]. */
+/** Expected result of each outcome: reason, handling, effect of a creation, and number of requests of a read. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
@@ -190,27 +187,21 @@ const byCaller: ReadonlySet<Outcome> = new Set(['withdrawn', 'abandoned']);
 const onlyOf = (own: readonly Operation[], codes: readonly Outcome[]) => codes.map((code) => [code, own] as const);
 const pages: readonly Operation[] = ['listMessages', 'listRecords'];
 
-/** For each outcome that not all operations can have: the operations that can have it. */
+/** Operations that can have an outcome, for outcomes that not all operations can have. */
 const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(['createTask'], taskRefusals),
   ...onlyOf(['createJob'], jobRefusals),
   ...onlyOf(pages, pageRefusals),
   ...onlyOf(['getJob', ...pages], jobMissings),
   ...onlyOf(['listMessages'], ['heldUp']),
-  // For a search job, the answer means that the job does not exist, which is the aim of a deletion.
+  // A deletion that gets the answer 404 succeeds, because the search job does not exist.
   ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
 ]);
 
-/**
- * Operations whose requests have an effect. A status is among them, because it returns each error only once, so that a lost
- * answer loses errors (E5).
- */
+/** Operations with an effect. A status request is one of them, because it returns each error only once (E5). */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
-/**
- * Number of requests that an operation sends. A request with an effect is sent once. Such a request is repeated only if the
- * service has certainly rejected it, or if a second request has the same effect.
- */
+/** Number of requests that an operation sends. A request that may have had an effect is not repeated, except a deletion. */
 function writesOf(operation: Operation, outcome: Outcome): number {
   const [, , , writes] = expected[outcome];
   if (outcome === 'redirectInCircles') return writes;
@@ -226,7 +217,7 @@ describe.each(names)('%s', (operation) => {
   );
   const task = (outcome: Outcome) => operation === 'getTask' && outcome === 'notFound';
 
-  // A deletion succeeds with any answer of the service.
+  // A deletion with an unreadable answer is left out, because it succeeds.
   test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'answerInvalid'))(
     '%s',
     async (outcome) => {

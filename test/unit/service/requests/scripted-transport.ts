@@ -21,9 +21,8 @@ export interface AnswerStep {
   readonly body?: string;
   readonly headers?: Record<string, string>;
   readonly setCookies?: readonly string[];
-  /** Time in ms until the head of the answer arrives. */
   readonly afterMs?: number;
-  /** Size of the chunks of the body, and time in ms that each chunk takes. Without this field, the body arrives at once. */
+  /** Size of the chunks in which the body arrives, every `pieceMs` ms. Without it, the body arrives at once. */
   readonly pieceBytes?: number;
   readonly pieceMs?: number;
   /** Number of bytes after which the body breaks off, and its failure. Without a failure, nothing more arrives. */
@@ -38,7 +37,7 @@ export type Step =
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
   /** The connection is established, but the operator lost its right to send before it wrote the request (L1). */
   | { readonly kind: 'noRight' }
-  /** The connection is established, but too many requests wait for the budget. */
+  /** The request is not written, because too many requests wait in the queue of the request budget. */
   | { readonly kind: 'budgetFull' }
   /** The request is written, and then fails or is never answered. */
   | { readonly kind: 'written'; readonly failure?: TransportFailure };
@@ -47,7 +46,6 @@ const never = <T>() => new Promise<T>(() => {});
 
 export class ScriptedTransport implements Transport {
   readonly written: TransportRequest[] = [];
-  /** Monotonic time in ms of each write of a request. */
   readonly writtenAtMs: number[] = [];
   readonly #steps: Step[];
   readonly #clock: Clock;
@@ -113,13 +111,13 @@ export class ScriptedTransport implements Transport {
   }
 }
 
-/** Request budget that grants every slot immediately. `ends` contains the outcome of each slot. */
+/** Request budget that lets every request start immediately, and records how each request ended. */
 export class RecordingBudget implements KeyBudget {
   readonly requests: SlotRequest[] = [];
   readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
-  /** Arrival times of the heads of answers, as the transport reported them to the budget before the answers ended. */
+  /** Times at which the transport reported that the head of an answer has arrived. */
   readonly heardAtMs: number[] = [];
-  /** Functions that the budget calls to cancel requests that may be cancelled. */
+  /** Functions by which the budget cancels requests. */
   readonly yielding: (() => void)[] = [];
   open = 0;
   started = 0;

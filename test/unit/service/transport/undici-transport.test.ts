@@ -1,7 +1,4 @@
-/**
- * Tests the HTTP transport over real TLS on loopback: the time at which a request is written, trusted certificates, and
- * failures.
- */
+/** Tests the HTTP transport over TLS on loopback: when a request is written, which certificates are trusted, and failures. */
 
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -45,7 +42,7 @@ function request(origin: string, more: Partial<TransportRequest> = {}): Transpor
   };
 }
 
-/** Allows each request to be written, and calls `note` before the write. */
+/** Returns a check `beforeWrite` that calls `note` and allows the request to be written. */
 function counting(note: () => unknown): TransportRequest['beforeWrite'] {
   return () => {
     note();
@@ -118,7 +115,7 @@ describe('the write', () => {
     const origin = originOf(server);
     await transport.send(request(origin));
     const [first] = server.sockets;
-    // The client closes the connection, so the `close` event comes only after the server has seen the end.
+    // The `close` event of the server's socket shows that the client has closed the connection, too.
     first?.end();
     await once(first as Socket, 'close');
     let writes = 0;
@@ -226,7 +223,7 @@ describe('a body that is read as a stream', () => {
     });
     const sending = transport.send(request(originOf(server), { receiver }));
     await full.promise;
-    // Late data of the first answer would arrive before another answer on the same connection.
+    // The second request needs its own connection, because the first answer is not complete.
     await transport.send(request(originOf(server), { path: '/small' }));
     expect(receiver.bytes).toBeLessThan(10_000_000);
     expect(handedOver).toBeLessThan(400);
