@@ -1,7 +1,4 @@
-/**
- * Tests of admission: which collectors the operator chooses for the next upgrades, in which order, and why the other collectors wait (U2,
- * U3, U6, U8).
- */
+/** Tests which collectors are chosen for the next upgrades, in which order, and why the others wait (U2, U3, U6, U8). */
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/attempts/admission.ts';
 import { backOffMs } from '../../../src/policy/attempts/start-rules.ts';
@@ -85,10 +82,7 @@ describe('U2: a first attempt', () => {
 });
 
 describe('the order of attempts', () => {
-  /**
-   * A policy with four collectors, each of which is due for a request: a probe (repeated request), a retry after a failure, an
-   * upgrade after a drift, and a first upgrade.
-   */
+  /** A policy with four collectors: one has an attempt of unknown outcome, one failed, one left the target, and one was never upgraded. */
   function four(): PolicyBench {
     const nowMs = 20 * minuteMs;
     const bench = new PolicyBench({

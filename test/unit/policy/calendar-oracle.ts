@@ -1,7 +1,4 @@
-/**
- * Independent model of maintenance windows for tests. It computes the local time of each minute with the JavaScript runtime and compares
- * this time with the schedule.
- */
+/** Independent model of maintenance windows for tests, which looks at the local time of every minute. */
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
 
 export const minuteMs = 60_000;
@@ -80,7 +77,7 @@ function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
   }
 }
 
-/** Whether the window opens in this minute. `before` is the UTC offset of the time zone a few hours earlier. */
+/** Whether the window opens in this minute. `before` is the zone's offset from UTC some hours earlier. */
 function opens(
   window: PlainWindow,
   wallMs: number,
@@ -90,10 +87,10 @@ function opens(
 ): boolean {
   const sinceChange = offsets.length - 1 - offsets.lastIndexOf(before);
   const isAfterChange = before !== offset && sinceChange <= Math.abs(offset - before);
-  // The clocks went back, so that this local time occurs twice. The window opens only at the first occurrence.
+  // When the clocks go back, a local time occurs twice, and the window opens only the first time.
   if (isAfterChange && offset < before) return false;
   if (matches(window, wallMs + offset * minuteMs)) return true;
-  // The clocks went forward. A window whose opening time was skipped opens now.
+  // When the clocks go forward, a window whose opening time is skipped opens at the corresponding later time.
   return isAfterChange && matches(window, wallMs + before * minuteMs);
 }
 

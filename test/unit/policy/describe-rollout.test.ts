@@ -15,7 +15,6 @@ interface Setting {
   readonly stages?: readonly Stage[];
   readonly header?: Partial<LedgerHeader>;
   readonly seen?: Seen;
-  /** State of collector 1; `pending` by default. */
   readonly first?: 'pending' | 'inProgress' | 'updated' | 'failed';
 }
 

@@ -1,7 +1,4 @@
-/**
- * Tests of ended upgrade attempts. Later rows of the collector list, and retries by users, change an attempt that succeeded or
- * failed.
- */
+/** Tests how ended upgrade attempts change when the collector's version changes or a user retries. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
@@ -23,7 +20,7 @@ const inStages = {
     ],
   },
 } as const;
-/** Marks the last attempt of the collector as included in the counts of failures of the rollout and of its stage. */
+/** Marks the collector's last attempt as already counted for the rollout and its stage. */
 const counted = { counted: { tally: 0, stage: 0 } } as const;
 const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
 
@@ -33,7 +30,7 @@ interface Shown {
   readonly header?: Partial<LedgerHeader>;
 }
 
-/** Returns the ledger entry of collector 1 after a call of `decide` with this row of the collector list. */
+/** Returns the ledger entry of collector 1 after `decide` with this state of the collector. */
 function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: Seen = {}) {
   // Collector 2 still needs its upgrade, so the rollout does not complete.
   const collectors = fleetOf(2, (index) => (index === 0 ? { collectorVersion: version, alive } : {}));

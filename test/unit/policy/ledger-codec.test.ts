@@ -1,7 +1,4 @@
-/**
- * Tests of the ledger's text format. Its content is the same after encoding and decoding, content in another format is refused,
- * and lines are short (U1).
- */
+/** Tests the ledger's text format: entries survive encoding, other formats are refused, and lines are short (U1). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
@@ -19,7 +16,7 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
   return encodeHead(of, numbersOf(logs), lines(true), lines(false), forgotten);
 }
 
-/** Returns the ledger entry as a new process reads it. Ages start again at zero, and a successful attempt has no details. */
+/** Returns the ledger entry that a new process reads: ages start at zero, and a successful attempt has no details. */
 function taken(before: Entry): Entry {
   return {
     ...before,

@@ -1,7 +1,4 @@
-/**
- * Tests of the shards (parts) in which the ledger is stored. A new process reads what the last process wrote, even after a crash
- * between two writes (U1).
- */
+/** Tests that a new process reads the ledger that the last process wrote, even after a crash between two writes (U1). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxShardBytes } from '../../../src/host/host.ts';
@@ -17,7 +14,7 @@ const failed = (id: number | string, message = 'disk full') => ({
   collectorId: String(id),
 });
 
-/** A ledger, and a ledger file that saves each change of the ledger in the way of the operator. */
+/** A ledger, and the ledger file to which `save` writes each change. */
 function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
   const file = new LedgerFile(store, owner);
   const save = (...changes: readonly EntryChange[]) => {
@@ -43,7 +40,7 @@ async function reread(store: MemoryLedgerStore): Promise<Ledger> {
 
 const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
 
-/** Adds entries of ended attempts until the ledger moves them out of its head shard. */
+/** Adds failed attempts until the ledger moves entries out of its first object, `head`. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
   for (let id = from; ; id += 250) {
@@ -288,7 +285,7 @@ describe('U1: the collectors of a stage', () => {
 });
 
 describe('U1: a process that ends between two writes', () => {
-  /** Adds entries to the ledger until the write of the shard `shard` fails. */
+  /** Adds entries to the ledger until the write of the ledger object `shard` fails. */
   async function cut(shard: string) {
     const one = book();
     await one.save(change({ ...openEntry(), collectorId: '0' }));
@@ -336,10 +333,7 @@ test('U1: a write that is based on an outdated ledger is refused', async () => {
 });
 
 describe('U1: a former leader that continues', () => {
-  /**
-   * Freezes a former leader before its next read or write of a shard (part of the ledger), until the next leader has stored
-   * another choice of collectors for the stage.
-   */
+  /** Freezes a former leader at its next read or write of a ledger object, until a new leader has stored a stage with other collectors. */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();
     const former = book(store);
@@ -470,7 +464,7 @@ test('U1: shards that a former leader replaces during a read are a conflict, not
   store.read = async (_, shard) => {
     const stored = await read(owner, shard);
     if (shard !== 'head' || former.ledger.header.rolloutNumber === 2) return stored;
-    // The former leader begins another rollout after the new leader read the ledger's header.
+    // Between two reads of the new leader, the former leader begins another rollout.
     former.ledger.begin(header({ rolloutId: '2-x', rolloutNumber: 2, target: 'x' }));
     former.file.restart(former.ledger);
     await former.save();

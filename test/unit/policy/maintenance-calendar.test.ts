@@ -68,8 +68,7 @@ describe('a window', () => {
       opens.push(span(next)?.[0] as string);
       nowMs = next?.endMs as number;
     }
-    // The local time jumps from 0:59 to 3:00. Windows that would open at the skipped times 2:00 and 2:30 open at the corresponding later
-    // times.
+    // The local time jumps from 0:59 to 3:00. The skipped windows of 2:00 and 2:30 open two hours later, after those of 3:00 and 3:30.
     expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
   });
 
@@ -110,7 +109,7 @@ describe('a change of the clocks', () => {
 
   test('keeps the windows of a list in the order of their instants', () => {
     const list = windows({ schedule: '30 2,3 * * *', duration: '20m', timeZone: 'Europe/Berlin' });
-    // The skipped time 02:30 becomes 03:30, so both openings form one continuous window.
+    // On this day 2:30 is skipped and becomes 3:30, so both windows are one.
     expect(span(list.nextWindow(at('2026-03-29T00:00Z'), []))).toEqual(['2026-03-29T01:30', '2026-03-29T01:50']);
     const crossed = windows({ schedule: '15,45 2,3 * * *', duration: '5m', timeZone: 'Europe/Berlin' });
     expect(span(crossed.nextWindow(at('2026-03-29T01:20Z'), []))).toEqual(['2026-03-29T01:45', '2026-03-29T01:50']);
@@ -155,7 +154,7 @@ describe('several windows', () => {
       windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],
       exclusions: [{ name: 'frozen', startTime: '2026-10-31T23:58:53Z', endTime: '2026-11-01T00:08:00Z' }],
     });
-    // The window stays open until the hour that occurs twice because the clocks go back.
+    // The window is open until 6:02 UTC, in the hour that occurs twice because the clocks go back.
     expect(span(often.nextWindow(at('2026-11-01T00:00Z'), []))).toEqual(['2026-11-01T00:08', '2026-11-01T06:02']);
   });
 
@@ -382,7 +381,7 @@ describe('compared with a model that evaluates every minute', () => {
         expect(one.problem).toBeUndefined();
         const found = expected.map((_, minute) => one.verdict(startMs + minute * minuteMs, undefined));
         expect(found.map(({ kind }) => kind === 'open')).toEqual(expected);
-        // The end that the calendar returned must agree with the minutes that the independent model has computed.
+        // The calendar must change between open and closed at the same minute as the independent model.
         for (const [minute, verdict] of found.entries()) {
           const changed = expected.indexOf(!expected[minute], minute);
           if (changed === -1 || verdict.kind === 'zoneUnreadable') continue;

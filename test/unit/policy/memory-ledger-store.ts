@@ -1,7 +1,4 @@
-/**
- * Ledger store in memory with optimistic locking. As in Kubernetes, a write of unchanged content keeps the version. A test can
- * inspect writes or let them fail.
- */
+/** Ledger store in memory with optimistic locking. A test can inspect writes or let them fail. */
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../../src/host/host.ts';
 
@@ -14,9 +11,9 @@ export const owner: OwnerRef = {
 
 export class MemoryLedgerStore implements LedgerStore {
   readonly shards = new Map<string, LedgerShard>();
-  /** Names of the ledger shards in the order of their writes. */
+  /** Names of the written ledger objects, in order. */
   readonly writes: string[] = [];
-  /** Called before the write of a shard takes effect. The write fails when this function throws. */
+  /** Called before each write of a ledger object. If this function throws, the write fails. */
   beforeWrite: (shard: string) => void = () => {};
   #versions = 0;
 

@@ -1,7 +1,4 @@
-/**
- * Test set-up with one policy in memory and all inputs of `decide`, the function that chooses the policy's next actions:
- * collector rows, ownership of collectors, ledger, and the index of the policy's collectors.
- */
+/** Test set-up with one policy in memory and all inputs of `decide`, the function that chooses the policy's next actions. */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
@@ -63,7 +60,7 @@ export class ListedFleet implements ListedRows, ListingFacts {
     return this.lastSweepMs;
   }
 
-  /** Shows these collectors on one page of the listing, from the first row of the page on. */
+  /** Shows these collectors at the start of the list. */
   show(seenAtMs: number, collectors: readonly Collector[]): void {
     this.rows.takePage(collectors, seenAtMs, 0);
   }
@@ -73,13 +70,10 @@ export interface BenchParts {
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly header?: Partial<LedgerHeader>;
   readonly entries?: readonly Entry[];
-  /**
-   * Collectors of the started stages, by stage name. A stage in the ledger header that is not named here has no list of
-   * collectors.
-   */
+  /** Ids of the collectors of each started stage. A started stage that is missing here has no list of collectors. */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
-  /** Time in ms at which the request for the page with the collectors was sent. */
+  /** Time in ms at which the collectors were requested. */
   readonly seenAtMs?: number;
 }
 
@@ -128,7 +122,6 @@ export class PolicyBench {
     this.#members.place(id);
   }
 
-  /** Computes the ownership of collectors and the index of the policy's collectors again, as a new process does. */
   rebuild(): void {
     this.#members = this.freshMembers();
   }
@@ -147,7 +140,6 @@ export class PolicyBench {
     return members;
   }
 
-  /** Applies the changes of a decision to the ledger, as a successful write of the ledger does. */
   write({ header, changes, started }: LedgerChange): void {
     this.ledger.setHeader(header, started);
     this.ledger.apply(changes);
@@ -160,15 +152,14 @@ export class PolicyBench {
   }
 }
 
-/** Collectors with the ids 1 to `count`. */
 export function fleetOf(count: number, more: (index: number) => Partial<Collector> = () => ({})): readonly Collector[] {
   return Array.from({ length: count }, (_, index) => collector(String(index + 1), more(index)));
 }
 
-/** Inputs of `decide` that differ from those of a policy without pending upgrades. */
+/** Inputs of `decide` that a test changes. */
 export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
 
-/** Result of `decide`, and a function that returns the collector numbers of the status. */
+/** Result of `decide`, with a function that returns the collector counts of the status. */
 export type DecidedWithFigures = Decision & { readonly figures: () => FiguresNow };
 
 export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures {
@@ -177,7 +168,7 @@ export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures
   return { ...decision, figures: () => figuresOf(input, decision) };
 }
 
-/** Input of `decide` for a policy without pending upgrades, with these differences. */
+/** Inputs of `decide`: by default, nothing is left to do for the policy. */
 export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...observation }: Seen = {}): DecideInput {
   return {
     policy: policy({ ...parts, spec: { ...bench.spec, ...parts?.spec } }),
@@ -208,17 +199,16 @@ export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
   };
 }
 
-/** Result of admission (the choice of the next upgrades), with the changes of the ledger that admission has prepared. */
+/** Result of admission, which chooses the next upgrades, with its changes of the ledger. */
 export function admitted(bench: PolicyBench, nowMs: number, { attempts, state = quietState, ...seen }: Admitted = {}) {
   const pending = bench.pending();
   if (attempts !== undefined) bench.ledger.setHeader({ ...bench.ledger.header, attempts });
   return { ...admit({ ...inputOf(bench, { nowMs, ...seen }), pending, state }), pending };
 }
 
-/** Differences from the admission of a policy without stages whose ledger has no attempt. */
+/** Inputs of admission that a test changes. */
 type Admitted = Seen & { readonly attempts?: number; readonly state?: RolloutState };
 
-/** State of a running rollout that has no stages. */
 export const quietState: RolloutState = {
   header: header(),
   current: undefined,

@@ -1,7 +1,4 @@
-/**
- * Tests of the index of a policy's collectors, which holds the state of each. After any sequence of changes, the index equals one
- * that is built anew.
- */
+/** Tests the index of a policy's collectors by state: after any changes, it equals an index that is built anew. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, EntryChange } from '../../../src/policy/ledger/ledger.ts';
@@ -326,7 +323,6 @@ describe('after any history', () => {
     const uid = 'policy-b';
     if (what === 'claim') ownership.claim(uid, id);
     if (what === 'unclaim') ownership.unclaim(uid, id);
-    // Only the policy that owns the collector begins an upgrade attempt.
     if (what === 'began' && ownership.owner(id)?.uid === uid) {
       ownership.began(id, { policy: uid, toVersion: target, taskId: undefined, sinceMs: 0 });
     }
@@ -373,7 +369,7 @@ describe('after any history', () => {
           );
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
-          // An index that is built anew knows everything except which collectors ran the target before.
+          // A new index does not know since when a collector has been away from the target, so such collectors are left out.
           const fresh = bench.freshMembers().index;
           const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...memberStates(fresh)].filter(settled))).toEqual(

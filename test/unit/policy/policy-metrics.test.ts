@@ -1,4 +1,4 @@
-/** Tests of the metrics of a policy: the numbers of its collectors, and one series for its state. */
+/** Tests the metrics of a policy: its numbers of collectors, and the series that shows its state. */
 import { expect, test } from 'vitest';
 import type { Condition, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';

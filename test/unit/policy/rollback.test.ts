@@ -1,7 +1,4 @@
-/**
- * Tests of rollbacks: which collectors are rolled back, to which former versions, which collectors stay as they are, and why a
- * rollback waits.
- */
+/** Tests which collectors are rolled back to which versions, which collectors are not, and why a rollback waits. */
 import { describe, expect, test } from 'vitest';
 import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { isRollbackOver, planRollback } from '../../../src/policy/rollout/rollback.ts';
@@ -270,7 +267,7 @@ describe('attempts of a rollback', () => {
           'not rolled back: no list of the service shows the time zone of the collector, which its maintenance windows need',
       },
     ]);
-    // The attempt of this collector was written to the ledger and then withdrawn, because its POST was never sent.
+    // The rollback attempt of this collector was withdrawn, because its POST was never sent.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures().failureReasons).toMatchObject([

@@ -26,12 +26,11 @@ interface Setting {
   /** Collectors with the ids 1 to n. The stage `canary` has chosen collectors 1 and 2. */
   readonly fleet: readonly Shown[];
   readonly stages?: readonly Stage[];
-  /** Fields of the stage `canary` in the ledger; absent when the stage has not started. */
   readonly started?: Partial<StageRecord>;
   readonly header?: Partial<LedgerHeader>;
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly seen?: Seen;
-  /** Time in ms at which the newest complete sweep (listing of all collectors) was sent; `nowMs` by default. */
+  /** Time in ms at which the newest complete list of collectors was requested; `nowMs` by default. */
   readonly sweptMs?: number;
 }
 

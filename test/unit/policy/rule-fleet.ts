@@ -1,7 +1,6 @@
 /**
- * A fleet of four collectors for tests that combine rollout rules. Only one of them, web-9, needs an upgrade. A test names the
- * rules that forbid this upgrade now, and the rules that forbade it before. From these names, this file builds the ledger, the
- * collector rows and the settings.
+ * Fleet of four collectors for tests of combined rollout rules, of which only web-9 needs an upgrade. A test names the rules that forbid
+ * the upgrade now or did so before, and this file builds the ledger, the collectors and the settings.
  */
 import { annotations } from '../../../src/api/annotations.ts';
 import type {
@@ -63,22 +62,17 @@ export type Rule = Blocker | 'rollback' | "person's retry" | 'age of the build';
 export const nowMs = 90 * minuteMs;
 /** Version that web-9 runs before the rollout. */
 export const formerTarget = '19.150-1';
-/** Start time of an upgrade attempt that is in flight. */
 export const justNow = { sinceMs: nowMs - 500 };
-/**
- * Time of a failed upgrade. Its back-off still lasts, but a listing that must follow a failure (U6) may already have been read.
- */
+/** Time of a failed upgrade: its back-off still lasts, and the list that must follow a failure may have been read (U6). */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
 const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
 
 export interface InForce {
   readonly holds: readonly Rule[];
-  /** Rules that held before and hold no longer. */
   readonly over?: readonly Rule[];
 }
 
-/** The rules that hold (forbid the upgrade) in a test, and the rules that held before. */
 class Rules {
   readonly #holds: ReadonlySet<Rule>;
   readonly #over: ReadonlySet<Rule>;
@@ -108,8 +102,7 @@ export interface Outcome extends LedgerChange {
 export function outcome(inForce: InForce): Outcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  // Three calls of `decide` are needed: the first applies a retry, the second starts a stage, and the third starts the upgrade of
-  // web-9.
+  // Up to three calls of `decide` are needed, which apply a retry, start a stage, and start the upgrade.
   let last = outcomeOf(bench, seen);
   for (let more = 0; more < 2 && last.posted === undefined; more++) {
     bench.write(last);
@@ -214,10 +207,7 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
   };
 }
 
-/**
- * Maximum number of upgrades in flight while a rule holds. After the rule has ended, the maximum is larger by one, because an
- * upgrade in flight counts for two limits.
- */
+/** Maximum number of upgrades in flight: 1 while the rule holds, which another upgrade uses, and 2 afterwards. */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
 }
@@ -239,7 +229,7 @@ function stagesUnder(rules: Rules): readonly Stage[] {
   ];
 }
 
-/** Maintenance windows while these rules hold. The tests run at half past one. */
+/** Maintenance windows that contain the time of the tests, 1:30, only if their rule does not hold. */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
   return {
@@ -281,13 +271,11 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/** The last stage, `rest`, as the ledger has it; empty when the stage has not started. */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
   return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];
 }
 
-/** The stage `canary`, as the ledger has it. */
 function recordUnder(rules: Rules): StageRecord {
   const soakMs = rules.have('soak') ? 60 * minuteMs : 0;
   const begun = stageRecord('canary', { soakMs, upgraded: true, maxFailures: 0 });
@@ -297,9 +285,7 @@ function recordUnder(rules: Rules): StageRecord {
 }
 
 function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
-  /**
-   * Ledger entry of another collector. Its upgrade is in flight while the rule holds, and has succeeded when the rule has ended.
-   */
+  /** Ledger entries. Another collector's upgrade is in flight while its rule holds, and has succeeded when the rule has ended. */
   const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
     ...(isOpen
       ? openEntry({ ...justNow, toVersion: wanted }, rest)
@@ -319,10 +305,9 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   if (rules.have('rollback')) {
     if (rules.have('back-off', 'look after a failure'))
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
-    // Web-9 runs neither the target nor its former version.
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
-  // The ledger forgets an attempt towards another target after the attempt has ended (U12).
+  // After the upgrade to the former target has ended, the ledger has no entry for it (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
@@ -330,7 +315,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) });
 }
 
-/** Time at which web-9 failed. Its back-off still lasts or is over, depending on the rules. */
+/** Time at which the upgrade of web-9 failed: recently if the rule `back-off` holds. */
 function failureMs(rules: Rules): number {
   return rules.hold('back-off') ? failedMs : 0;
 }
@@ -340,10 +325,7 @@ function versionOfNine(rules: Rules, wanted: string): string {
   return rules.have('target change') && !rules.hold('target change') ? formerTarget : oldVersion;
 }
 
-/**
- * Times of the listings that show web-9. There are two listings when web-9 drifted (left the target version), because a second
- * listing must confirm a drift (U8).
- */
+/** Times of the lists that show web-9: two if it left the target, because a second list must confirm this (U8). */
 function looksAtNine(rules: Rules): readonly number[] {
   if (rules.hold('look after a failure')) return [failureMs(rules)];
   const isTwice = rules.have('drift') && !rules.hold('drift', 'rollback');

@@ -1,14 +1,7 @@
 /**
- * Matrix of all pairs of rollout rules. Each pair is tested while both rules hold, and after one of them no longer holds.
- *
- * Most of these rules forbid the upgrade of one collector, web-9. While two rules hold, web-9 is not upgraded. When one rule ends, the
- * other alone still forbids the upgrade, and the status reports it. When both have ended, web-9 is upgraded. So the removal of a rule from
- * the code breaks the tests of its pairs. There are two exceptions: a collector that waits for its stage is no candidate, and in mode
- * Observe no stage begins.
- *
- * Three rules have tests of their own: a rollback returns web-9 to its former version, a user's retry ends several rules, and the age of a
- * build determines the target. The matrix leaves out the limits of a batch and of a ledger. Pairs that depend on time are listed here and
- * tested as simulated histories.
+ * Tests all pairs of rollout rules that forbid the upgrade of one collector, web-9. While a rule of the pair holds, web-9 is not upgraded,
+ * and the status reports the rule. When both rules have ended, web-9 is upgraded. Pairs that cannot hold together, and pairs that depend on
+ * time, are listed below. The limits of a batch and of a ledger are left out.
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -43,7 +36,7 @@ const pairs = rules.flatMap((one, index) => rules.slice(index + 1).map((other) =
 const nameOf = ([one, other]: readonly [Rule, Rule]) => `${one} × ${other}`;
 const isBlocker = (rule: Rule): rule is Blocker => rule in blockers;
 
-/** Expects that this rule forbids the upgrade of web-9, and that the status reports the rule. */
+/** Expects that the rule `by` forbids the upgrade of web-9, and that the status says so. */
 function expectHeld(by: Blocker, inForce: InForce): void {
   const { posted, told } = outcome(inForce);
   expect(posted).toBeUndefined();
@@ -76,7 +69,7 @@ const apart: Readonly<Record<string, () => void>> = {
       const spec = { maintenance: { cutoff: '30m', windows, exclusions: [] } };
       return outcomeOf(new PolicyBench({ spec, collectors, seenAtMs: nowMs }), {}).posted;
     };
-    // At half past one, the time of the test, one of the two windows is open. One open window is enough for an upgrade.
+    // The test runs at 1:30. One open window of the two is enough for an upgrade.
     expect(postedIn(fixed(12), own(1))).toBe(target);
     expect(postedIn(fixed(1), own(12))).toBe(target);
     expect(postedIn(fixed(12), own(12))).toBeUndefined();
@@ -142,10 +135,7 @@ const apart: Readonly<Record<string, () => void>> = {
   'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
 };
 
-/**
- * Returns the kind of stop, and whether web-9 is rolled back, after a rollout that is already stopped also exceeds its failure
- * tolerance and a user sets this annotation.
- */
+/** Returns the stop, and the version that web-9 is rolled back to, of a stopped rollout with too many failures and this annotation. */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
     spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action } },
@@ -162,10 +152,7 @@ function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', anno
   return { kind: header.stop?.kind, rolledBack: posted };
 }
 
-/**
- * Expects that web-9 counts as failed or as drifted, never as both. A collector that left the target after it reached it has drifted. A
- * collector that failed in an upgrade after a drift has failed.
- */
+/** Expects that web-9 counts either as failed or as drifted, depending on whether it left the target after its last failure. */
 function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   const toldOf = (versions: readonly string[], drifts: number) => {
     const known = { ...endedEntry('failed', { sinceMs }, { drifts }), collectorId: '9' };
@@ -186,9 +173,7 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   expect(failed).not.toMatch(blockers.drift);
 }
 
-/**
- * Expects that web-9 counts only as in progress while an upgrade to another target is in flight, even if web-9 failed or drifted before.
- */
+/** Expects that web-9 counts only as in progress during an upgrade to another target, even if it failed or drifted before. */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
   const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
@@ -211,10 +196,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(toldOf(true)).not.toMatch(other);
 }
 
-/**
- * Pair of rules that only a simulation over time can test: a new target ends a rollback, whether or not rollback attempts are in
- * flight.
- */
+/** Pair of rules that only a simulation over time can test: a new target ends a rollback. */
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));
@@ -243,7 +225,7 @@ describe('two rules that forbid the upgrade of web-9', () => {
   });
 });
 
-/** All rules that keep web-9 from being rolled back to its former version. */
+/** Rules that forbid the rollback of web-9. */
 const holdsBack: readonly Blocker[] = [
   'window',
   'own window',
@@ -298,7 +280,7 @@ describe('a rollback', () => {
   });
 });
 
-/** All rules that no longer hold after a user's retry. */
+/** Rules that a user's retry ends. */
 const retried: readonly Rule[] = ['failure stop', 'abort', 'back-off'];
 
 describe("a person's retry", () => {

@@ -13,7 +13,7 @@ import { ServiceError, type ServiceErrorOptions } from '../../../src/service/req
 
 export interface Call<Asked, T> {
   readonly asked: Asked;
-  /** Simulates that the request is written to the socket: runs the caller's check, and ends the call when the check throws. */
+  /** Acts as if the request were sent: calls the caller's check first, which may throw and so end the call. */
   send(): void;
   answer(value: T, sentAtMs?: number): void;
   fail(error: unknown): void;

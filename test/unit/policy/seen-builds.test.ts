@@ -1,13 +1,10 @@
-/**
- * Tests of the stored times at which builds were first offered. When the time is uncertain, the stored time may be too late, but
- * never too early.
- */
+/** Tests the stored times at which builds were first offered: in doubt a time is too late, but never too early. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { SeenBuilds } from '../../../src/policy/rollout/seen-builds.ts';
 import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
 
-/** Passes each list of offered versions to one process, and returns the first times that the process recorded. */
+/** Ledger store, and a function that passes offered versions to `SeenBuilds` and returns when each was first offered. */
 function watcher(store = new MemoryLedgerStore(), isCandidate: (version: string) => boolean = () => true) {
   const seen = new SeenBuilds(store, owner);
   const look = async (wallMs: number, versions: readonly string[], service = 'a') => {

@@ -1,11 +1,11 @@
-/** Tests that a reason in the policy's status stays after a restart of the operator until the new process knows better (H1). */
+/** Tests that the reason in a policy's status survives a restart until the new process can find the reason itself (H1). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { Health } from '../../../src/controller/health.ts';
 import { staysUntilClaimed, stillHolds } from '../../../src/policy/status/shown-verdict.ts';
 import { policy, target } from './builders.ts';
 
-/** A policy whose status shows this reason for the present target and generation. */
+/** A policy whose status has this reason in its condition `Ready`. */
 function shows(reason: string) {
   const ready = { type: 'Ready', status: 'False', reason, message: '', lastTransitionTime: '2026-11-01T00:00:00Z' };
   const status = { targetVersion: target, conditions: [{ ...ready, observedGeneration: 3 }] };

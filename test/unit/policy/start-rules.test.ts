@@ -1,6 +1,4 @@
-/**
- * Tests of the rules that forbid the start of an upgrade. Each rule gives a reason for people, and the first rule that applies is reported.
- */
+/** Tests the rules that forbid the start of an upgrade: their reasons, and which rule is reported first. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import {

@@ -1,7 +1,4 @@
-/**
- * Tests of the target version that a policy chooses from the builds that the service offers (section 4.7), and from the time for
- * which each build has been offered.
- */
+/** Tests which of the offered builds a policy chooses as its target, also by the time for which a build has been offered. */
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
 import { resolveTarget, type TargetPast } from '../../../src/policy/rollout/target.ts';
@@ -95,10 +92,7 @@ describe('minAge, with the age in hours after each build', () => {
   const any = { channel: 'Latest', versionPattern: '19.*', minAge: '10h' } as const;
   const latest = { channel: 'Latest', minAge: '10h' } as const;
 
-  /**
-   * Target that a policy chooses from the offered builds. In the text, `19.3-1:4` means that the build was first offered four
-   * hours ago. A build without a number is offered for the first time. The first build in the text is the service's latest.
-   */
+  /** Target for these builds, the service's latest first. `19.3-1:4` was first offered four hours ago, `19.3-1` only now. */
   function verdict(target: Target, offered: readonly string[], current?: string) {
     const parts = offered.map((one) => one.split(':') as [string, string?]);
     const seenSinceMs = new Map<string, number>();

@@ -1,7 +1,4 @@
-/**
- * Tests of the reads that the operator plans to follow upgrades, and of their times. It reads pages of the collector list for
- * many attempts in flight, single tasks for few attempts, and the whole list when neither is enough (U9).
- */
+/** Tests which reads follow upgrades in flight, and when: pages of the collector list, single upgrade tasks, or the whole list (U9). */
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import { planWatch, type TaskReads, type WatchInput, type WatchPlan } from '../../../src/policy/attempts/watch-plan.ts';

@@ -1,4 +1,4 @@
-/** Tests of the rules of a stage's message analysis: its periods, its query and its judgement. */
+/** Tests the message analysis of a stage: its time ranges, its query, and when it passes or fails. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
