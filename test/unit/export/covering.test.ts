@@ -5,7 +5,7 @@ import type { ExportPlan } from '../../../src/destination/plan-object.ts';
 import { type ToyDestination, ToyOperator } from './toy-operator.ts';
 import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-service.ts';
 
-/** Maximum number of steps of an export, more than any of these tests needs. A test fails when its export does not end by then. */
+/** Maximum number of steps in which each of these exports must have ended. */
 const mostSteps = 20_000;
 
 interface Outcome {
@@ -26,10 +26,7 @@ function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCoun
 
 const name = ({ bytes }: ToyRow) => Buffer.from(bytes).toString();
 
-/**
- * Differences between the exported rows and the expected rows, as texts. The list is empty if each row was exported once; dense
- * milliseconds are not compared.
- */
+/** Differences between exported and expected rows as texts; empty if each row was exported once. */
 function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators }: Outcome): string[] {
   const { coverage, isCovered } = (operators[0] as ToyOperator).decide();
   const found: string[] = isCovered ? [] : ['not covered'];

@@ -1,7 +1,4 @@
-/**
- * Tests a millisecond with more rows than one search returns (E4). The export divides it into searches by the last
- * digits of the row ids.
- */
+/** Tests a millisecond with more rows than one search returns. The export searches it once for each last digit of the row ids (E4). */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
@@ -59,8 +56,7 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 12_000, count: { rows: 12_000, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // The operator creates search jobs for the whole millisecond, for the count of its rows, for each last digit of an id, and
-    // for ids that end in 00 to 90.
+    // 22 search jobs: one for the whole millisecond, one for its count, 10 for the last digits, and 10 for the ids that end in 00 to 90.
     expect(world.countOf('createJob')).toBe(22);
   });
 
@@ -75,7 +71,7 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 24_000, count: { rows: 24_000, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // The searches for two of the ten last digits are truncated, so each is divided into ten more.
+    // The searches for two of the ten last digits are truncated, so each of the two is divided into ten more searches.
     expect(world.countOf('createJob')).toBe(2 + 10 + 20);
   });
 
@@ -96,7 +92,6 @@ describe('a dense millisecond', () => {
     const world = worldOf(100);
     world.isScannedOut = true;
     expect(await world.search(millisecond)).toEqual({ kind: 'stopped', reason: 'MaxBytesScanned' });
-    // The operator creates one search job for the millisecond and one for the count of its rows.
     expect(world.countOf('createJob')).toBe(2);
     expect(await world.leftovers()).toEqual([]);
   });
@@ -180,7 +175,7 @@ describe('a dense millisecond', () => {
     const world = worldOf(100);
     const { jobs } = world;
     let opened = 0;
-    // The first ten searches (one for each last digit) find no row whose id ends in 7.
+    // Among the first 12 searches, the search for ids that end in 7 finds only ids that end in 77.
     const late = (query: string) => (opened++ < 12 ? query.replace('"*7"', '"*77"') : query);
     const open: SearchJobs['open'] = (order, options) => jobs.open({ ...order, query: late(order.query) }, options);
     world.jobs = { open } as SearchJobs;
@@ -208,7 +203,7 @@ describe('a dense millisecond', () => {
     const once = { ...fault, operations: [...fault.operations], queries: ['*4"'], nth: [1] };
     const world = worldOf(100, { once });
     const record = await world.committed(millisecond);
-    // A creation that failed may nevertheless have created a search job. The job uses a slot until it must have expired.
+    // The creation that failed may have created a search job. This job counts as active until it must have expired.
     await world.clock.advance(30_000);
     expect(await world.complaints(record)).toEqual([]);
     expect(world.countOf('createJob')).toBe(13);

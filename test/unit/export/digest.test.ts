@@ -1,7 +1,4 @@
-/**
- * Tests the comparison of a digest (numbers, sizes and times of rows that the service computes) with the rows that the export has written.
- * The result is same, different, or unknown.
- */
+/** Tests the comparison of the row counts, sizes and times that the service computes with those of the exported rows. */
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { joinProven } from '../../../src/destination/proof-range.ts';
@@ -136,7 +133,7 @@ describe('a comparison (E6)', () => {
 });
 
 describe('a comparison by slices (E6)', () => {
-  // The digest counts rows by slices of 100 ms. Two exported intervals share the slice that starts at 200 ms.
+  // The service counts rows in periods of 100 ms. Two exported intervals share the period that starts at 200 ms.
   const rows = [
     { atMs: 110, size: 5 },
     { atMs: 120, size: 6 },

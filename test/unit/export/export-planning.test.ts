@@ -1,7 +1,4 @@
-/**
- * Tests the start of an export on the simulated service in virtual time: its plan, its requests, and the search job that planning
- * leaves open for the first interval.
- */
+/** Tests the start of an export in virtual time: its plan, its requests, and the search job that planning leaves open for the export. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { RowData } from '../../../simulator/test/search/row-data.ts';
@@ -30,7 +27,7 @@ const output: ExportRequest['output'] = {
   csv: { formulaGuard: true },
 };
 
-/** Distances of message times from the end of the range. All messages of this hour are old enough to be exported. */
+/** Times of `count` evenly spread messages, in ms before the end of the hour. */
 type Times = readonly number[];
 
 const evenly = (count: number): Times => Array.from({ length: count }, (_, index) => (index + 0.5) * (hourMs / count));
@@ -40,10 +37,8 @@ class PlanningWorld {
   readonly destination = new MemoryDestination();
   readonly quirks = new ServiceQuirks();
   readonly waits: PlanningWait[] = [];
-  /** Purposes of the search jobs that are open, recorded after each change. */
   readonly purposes: string[] = [];
   readonly stop = new AbortController();
-  /** Search jobs of the planning, once it has begun. */
   jobs: JobSet | undefined;
   /** Time in ms by which the service's clock is behind. */
   serviceBehindMs = 0;
@@ -109,7 +104,6 @@ class PlanningWorld {
     return this.simulated.run(this.begin());
   }
 
-  /** Wall time at which the latest search was created. */
   createdAtMs(): number {
     const { at } = this.simulated.requests('createJob').at(-1) as { readonly at: number };
     return at;
@@ -167,7 +161,7 @@ describe('a range with more rows than a search returns', () => {
   );
 
   test('leaves a slice beyond the limit to the search that meets it', async () => {
-    // All messages are in the last slice of half a second.
+    // 900 messages lie in the last half second of the hour.
     const crowded = Array.from({ length: 900 }, (_, index) => index / 2);
     const world = new PlanningWorld([...crowded, ...evenly(300)], limitOf(100));
     const rows = world.rowsOf(await world.plan());
@@ -204,7 +198,6 @@ describe('a range with more rows than a search returns', () => {
     expect(rows.every((count) => count < 120)).toBe(true);
     expect(planned.first?.countedRows).toBeUndefined();
     expect(planned.first?.order.fromMs).toBe(planned.plan.boundariesMs.at(-2));
-    // The search job that planning leaves open for the export contains all rows of its segment.
     expect(rows.at(-1)).toBeLessThan(100);
     expect(world.simulated.counters().jobsActive).toBe(1);
   });
@@ -236,7 +229,6 @@ describe('a range with more rows than a search returns', () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100), { byReceiptTime: true });
     const planned = await world.plan();
     expect(world.rowsOf(planned)).toEqual([21, ...Array(11).fill(89)]);
-    // A truncated search by receipt time proves nothing about the total, because the service counts by message time.
     expect(planned.first?.countedRows).toBeUndefined();
   });
 
@@ -301,7 +293,7 @@ describe('a range that is newer than the settle delay (E11)', () => {
     expect(world.waits.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
     expect(world.waits.at(-1)?.isTried).toBe(false);
     expect(world.requests()).toEqual([]);
-    // The test search was refused because too many search jobs were active. So it showed nothing, and is repeated.
+    // The test search runs as soon as a search job is free.
     jobs.admit = admit;
     await world.simulated.clock.advance(70_000);
     expect(world.requests()).toEqual(['createJob', 'deleteJob']);

@@ -60,7 +60,7 @@ function failure(kind: 'backoff' | 'stall' = 'backoff', reason = 'Failed'): Logf
   return new LogfleetError({ code: 'test.failed', message: 'It failed.', handling: { kind }, reason });
 }
 
-/** Test world with one export, whose searches end as the test determines. */
+/** One export, whose searches end as the test determines. */
 class WorkWorld {
   readonly clock = new VirtualClock();
   readonly destination = new MemoryDestination();
@@ -106,7 +106,6 @@ class WorkWorld {
     }
   }
 
-  /** The latest search of a segment. */
   search(segment: number): ScriptedSearch {
     const search = this.searches.findLast((each) => each.segment === segment);
     if (!search) throw new Error(`segment ${segment} was not searched`);
@@ -129,7 +128,7 @@ class WorkWorld {
   }
 }
 
-/** A search job of the export's planning. It stays open until its owner closes it. */
+/** Fake search job that the planning of an export has left open. */
 function openJob() {
   const progress = { state: 'gatheringResults', messageCount: 0, warnings: { texts: [] }, scannedBytes: 0 };
   return { id: '1', order: order(0), progress, close: async () => {} } as unknown as SearchJob & {
@@ -698,7 +697,6 @@ describe('limits', () => {
     jobs?.add(job, 'Rows');
     expect(world.work.isPlanning).toBe(false);
     await jobs?.close(job);
-    // The interval search waits until its search job can be created.
     waits({ settlesAtMs: undefined, isTried: true });
     expect(world.work.isPlanning).toBe(false);
     jobs?.add(job, 'Rows');
@@ -868,7 +866,7 @@ describe('a failure', () => {
       await world.advance();
     }
     expect(reads).toBe(2);
-    // A further record resolves the contradiction. Its name is new, so all records are read again.
+    // One more commit record ends the contradiction. All records are read again, because the new record has a new name.
     await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });

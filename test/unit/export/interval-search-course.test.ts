@@ -1,7 +1,4 @@
-/**
- * Tests the course of a search for one interval of an export: when pages are read, the ends of time ranges, and searches that are
- * stopped or that another process overtakes.
- */
+/** Tests a search for one export interval: when it reads pages, the ends of its range, and how other processes stop or overtake it. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
@@ -163,7 +160,6 @@ test('the view of a search shows its jobs', async () => {
   expect(seen).toContain('Rows gatheringResults');
   expect(seen).toContain('Count doneGatheringResults');
   expect([search.isSearching, search.jobs, search.messageCount]).toEqual([false, [], 600]);
-  // The number of scanned bytes includes the bytes that counting searches scanned.
   expect(search.scannedBytes).toBeGreaterThan(600 * 2 * 'message'.length);
 });
 

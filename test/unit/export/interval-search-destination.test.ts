@@ -1,7 +1,4 @@
-/**
- * Tests interval searches whose destination fails, before or after the effect of each call, and the file formats of the
- * exported rows.
- */
+/** Tests interval searches whose calls to the destination fail before or after their effect, and the file formats of the exported rows. */
 import { describe, expect, test } from 'vitest';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
@@ -51,7 +48,7 @@ describe('a destination that fails', () => {
           error: { code: `destination.${failure}`, handling: { kind: handling } },
         });
         expect(await world.records()).toEqual([]);
-        // If the answer to the creation of an upload was lost, the export does not know the upload and cannot abort it.
+        // After a lost answer to `open`, the export does not know its upload and cannot abort it.
         const leftovers = await world.leftovers();
         expect(call === 'open' && hasEffect ? leftovers.slice(1) : leftovers).toEqual([]);
         world.destination.strike = () => undefined;

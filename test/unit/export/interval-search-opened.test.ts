@@ -1,7 +1,4 @@
-/**
- * Tests interval searches that take over a search job with a range longer than the interval, as after the planning of
- * an export.
- */
+/** Tests interval searches that take over a search job with a range longer than the interval, such as the search job of the planning. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { evenly, hour, hourMs, SearchWorld, type SearchWorldOptions, startMs } from './search-world.ts';
@@ -10,10 +7,7 @@ const limited = (more: Scenario['search'] = {}): Scenario => ({
   search: { messageLimit: 250, pages: { maxMessages: 50 }, status: { bucketLength: '10m' }, ...more },
 });
 
-/**
- * Opens a search job over the whole hour, and waits for its end if `isDone`. Then starts an interval search from `fromMs` on,
- * which takes the job over.
- */
+/** Opens a search job over the whole hour and, if `isDone`, waits for its end. An interval search from `fromMs` on takes the job over. */
 async function takenOver(
   options: SearchWorldOptions,
   { fromMs, countedRows, isDone = true }: { fromMs: number; countedRows?: number; isDone?: boolean },
@@ -26,12 +20,12 @@ async function takenOver(
   return { world, outcome };
 }
 
-/** The 200 newest of the 600 messages fill four pages. */
+/** Start of the last 20 minutes of the hour, which have 200 of the 600 messages, on four pages. */
 const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for a longer range', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
-    // The service may count one row too few. The missing row would then be on one further page.
+    // These searches read a fifth page, because the service may count one row too few.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
     ['a separate count', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],

@@ -1,7 +1,4 @@
-/**
- * Checks with random messages, services and faults that consecutive searches of an interval export every row exactly
- * once.
- */
+/** Checks with random messages, services and faults that the consecutive searches of an interval export each row once. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
@@ -16,7 +13,6 @@ import { hour, SearchWorld, startMs } from './search-world.ts';
 interface Plan {
   readonly seed: number;
   readonly count: number;
-  /** Part of the range that has messages, in ms. */
   readonly spanMs: number;
   readonly limit: number;
   readonly atMessageLimit: 'forcePaused' | 'done' | 'doneWithWarning';
@@ -33,7 +29,7 @@ interface Plan {
 
 function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
   return Array.from({ length: count }, (_, index) => {
-    // Some milliseconds have many messages, some messages lie at the range's end or after it, and some are late.
+    // Many messages share a millisecond, some have times at or after the range's end, and some are received late.
     const at = startMs + 2 - Math.floor(random.next() ** 2 * (spanMs + 2));
     const received = at + Math.floor(random.next() * 3);
     return { at, received, raw: `message ${index}`, fields: { _messageid: `${index * 7919 - 1_000}` } };
@@ -78,7 +74,7 @@ function worldOf(plan: Plan): SearchWorld {
       output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes, csv },
     },
   });
-  // If the service truncates results without reporting it, the export knows the row limit from earlier searches.
+  // From an earlier search, the export knows the row limit of a service that truncates results without reporting it.
   const isLimitReached = true;
   const texts = { texts: [], isCut: false };
   const shown = { recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, isTainted: false };
@@ -127,7 +123,6 @@ async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRec
         if (outcome.isFailure) failedBefore++;
         break;
       case 'incomplete':
-        // An interval may be reported as incomplete only if no search could complete it. All other obstacles are temporary.
         if (plan.trouble === 0) throw new Error(outcome.message);
         failedBefore = 0;
         break;
@@ -170,7 +165,7 @@ test('every row is exported once, with any faults of the service and the destina
         found.push(...missing.map((complaint) => `${JSON.stringify(record)}: ${complaint}`));
       }
       expect(found).toEqual([]);
-      // Only files that the export discarded and could not remove may remain.
+      // Only discarded files that the export could not remove may remain.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

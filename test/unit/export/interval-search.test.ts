@@ -1,7 +1,4 @@
-/**
- * Tests the search of one export interval on the simulated service: each result of a search, its cause, and the files at the
- * destination.
- */
+/** Tests the search of one export interval on the simulated service: the results of the search, their causes, and the written files. */
 import { describe, expect, test } from 'vitest';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
@@ -19,7 +16,6 @@ describe('a whole interval', () => {
     expect(await world.complaints(record)).toEqual([]);
     expect(await world.records()).toEqual([record]);
     expect(world.requests).toEqual(['createJob', 'getJob', 'getJob', 'listMessages', 'deleteJob']);
-    // The second search knows from the first search how long searches usually take.
     await world.committed({ toMs: hour.fromMs + hourMs / 2 });
     expect(world.requests.slice(5)).toEqual(['createJob', 'getJob', 'listMessages', 'deleteJob']);
   });
@@ -70,7 +66,7 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // In the second reading of the results, the first page is half as long, so that all pages end at other rows.
+    // The results are read again with a short first page, so that all pages end at other rows than before.
     expect(readings).toBe(3);
   });
 
@@ -135,7 +131,7 @@ describe('a search with errors, or with a lost status answer (E5)', () => {
   test('is repeated when the aggregation reports errors while its records are read', async () => {
     const queries = ['*| count'];
     const slow = { kind: 'delay', delay: '20s', operations: ['listRecords'] } as const;
-    // The first status shows that the search job is done. The second status request only keeps the job alive.
+    // While the records are read slowly, the client sends a second status request, whose answer reports an error.
     const error = {
       kind: 'pendingError',
       message: 'a shard is away',
@@ -155,7 +151,6 @@ describe('a search with errors, or with a lost status answer (E5)', () => {
     const scenario = { faults: { lost, short: { kind: 'shortPage', rows: 0, operations: ['listRecords'] } } } as const;
     const world = new SearchWorld({ scenario: { faults: { lost } }, request: { query: '* | limit 1000' } });
     expect(await world.search()).toMatchObject({ kind: 'again', isFailure: false });
-    // The search cannot know how many records are missing.
     const uncounted = new SearchWorld({ scenario });
     expect(await uncounted.search()).toMatchObject({ kind: 'failed', error: { handling: { kind: 'backoff' } } });
     expect(await uncounted.leftovers()).toEqual([]);
@@ -203,7 +198,6 @@ describe('a search that reached the message limit (E4)', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 250, written: 249, left: 1, count: { rows: 249, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // Another search exports the rest of the interval.
     const rest = await world.committed({ toMs: record.fromMs });
     expect(rest).toMatchObject({ received: 250, toMs: record.fromMs });
   });

@@ -1,4 +1,4 @@
-/** Sample views (snapshots for the status) of an ordinary export in progress. */
+/** Sample views (data from which the status is rendered) of an export in progress. */
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { proofRangesOf } from '../../../src/destination/proof-range.ts';

@@ -1,4 +1,4 @@
-/** Fake searches of export intervals, without a log service. The test determines their outcomes. */
+/** Fake interval searches of an export, which end as a test determines. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type {
   JobView,
@@ -61,7 +61,6 @@ export class ScriptedSearch implements Search {
   }
 }
 
-/** Returns the record of an interval without rows. */
 export function emptyRecord({ segment, fromMs, toMs }: SearchOrder): CommitRecord {
   const none = { received: 0, written: 0, outside: 0, duplicates: 0, left: 0 };
   return { segment, fromMs, toMs, ...none, count: { rows: 0, source: 'Job' }, files: [] };

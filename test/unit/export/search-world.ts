@@ -1,7 +1,4 @@
-/**
- * Test world for the search of one interval, in virtual time: the simulated service, a destination in memory, and checks of the written
- * rows.
- */
+/** Test world for the search of one interval in virtual time: the simulated service, a destination in memory, and checks of the rows. */
 
 import type { LogData } from '../../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -25,7 +22,6 @@ import { MemoryDestination } from '../../support/memory-destination.ts';
 import { SimulatedWorld } from '../service/simulated-world.ts';
 
 export const hourMs = 3_600_000;
-/** Start time of the clocks. */
 export const startMs = Date.UTC(2026, 10, 1);
 export const hour = { fromMs: startMs - hourMs, toMs: startMs };
 
@@ -59,7 +55,6 @@ export function taskOf(more: Partial<ExportRequest> = {}): ExportTask {
 
 const identity = { pid: 1, processStart: '1', scope: 'test' };
 
-/** Tools of one search that differ from those of its world. */
 type StartOfSearch = Partial<Pick<SearchTools, 'onProgress'>> & {
   readonly opened?: OpenedJob;
   readonly failedBefore?: number;
@@ -71,7 +66,7 @@ export interface SearchWorldOptions {
   readonly logData?: LogData;
   readonly request?: Partial<ExportRequest>;
   readonly destination?: MemoryDestination;
-  /** Number that becomes part of the names of written files. Another number gives other file names. */
+  /** Number in the names of the written files, which differs between processes. */
   readonly token?: number;
 }
 
@@ -84,7 +79,6 @@ export class SearchWorld {
   policy: 'Fail' | 'Keep' = 'Fail';
   isScannedOut = false;
   searchesAtOnce = 4;
-  /** Search jobs that the search uses: by default those of the simulated service. A test can replace them. */
   jobs: SearchJobs;
   news = 0;
   readonly #writer: Writer;
@@ -138,7 +132,6 @@ export class SearchWorld {
     return recordOf(await this.search(order, start));
   }
 
-  /** Rows in the files of a record, in order, as JSON. */
   rows({ files }: CommitRecord): Record<string, string>[] {
     return files.flatMap(({ name }) => {
       const content = this.destination.objects.get(this.task.layout.within(name));
@@ -148,10 +141,7 @@ export class SearchWorld {
     });
   }
 
-  /**
-   * Differences between the files of a commit record and the expected rows, and files or search jobs that were left behind. Empty
-   * if the search was correct.
-   */
+  /** Differences between the files of a commit record and the expected rows, and leftover files or search jobs, as texts. */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
     const inside = this.messages.filter(({ at, received = at }) => {
@@ -185,12 +175,10 @@ export class SearchWorld {
     return found;
   }
 
-  /** Commit records at the destination. */
   async records(): Promise<readonly CommitRecord[]> {
     return readRecords(this.destination, this.task.layout);
   }
 
-  /** Names of the received requests, in order. */
   get requests(): readonly string[] {
     return this.simulated.journal.map(({ operation }) => operation ?? '');
   }

@@ -1,7 +1,4 @@
-/**
- * Minimal operator that executes the decisions of an export. It keeps rows that could not be proven complete, with a flag, and
- * shares its destination with other operators.
- */
+/** Minimal operator that runs an export on the toy log service. Several operators can share its destination. */
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
@@ -38,7 +35,6 @@ export class ToyOperator {
   #narrowed: SearchOrder[] = [];
   #isEndMoved = false;
   #smallestLimit: number | undefined;
-  /** Number of searches that the operator has run. */
   jobs = 0;
 
   constructor(world: ToyWorld, plan: ExportPlan, destination: ToyDestination, random: Random) {
@@ -46,7 +42,7 @@ export class ToyOperator {
     this.#plan = plan;
     this.#destination = destination;
     this.#random = random;
-    // When the service does not report its row limit, the operator knows the limit from earlier searches.
+    // An operator knows from earlier searches the row limit of a service that truncates results without reporting it.
     this.#smallestLimit = world.cutKinds.includes('silent') ? world.limit : undefined;
   }
 
@@ -68,14 +64,11 @@ export class ToyOperator {
     });
   }
 
-  /**
-   * Starts the searches that the export decided on, and ends one search, which another operator may have overtaken. Returns false when the
-   * whole range is exported.
-   */
+  /** Starts and stops searches as the export decides, and ends a random one. Returns false when the whole range is exported. */
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // Half of the time, the order to stop searches arrives too late to have an effect.
+    // In half of the steps, the export's order to stop searches has no effect, as if it came too late.
     const stopped = this.#random.next() < 0.5 ? stop.map(({ search }) => search) : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

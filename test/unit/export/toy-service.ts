@@ -1,7 +1,4 @@
-/**
- * A small log service for tests of export decisions. The service has a few rows, and its searches return incomplete results or fail in
- * every possible way. A finished search job is plain data.
- */
+/** Log service with a few rows for tests of export decisions. Its searches return incomplete results or fail in every possible way. */
 import type { Random } from '../../../src/base/random.ts';
 import type { Interval } from '../../../src/export/search/message-limit.ts';
 import type { MessageHistogram } from '../../../src/service/jobs/job-gathering.ts';
@@ -53,10 +50,7 @@ export function makeRows(random: Random, count: number, spanMs: number): ToyRow[
   });
 }
 
-/**
- * Runs a search. `endMs` is the end of the range that the client sends. A caller must sometimes pass false for `mayFail`, because
- * otherwise an export would never end.
- */
+/** Runs a search. `endMs` is the end of the range in the request. If `mayFail` is false, the service has no random faults. */
 export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs: number, mayFail: boolean): ToyJob {
   const strikes = () => mayFail && random.next() < world.trouble;
   const firstMs = strikes() ? fromMs - 1 : fromMs;
@@ -72,7 +66,7 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
-  // The answer that was lost may have contained the only report of an error.
+  // A lost status answer may have contained the only report of the error, so a job with a lost answer reports no error.
   const isTainted = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',
@@ -86,7 +80,7 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   };
 }
 
-/** Rows of the first reading of a search job. Pages of this reading may lack rows or repeat other rows. */
+/** Returns the rows of the first reading of a search job, sometimes with a row missing or replaced by a copy of another row. */
 function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];

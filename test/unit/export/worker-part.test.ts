@@ -65,7 +65,6 @@ describe('the decision of one of several workers', () => {
     ...{ part: part(1, 2), patientUntilMs: 2_000 },
     ...more,
   });
-  // All segments except the second and the fourth, which the first worker owns.
   const records = all
     .filter(({ index }) => index !== 1 && index !== 3)
     .map(({ index, fromMs, toMs }) => record(index, fromMs, toMs));
