@@ -1,7 +1,4 @@
-/**
- * Tests of accounts (credentials and request budget of one service user): Secrets that share an account, repeated reads of a Secret, and
- * unusable Secrets.
- */
+/** Tests accounts: Secrets that share an account, repeated reads of a Secret, and unusable Secrets. */
 import { describe, expect, test } from 'vitest';
 import { type Account, Accounts } from '../../../src/account/accounts.ts';
 import type { LogfleetError } from '../../../src/base/errors.ts';
@@ -32,7 +29,6 @@ class World {
   readonly closed: ConnectionSettings[] = [];
   reads = 0;
   takesVariables = false;
-  /** Promise for connections that are being closed. Undefined if there are none. */
   draining: PromiseWithResolvers<void> | undefined;
   readonly service = {} as UpgradeService;
   readonly searches = {} as SearchJobs;
@@ -67,10 +63,7 @@ class World {
     if (members) this.write(members);
   }
 
-  /**
-   * Test set-up in which environment variables replace the Secret, as in a directory of manifests that has no manifest of the
-   * Secret.
-   */
+  /** Test set-up without a manifest of the Secret, so that environment variables replace the Secret. */
   static withVariables(members?: Record<string, string>): World {
     const world = new World(members);
     world.takesVariables = true;
@@ -182,7 +175,6 @@ describe('reading', () => {
 
   test('a new share of the rate applies immediately, also to earlier work', async () => {
     const world = new World({ ...good, requestsPerSecond: '1' });
-    // After this time, no request of a former leader counts against the request budget any more.
     await world.clock.advance(62_000);
     await world.resolve();
     world.draining = Promise.withResolvers();
@@ -197,7 +189,6 @@ describe('reading', () => {
 
   test('the share of a user without a Secret applies until its work has ended', async () => {
     const world = new World({ ...good, user: 'audit', requestsPerSecond: '1' });
-    // After this time, no request of a former leader counts against the request budget any more.
     await world.clock.advance(62_000);
     await world.resolve();
     const [before] = world.connected;

@@ -1,7 +1,4 @@
-/**
- * Tests of missing Secrets for which resources wait: how often the Secrets are read, and how the waiting resources notice the
- * change (C2).
- */
+/** Tests resources that wait for a missing Secret: how often the Secret is read, and how they notice that it exists (C2). */
 import { describe, expect, test } from 'vitest';
 import { AwaitedSecrets } from '../../../src/account/awaited-secrets.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';

@@ -15,23 +15,19 @@ import type { Random } from '../../../src/base/random.ts';
 
 interface SimulatedJob {
   readonly held: HeldShare;
-  /** Time at which the Job was deleted; undefined while it exists at the API server. */
   deletedAtMs: number | undefined;
   isOver: boolean;
-  /** Number of pods that send requests now. */
   pods: number;
 }
 
 /** State of all Jobs at one time. */
 interface Snapshot {
   readonly atMs: number;
-  /** Number of the state in the history. */
   readonly number: number;
   readonly jobs: ReadonlyMap<string, Readonly<SimulatedJob>>;
 }
 
 export interface ShareHistory {
-  /** Maximum number of workers at the same time. */
   readonly mostWorkers: number;
 }
 
@@ -42,7 +38,7 @@ const latestWatchMs = 30_000;
 /** Time in ms in which the Job controller may still create a pod of a deleted Job. */
 const latestPodMs = 10_000;
 
-/** Runs one history. Throws if the shares ever exceed the limits of the user. */
+/** Runs one history. Throws if the shares of all processes together ever exceed the request limits of the user. */
 export function shareHistory(random: Random): ShareHistory {
   const pick = (count: number) => Math.floor(random.next() * count);
   const limits: RequestLimits = {
@@ -80,7 +76,6 @@ export function shareHistory(random: Random): ShareHistory {
       const held = { user, workers, share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 } };
       const name = `job-${++made}`;
       if (!shares.reserve(name, held, limits)) return;
-      // Some creations fail.
       if (random.next() < 0.2) shares.cancel(name);
       else jobs.set(name, { held, deletedAtMs: undefined, isOver: false, pods: 0 });
     },
@@ -134,7 +129,7 @@ export function shareHistory(random: Random): ShareHistory {
   return { mostWorkers };
 }
 
-/** What an operator reads from the Jobs and the pods that its watches have shown. A pod has the share of its Job in an annotation. */
+/** Shares that an operator reads from the Jobs and pods that its watches have shown. A pod's annotation has the share of its Job. */
 function observed(ofJobs: Snapshot, ofPods: Snapshot): readonly ObservedShare[] {
   const names = new Set([...ofJobs.jobs.keys(), ...ofPods.jobs.keys()]);
   return [...names].flatMap((job): readonly ObservedShare[] => {

@@ -1,7 +1,4 @@
-/**
- * Checks that destinations accept every setting that the CRD accepts, so that invalid settings are reported before an export
- * starts.
- */
+/** Checks that a destination accepts every setting that the CRD accepts, because a rejected setting would stop a started export. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validateResource } from '../../../src/api/validation.ts';

@@ -3,10 +3,7 @@ import { renderExplanation } from '../../../src/api/finding.ts';
 import { renderPath } from '../../../src/api/json-path.ts';
 import { validateResource } from '../../../src/api/validation.ts';
 
-/**
- * Findings (errors and warnings) of `validate` for a policy with these members, as `severity path: message`. The checks run at a
- * fixed day of 2026.
- */
+/** Findings of `validate` for a policy with this spec, as `severity path: message`, on a fixed day of 2026. */
 function say(spec: object, metadata: object = {}, rest: object = {}): readonly string[] {
   const policy = {
     apiVersion: 'logfleet.dev/v1alpha1',
@@ -67,7 +64,6 @@ describe('findings beyond schema and CEL', () => {
   });
 });
 
-/** The policy has no limit for failures, which causes a warning of its own. */
 const soakless = (...list: object[]) => ({ strategy: { stages: list }, failurePolicy: { maxFailures: 1 } });
 const bareStages = (...list: object[]) => ({
   strategy: { stages: list.map((one) => ({ soakDuration: '0s', ...one })) },

@@ -70,7 +70,7 @@ describe('a query can be split (E8)', () => {
     expect(splittability(query)).toMatchObject({ isSplittable: false, reason: expect.stringContaining(reason) });
   });
 
-  // Services have different rules for quotes and comments, so each of these pipes may separate operators.
+  // A service may or may not see these pipes as quoted, because services have different rules for quotes and comments.
   test.each([
     ['apostrophes', `* | parse '"' as a | count | where b = '"'`],
     ['backquotes', '* | where a = `"` | count | where b = `"`'],

@@ -1,7 +1,4 @@
-/**
- * Tests the comparison of JSON values, which works as on an API server: the order of members does not matter, and undefined
- * members are ignored.
- */
+/** Tests the comparison of JSON values: as on an API server, the order of members does not matter, and undefined members are ignored. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalText, sameValue } from '../../../src/base/canonical-text.ts';
@@ -14,7 +11,7 @@ test('values are equal if and only if their canonical texts are equal', () => {
       expect(sameValue(left, right)).toBe(canonicalText(left) === canonicalText(right));
       expect(sameValue(left, JSON.parse(JSON.stringify(left)))).toBe(true);
     }),
-    // Small values are often equal.
+    // Small random values are often equal.
     {
       examples: [
         [

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { inParallel } from '../../../src/base/parallel.ts';
 
-/** Work that ends on request. */
 function pendingWork() {
   const begun: number[] = [];
   const ends = new Map<number, PromiseWithResolvers<void>>();

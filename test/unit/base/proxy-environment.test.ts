@@ -1,4 +1,4 @@
-/** Choice of the proxy for an origin. */
+/** Tests the choice of the proxy for an origin. */
 import { expect, test } from 'vitest';
 import { proxyFor } from '../../../src/base/proxy-environment.ts';
 

@@ -45,7 +45,6 @@ class ScriptedApi implements KubeApi {
     return { status: 200, headers: {}, body: undefined, lines };
   }
 
-  /** Sends a line of the open watch. */
   tell(line: unknown): void {
     this.#tell?.(line);
   }

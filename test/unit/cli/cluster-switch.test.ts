@@ -21,7 +21,6 @@ function cluster(...namespaces: readonly string[]) {
   for (const namespace of namespaces) server.create(leases(namespace), { metadata: { name: 'logfleet-operator' } });
   server.create(leases('other'), { metadata: { name: 'another-operator' } });
 
-  /** Output of a command, or its error. */
   async function turn(paused: boolean, options: PauseOptions = {}) {
     const client = new ApiClient({ api: server.client('person'), clock, metrics: noMetrics });
     const context = recordingContext();

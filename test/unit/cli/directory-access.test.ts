@@ -45,7 +45,6 @@ async function open(context = recordingContext()) {
   return { reader, clock, context };
 }
 
-/** Writes a status as the operator does. */
 async function writeStatus(status = rollingStatus): Promise<void> {
   const resource = samplePolicy({ status, metadata: { uid } });
   await recordFiles.save({ directory, manifest: 'production.yaml', resource });

@@ -1,13 +1,9 @@
-/**
- * Tests `logfleet manifests`: the effects of its flags. A cluster test compares its remaining output with that of
- * kustomize.
- */
+/** Tests the flags of `logfleet manifests`. A cluster test compares the rest of its output with that of kustomize. */
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runProgram } from '../../../src/cli/program.ts';
 import { recordingContext } from './recording-context.ts';
 
-/** Part of a manifest that the tests read. */
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };

@@ -11,10 +11,9 @@ import type { ResourceKey } from '../../../src/host/host.ts';
 export class MemoryReader implements ResourceReader {
   readonly place = 'the test';
   readonly defaultNamespace: string | undefined;
-  /** Annotations that the tested command has written. */
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
   closed = false;
-  /** Error with which `follow` (the stream of resource changes) fails, or undefined if it succeeds. */
+  /** Error with which `follow`, the stream of resource changes, fails; undefined if it succeeds. */
   failure: Error | undefined;
   /** Reports to the followers of resource changes that the connection fails, or that it works again. */
   trouble: (message: string | undefined) => void = () => {};
@@ -23,16 +22,12 @@ export class MemoryReader implements ResourceReader {
   #resources: readonly AnyResource[];
   readonly #followers = new Set<() => void>();
 
-  /**
-   * With `everyNamespace`, a resource name without a namespace means a resource in any namespace, as in a directory. Otherwise it
-   * means one in the namespace `logging`.
-   */
+  /** With `everyNamespace`, a name without a namespace is looked up in all namespaces; without it, in `logging`. */
   constructor(resources: readonly AnyResource[], { everyNamespace = false } = {}) {
     this.#resources = resources;
     this.defaultNamespace = everyNamespace ? undefined : 'logging';
   }
 
-  /** Replaces all resources in memory. */
   replace(resources: readonly AnyResource[]): void {
     this.#resources = resources;
     for (const follower of this.#followers) follower();

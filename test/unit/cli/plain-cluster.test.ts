@@ -1,7 +1,4 @@
-/**
- * Checks that logfleet reads simple kubeconfigs and the service account of a pod without the library client-node, and finds the
- * same API server as that library.
- */
+/** Checks that logfleet without the library client-node finds the same API server in simple kubeconfigs and in a pod as with it. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

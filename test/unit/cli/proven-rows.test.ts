@@ -1,7 +1,4 @@
-/**
- * Tests reading a file of records backwards, from its end to its beginning: no record is lost or truncated, whatever text it
- * contains.
- */
+/** Tests reading a file of JSON records from its end to its beginning: no record is lost or cut, whatever text the record contains. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

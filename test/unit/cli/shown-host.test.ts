@@ -1,7 +1,4 @@
-/**
- * Checks that `logfleet run` prints only states of policies that it found itself, and no status from an earlier start of the
- * command.
- */
+/** Checks that `logfleet run` prints no status that an earlier start of the command has left in the directory. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy, KindName } from '../../../src/api/kinds.ts';
 import { LiveView } from '../../../src/cli/live/live-view.ts';

@@ -178,8 +178,7 @@ describe('logfleet verify', () => {
   });
 
   test('finds an export in a deep folder, beside an unreadable folder', async () => {
-    // The path is too long for the system, so no user can read it. A folder without read permission would not do,
-    // since root could read it.
+    // The path of the inner folder is too long for the system, so not even root can read it.
     const half = Array(12).fill('0'.repeat(200)).join('/');
     for (const each of ['lost', 'found']) mkdirSync(join(directory, each, half), { recursive: true });
     renameSync(join(directory, 'found'), join(directory, 'lost', half, 'found'));

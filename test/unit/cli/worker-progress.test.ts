@@ -7,7 +7,6 @@ import type { KubeApi, KubeRequest } from '../../../src/host/kubernetes/kube-api
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { exportOf } from '../export/sample-view.ts';
 
-/** Worker whose API server answers each request with `status()`. */
 function worldOf(status: () => number) {
   const clock = new VirtualClock();
   const requests: KubeRequest[] = [];

@@ -9,10 +9,7 @@ import { CountingMetrics } from './counting-metrics.ts';
 
 const settled: Result = { kind: 'settled' };
 
-/**
- * Set-up for a controller. The test controls the source of resources and the leadership, and answers the calls of the reconciler
- * by resource key.
- */
+/** Controller whose list of resources, leadership, and results of reconciles are determined by the test. */
 class World {
   readonly clock = new VirtualClock();
   readonly metrics = new CountingMetrics();

@@ -1,7 +1,4 @@
-/**
- * Tests committing intervals of an export (E3, E4, E6): when two processes search the same interval, one commit wins,
- * and every millisecond is exported once.
- */
+/** Tests commits of export intervals: if two processes search one interval, one commit wins, and each row is exported once (E3, E4, E6). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, commit, readRecords, recordKind } from '../../../src/destination/commit-record.ts';
@@ -19,7 +16,7 @@ const endMs = startMs + 4 * hourMs;
 const slice = { fromMs: startMs, rows: 10, bytes: 20, oldestMs: startMs, newestMs: startMs + 9 };
 const slices = summaryOf({ lengthMs: hourMs, slices: [slice] }, { fromMs: startMs + 1, toMs: endMs });
 
-/** Fault in which the store writes the object, but the answer of the store is lost. */
+/** Makes the store write the object and lose its answer to the client. */
 const losesAnswer = (call: DestinationCall) =>
   call === 'create' ? ({ failure: 'exists', hasEffect: true } as const) : undefined;
 
@@ -210,8 +207,8 @@ describe('the committed part of an export', () => {
 });
 
 /**
- * Simulates two operators that export to one destination. Each one repeatedly reads the committed records, exports a
- * random part of the remaining range, loses answers, and can crash before its commit.
+ * Two operators export to one destination. Both repeatedly read the commit records, export a random part of the remaining range, lose
+ * answers, and crash.
  */
 test('commits of two processes in any order cover the range once, and leave no other files (E3)', async () => {
   const step = fc.record({

@@ -1,7 +1,4 @@
-/**
- * Tests which time ranges of an export are committed, after a digest (check of exported rows) has invalidated some
- * records.
- */
+/** Tests which time ranges of an export are exported after a check of the exported rows has invalidated some commit records. */
 import { describe, expect, test } from 'vitest';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
@@ -21,7 +18,6 @@ function verdict(round: number, ...segments: readonly (readonly [number, number]
 
 const first = [record(0, 0, 60), record(0, 60, 100), record(1, 100, 200)];
 
-/** Segment and time bounds of each record. */
 function shown(records: readonly { readonly fromMs: number; readonly toMs: number }[]) {
   return records.map(({ fromMs, toMs, ...more }) => {
     const { segment, index } = more as { readonly segment?: number; readonly index?: number };

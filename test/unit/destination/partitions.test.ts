@@ -7,7 +7,6 @@ const hourMs = 60 * minuteMs;
 
 const parts = ['year', 'month', 'day', 'hour', 'minute'] as const;
 
-/** Returns the folder that `Intl` gives for a time. */
 function expected(timeZone: string, by: Partitioning, timeMs: number): string {
   const numeric = Object.fromEntries(parts.map((part) => [part, '2-digit']));
   const format = new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', ...numeric, year: 'numeric' });

@@ -1,7 +1,4 @@
-/**
- * Tests the numbers, sizes and times of messages that a commit record stores for each slice (short time range) of its interval (E6): any
- * changed slice is detected, and the record stays small.
- */
+/** Tests the row counts, sizes and times that a commit record stores for each short period of its interval (E6). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { joinSlices, type SliceFigures, SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';

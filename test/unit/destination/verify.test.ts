@@ -1,7 +1,4 @@
-/**
- * Tests the verification of an export. It reports every change of the files after the export, and nothing if the files are
- * unchanged.
- */
+/** Tests the verification of an export, which reports every change of the files after the export, and nothing else. */
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, parquetWrite } from 'hyparquet-writer';
@@ -259,7 +256,7 @@ describe('verification', () => {
 });
 
 describe('partitions are checked', () => {
-  /** Returns the differences of an export of two rows whose file has this name. */
+  /** Returns the differences that `verify` finds in an export of two rows in the file `name`. */
   async function found(name: string, partitionBy: 'Day' | 'Hour' | undefined) {
     const at = [startMs + 10 * 60_000, startMs + 50 * 60_000];
     const content = Buffer.from(at.map((atMs) => `{"_messagetime":"${atMs}"}\n`).join(''));
@@ -279,7 +276,7 @@ describe('partitions are checked', () => {
     return (await verifyExport(place, root)).differences;
   }
 
-  // The rows are from 5:40 and 6:20 in this time zone.
+  // In the time zone of these tests, the two rows have the times 5:40 and 6:20.
   test.each([
     ['data/dt=2026-11-01/x', 'Day', []],
     ['data/dt=2026-11-02/x', 'Day', [{ expected: 'dt=2026-11-01', found: 'dt=2026-11-02' }]],

@@ -1,7 +1,4 @@
-/**
- * Tests the tokens that identify a writing process (E15). Other processes in the same scope, such as a container, can find out
- * from the token whether the process still runs.
- */
+/** Tests the tokens of processes that write to a destination. A token shows other processes whether its process still runs (E15). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';

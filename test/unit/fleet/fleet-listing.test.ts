@@ -1,7 +1,4 @@
-/**
- * Tests of the reads of the collector list: the requests, their order, and the state of the fleet that the operator knows afterwards (U7,
- * U9).
- */
+/** Tests the reads of the collector list: the requests, their order, and what the operator knows afterwards (U7, U9). */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { FleetListing, type ListingUser } from '../../../src/fleet/fleet-listing.ts';
@@ -168,10 +165,7 @@ describe('U7: no collector is hidden', () => {
   });
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
-    /**
-     * Fleet of 300 collectors at the old version. Before each page of a sweep (pass over all pages), one further collector is
-     * upgraded. All these collectors are on the first page, so no later page shows an upgrade.
-     */
+    /** Fleet of 300 collectors. Before each read of a page, one more collector of the first page is upgraded, so no later page shows it. */
     async function rolling() {
       const { service, listing, swept } = world(300, middle);
       service.builds = [first, middle, last];
@@ -535,7 +529,7 @@ test('nothing is sent without leadership, but later requests are', async () => {
 test('a request at the end of the loop is not lost', async () => {
   const { clock, service, listing, swept, attend } = world(3, middle);
   await swept(0);
-  // Each reconcile after a notification requests another reconcile some steps later.
+  // Each subscriber requests a page again, `steps` microtasks after it was notified.
   for (let steps = 0; steps < 12; steps++) {
     let asked = 0;
     attend(`user-${steps}`, () => {

@@ -1,7 +1,4 @@
-/**
- * Tests what policies share while they are in use. Policies with the same account share one listing of collectors. Policies of
- * the same service share one ownership table, which shows the policy that owns each collector.
- */
+/** Tests that policies of one account share a list of collectors, and policies of one service share the table of collector owners. */
 
 import { expect, test } from 'vitest';
 import type { Account } from '../../../src/account/accounts.ts';

@@ -15,18 +15,15 @@ export class ListedService implements UpgradeService {
   readonly #clock: Clock;
   collectors: readonly Collector[] = [];
   builds: readonly string[] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'];
-  /** Whether the listing for a build hides the collectors that run it (section 10.4). */
+  /** Whether a list that is requested for a build hides the collectors that run this build (section 10.4). */
   hides = true;
-  /** Maximum limit. A larger one is rejected with 400. */
   mostRows = 10_000;
   /** Maximum number of rows in a page, whatever limit the request has. */
   cutRows = Number.POSITIVE_INFINITY;
   latencyMs = 10;
-  /** Error with which the next calls fail. Undefined if they succeed. */
   readonly failures: (Error | undefined)[] = [];
   /** Recorded calls in order: `builds` for the list of builds, and `build offset+limit` for a page. */
   readonly calls: string[] = [];
-  /** Called before each answer. */
   beforeAnswer: (call: string) => void = () => {};
   #underWay = 0;
   mostAtOnce = 0;

@@ -1,4 +1,4 @@
-/** Tests the table that has, for each collector, the policy that owns it and its upgrade attempt in flight (U13). */
+/** Tests the table that shows, for each collector, the policy that owns it and the upgrade attempt that is in flight (U13). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Claimant, compareClaimants, type Flight, Ownership } from '../../../src/fleet/ownership.ts';
@@ -342,7 +342,6 @@ test('U13: after any history each collector has the owner by the rules, and all 
           for (const collector of ids) claims.delete(`${one.uid} ${collector}`);
           ownership.retire(one.uid);
         } else if (one.kind === 'began' && expected(one.id) === one.uid) {
-          // Only the policy that owns a collector starts an upgrade attempt, and only if no attempt is in flight.
           if (!flights.has(one.id)) {
             flights.set(one.id, one.uid);
             ownership.began(one.id, flight(one.uid));

@@ -14,10 +14,7 @@ function refusal(status: number): ServiceError {
   });
 }
 
-/**
- * Reads all pages of a service with `rows` rows, and returns the limits (rows per page) that were requested. The service returns
- * at most `cut` rows per page, and rejects limits above `most`.
- */
+/** Returns the page sizes requested while all `rows` are read. The service cuts pages at `cut` rows, and rejects sizes above `most`. */
 function sweep(size: PageSize, rows: number, { cut = Infinity, most = Infinity } = {}): readonly number[] {
   const limits: number[] = [];
   for (let offset = 0; limits.length < 1_000; ) {

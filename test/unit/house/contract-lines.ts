@@ -1,16 +1,13 @@
-/**
- * Finds which parts of the service's contract (docs/service.md) the tests of `test/contract/` have to cite, and which parts they
- * do cite. Test titles cite sections; the text of tests cites names of members and error identifiers.
- */
+/** Finds the parts of docs/service.md (sections, names, error identifiers) that no test in `test/contract/` mentions. */
 import type { SourceFile, SyntaxNode } from './source-file.ts';
 
-/** Chapters of docs/service.md that are the specification of the service. Later chapters go beyond the specification. */
+/** The specification of the service is chapters 1 to 9 of docs/service.md. */
 const lastChapter = 9;
 
 export interface ContractLines {
   /** Number of a section, such as `4.6`, or of a chapter without sections, such as `8`. */
   readonly sections: readonly string[];
-  /** Names of members, fields, parameters and states that the tables of chapters 2 to 4 define. */
+  /** Names that the tables of chapters 2 to 4 define, such as members and parameters. */
   readonly names: readonly string[];
   /** Identifiers of the errors that chapter 7 defines. */
   readonly errors: readonly string[];
@@ -64,7 +61,7 @@ function cells(markdown: string, headers: readonly string[]): string[] {
 export interface ContractCitations {
   readonly titles: readonly string[];
   readonly sections: ReadonlySet<string>;
-  /** Complete texts of the contract tests, and the words in these texts and in the names of the tests. */
+  /** Source texts of the contract tests, and the words in them. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -86,10 +83,7 @@ export function contractCitations(files: readonly SourceFile[]): ContractCitatio
   return { titles, sections, words };
 }
 
-/**
- * Returns one sentence for each part of the contract that no test cites. `unseen` has the sections about behaviour that a client
- * cannot observe.
- */
+/** Returns a sentence for each part that no test mentions, except the sections `unseen`, which no client can observe. */
 export function uncitedLines(
   lines: ContractLines,
   { titles, sections, words }: ContractCitations,

@@ -1,7 +1,4 @@
-/**
- * Checks that the sections of docs/service.md (`4.9`, `5.3`) and the rules of docs/protocol.md (`U3`) that code and tests cite exist, and
- * that the links of every page lead to an existing target.
- */
+/** Checks that the sections (`4.9`) and rules (`U3`) that code and tests cite exist in docs/, and that links lead to existing targets. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +8,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const service = readFileSync(join(root, 'docs/service.md'), 'utf8');
 const protocol = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
 
-/** Numbers of the headings of a page, and of its list items in bold. */
+/** Section numbers from the headings and the bold list items of docs/service.md. */
 const sections = new Set(
   [...service.matchAll(/^(?:#{2,3} |- \*\*)(\d{1,2}(?:\.\d{1,2})?)(?: |\*\*)/gm)].map((match) => match[1]),
 );
@@ -20,7 +17,7 @@ const rules = new Set([...protocol.matchAll(/^### ([BLUREH]\d{1,2}) /gm)].map((m
 const number = String.raw`\d{1,2}(?:\.\d{1,2})?`;
 const dotted = String.raw`\d{1,2}\.\d{1,2}`;
 const listOf = (one: string) => `${one}(?:(?:, | and | or | to |–)${one})*`;
-/** Patterns by which a section is cited: after a word such as `section`, alone in brackets, or at the start of a comment. */
+/** Three forms of a citation of a section: after a word such as `section`, alone in brackets, and at the start of a comment. */
 const citationForms = [
   new RegExp(
     String.raw`(?:§ ?|\bspecification(?:'s)?,? (?:(?:sections?|chapters?) )?|\b(?:sections?|chapters?) )(${listOf(number)})(?![\d-])`,

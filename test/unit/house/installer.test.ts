@@ -1,6 +1,4 @@
-/**
- * Tests how `make tools` installs etcd, kube-apiserver, kubectl and the stores, which the cluster and store tests run.
- */
+/** Tests how `make tools` installs etcd, kube-apiserver, kubectl and the stores for the cluster and store tests. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,7 +1,4 @@
-/**
- * Parsed source files for the house tests (checks of this code base): the imports and all syntax-tree nodes of each
- * file. The parser comes with vitest.
- */
+/** Parsed source files for the house tests (checks of this code base), with their imports and syntax-tree nodes. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -83,7 +80,6 @@ function walkNode(
   ancestors.pop();
 }
 
-/** Returns how many of the sorted numbers are below the given number. */
 function countBelow(numbers: readonly number[], number: number): number {
   let [from, to] = [0, numbers.length];
   while (from < to) {

@@ -133,10 +133,7 @@ function cellText(value: unknown, isGuarded: boolean): string {
   return isGuarded && isFormula ? `'${text}` : text;
 }
 
-/**
- * Returns the expected CSV file. It adds quotes to rows with one empty cell, because the library csv-stringify never quotes empty
- * cells.
- */
+/** Returns the expected CSV file. The library never quotes empty cells, but a row with one empty cell needs quotes. */
 function expectedCsv(names: readonly string[], rows: readonly Members[], isGuarded: boolean): string {
   const values = rows.map((members) => sorted(names, members).values);
   const table = [names, ...values.map((each) => names.map((name) => each.get(name)))];
@@ -161,7 +158,7 @@ test('random rows in any notation equal the output of csv-stringify for JSON.par
   );
 });
 
-/** Replaces objects and arrays by null. The encoder writes them as it received them, so their text is not compared. */
+/** Replaces objects and arrays by null, because the encoder keeps their original text, which csv-stringify does not know. */
 function compact(value: unknown): unknown {
   return typeof value === 'object' ? null : value;
 }

@@ -12,7 +12,6 @@ export function readCsv(file: string): Promise<ReadRow[]> {
   return query(Buffer.from(file), (place) => `SELECT coalesce(COLUMNS(*), '') FROM read_csv('${place}', ${options})`);
 }
 
-/** Rows, with the names and types of columns. */
 export function readParquet(file: Buffer): Promise<ReadRow[]> {
   return query(file, (place) => `SELECT * FROM read_parquet('${place}')`);
 }

@@ -1,6 +1,4 @@
-/**
- * Tests the types, row groups and values of Parquet files, as the independent readers hyparquet and DuckDB read them.
- */
+/** Tests the types, row groups and values of Parquet files with two independent readers, hyparquet and DuckDB. */
 
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -384,7 +382,6 @@ test('random rows in any notation equal the values of JSON.parse', async () => {
         const { values, others } = sorted(names, members);
         const { _rest, ...row } = found[index] as Record<string, unknown>;
         const rest = JSON.parse((_rest as string | null) ?? '{}') as Record<string, unknown>;
-        // The tests above show that each JSON member is either in its own column or in the column for all other members.
         for (const [name, value] of values) {
           const isText = set.columns.find((column) => column.name === name)?.type === 'text';
           if (isText) expect(row[name]).toEqual(textOf(value));

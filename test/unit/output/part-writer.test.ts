@@ -1,7 +1,4 @@
-/**
- * Tests the writer of one part (data file) of an interval. It compresses, counts and hashes the rows, and also handles
- * back-pressure, failures and aborts.
- */
+/** Tests the writer of one data file: compression, counts, hashes, back-pressure, failures and aborts. */
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
@@ -165,8 +162,7 @@ describe('a series of parts', () => {
         expect(parts[index]?.rows).toBe(file.toString().split('\n').length - 1);
       }
       for (const { bytes } of parts.slice(0, -1)) {
-        // The maximum size applies to an estimate of the uncompressed data, and these parts are only slightly larger than the
-        // maximum.
+        // The maximum size limits an estimate of the uncompressed data, so these files may be slightly larger.
         expect(bytes).toBeGreaterThan(150_000);
         expect(bytes).toBeLessThan(600_000);
       }
@@ -301,7 +297,7 @@ describe('a series of parts', () => {
   });
 });
 
-/** Sink (receiver of bytes) that delays its first write until the test releases it. */
+/** File that keeps all data, and delays its first write until `release` is called. */
 class SlowSink extends KeepingSink {
   writtenBytes = 0;
   readonly #released = Promise.withResolvers<void>();

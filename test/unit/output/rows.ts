@@ -1,7 +1,4 @@
-/**
- * Rows for tests of encoders, and sinks that keep the written data. The memory of a row is reused after each call, as when rows
- * are read from a page.
- */
+/** Rows for tests of encoders, and receivers of bytes that keep the data. */
 import fc from 'fast-check';
 import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import type { PartSink } from '../../../src/output/part-writer.ts';
@@ -15,7 +12,7 @@ export function rowWith(members: Readonly<Record<string, unknown>>): RawRow {
   return rowOf(JSON.stringify(members));
 }
 
-/** Returns a row as the bytes of a page contain it: with other bytes around it. The row is overwritten after use. */
+/** Passes rows as slices of a larger buffer, and overwrites each row after its use, as a page reader does. */
 export class PassingRow {
   readonly #memory = Buffer.alloc(2 ** 20, '"');
 
@@ -77,7 +74,7 @@ export function encoded(
   return Buffer.concat(chunks);
 }
 
-/** Style in which the tests write a JSON text: its whitespace between tokens, and its escaped characters. */
+/** Whitespace and escaped characters in a JSON text. */
 export interface Writing {
   readonly space: string;
   readonly escapes: 'needed' | 'all' | 'slashes';
@@ -88,7 +85,7 @@ export const writings: fc.Arbitrary<Writing> = fc.record({
   escapes: fc.constantFrom('needed', 'needed', 'all', 'slashes'),
 });
 
-/** Names and values of a row's members, in order. A name may occur twice. */
+/** Names and values of a row's members, in order. A row may have two members with the same name. */
 export type Members = readonly (readonly [name: string, value: unknown])[];
 
 export function writtenRow(members: Members, { space, escapes }: Writing): string {
@@ -152,7 +149,7 @@ export const fieldNames: fc.Arbitrary<string> = fc.oneof(
 
 export const rowMembers: fc.Arbitrary<Members> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
 
-/** Returns the expected value of each column, and the members of a row that have no column, as the service sent them. */
+/** Returns the expected value of each column, and the row's members that have no column. */
 export function sorted(names: readonly string[], members: Members): { values: Map<string, unknown>; others: Members } {
   const columnOf = (name: string) =>
     names.includes(name) ? name : names.findLast((each) => /^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name));

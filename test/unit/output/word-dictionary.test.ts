@@ -1,7 +1,4 @@
-/**
- * Tests dictionaries of eight-byte values in Parquet files. Each value is found again, and columns for which a dictionary saves
- * no space have none.
- */
+/** Tests dictionaries of eight-byte values in Parquet files: values are found again, and a column has none if it saves no space. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WordDictionary } from '../../../src/output/word-store.ts';
@@ -42,6 +39,6 @@ test.each([
 ])('saves memory for $what: $pays', ({ values, pays }) => {
   const dictionary = new WordDictionary();
   expect(dictionary.take(halvesOf(values))).toBe(pays);
-  // The result must also be correct if the dictionary has been used before.
+  // The second call shows that an earlier use of the dictionary does not change the result.
   expect(dictionary.take(halvesOf(values))).toBe(pays);
 });

@@ -31,7 +31,6 @@ const settings: ScheduleSettings = {
   failedRunsHistoryLimit: 3,
 };
 
-/** Span from one hour of the day to another. */
 function span(fromHour: number, toHour = fromHour + 1): TimeSpan {
   return { fromMs: midnightMs + fromHour * hourMs, toMs: midnightMs + toHour * hourMs };
 }
@@ -64,7 +63,6 @@ function decide(
   });
 }
 
-/** Hours of the day at which the created runs start. */
 function created({ create }: ScheduleDecision): readonly number[] {
   return create.map(({ fromMs }) => (fromMs - midnightMs) / hourMs);
 }
@@ -243,7 +241,7 @@ const schedules = ['0 * * * *', '0 0 * * *', '*/30 * * * *', '15 */5 * * *'].map
   (text) => new TickCalendar(text, zone),
 );
 
-/** Schedule with its runs, records and status. Each step is followed by reconciles, one of which can end halfway. */
+/** A schedule with its runs, records and status, which random events change. */
 class World {
   #nowMs = midnightMs;
   #isPaused = false;
@@ -297,7 +295,7 @@ class World {
     this.#reconcile(false);
   }
 
-  /** Lets all runs complete, and checks that everything is covered. */
+  /** Completes all runs, and checks that runs or records cover every moment of the schedule. */
   finish(): void {
     this.#isPaused = false;
     this.#reconcile(true);
@@ -332,7 +330,7 @@ class World {
     });
   }
 
-  /** Carries a decision out in the order of the reconciler. The process ends after `parts` parts of it. */
+  /** Applies a decision in the reconciler's order. `parts` below 4 simulates a crash after so many steps. */
   #reconcile(isRetryRequested: boolean, parts = 4): void {
     for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);
     const { gaps, repeat, remove, create } = this.#decide(isRetryRequested);

@@ -118,7 +118,6 @@ describe('renderStages', () => {
     ['Completed', { updated: 9, failed: 1 }, '9/10, 1 failed'],
     // Only a stage that has ended shows the number of collectors that it left out.
     ['Progressing', { updated: 7 }, '7/10'],
-    // A status between two counts.
     ['Completed', { updated: 11 }, '11/10'],
   ] as const)('shows offline or skipped collectors: %s %j', (state, more, counts) => {
     expect(
@@ -141,7 +140,7 @@ describe('renderStageBar', () => {
     [{ members: 10, updated: 5, failed: 2 }, '[█████××░░░]'],
     [{ members: 1000, updated: 999, failed: 1 }, '[█████████×]'],
     [{ members: 0, updated: 0, failed: 0 }, '[          ]'],
-    // The counts in a status may not add up. The progress bar must keep its width even then.
+    // The progress bar keeps its width even if a status has more updated collectors than collectors.
     [{ members: 1, updated: 2, failed: 0 }, '[██████████]'],
   ])('of %j is %s', (counts, bar) => {
     expect(renderStageBar({ ...counts, state: 'Progressing' }, 12, plain)).toBe(bar);

@@ -7,7 +7,7 @@ import { Controller } from '../../../../src/controller/controller.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { get, policy, Workplace } from './workplace.ts';
 
-/** Fake controller for a directory of manifests. It copies the target of each policy to the policy's status. */
+/** Fake controller that copies each policy's target to the policy's status. */
 function echo(host: DirectoryHost) {
   const source = host.resources('CollectorVersionPolicy');
   const seen: string[] = [];

@@ -17,7 +17,6 @@ function start(directory: string): ChildProcess {
   return child;
 }
 
-/** Resolves to the first line that the process prints. */
 async function firstLine(child: ChildProcess): Promise<string> {
   child.stdout?.setEncoding('utf8');
   const [line] = (await once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data')) as [string];
@@ -79,8 +78,7 @@ describe('another process', () => {
 
   test('a killed process whose parent has not noticed is replaced, too', async () => {
     const place = new Workplace();
-    // The shell starts the lock holder and then becomes `sleep`, which never waits for child processes. So the killed lock holder
-    // stays a zombie process.
+    // A killed lock holder stays a zombie process, because its parent, `sleep`, never waits for child processes.
     const script = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
     const command = `"${process.execPath}" "${script}" "${place.directory}" & exec sleep 600`;
     const parent = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -27,9 +27,7 @@ export class Workplace {
     return join(this.directory, ...parts);
   }
 
-  /**
-   * Writes a file with an old modification time, so that the reader of the directory does not wait for further changes.
-   */
+  /** Writes a file with an old modification time, because the directory's reader waits after recent changes. */
   write(file: string, content: string | Uint8Array): void {
     this.writeNow(file, content);
     const longAgo = this.clock.now() / 1_000 - 3_600;
@@ -50,9 +48,7 @@ export class Workplace {
     rmSync(this.path(file), { recursive: true });
   }
 
-  /**
-   * Opens the directory. Only one host (reader of the directory) can be open, so the test must close it before it opens the next.
-   */
+  /** Opens the directory. The test must close it before it opens the directory again. */
   async open(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     const host = await createDirectoryHost({
       directories: [this.directory],
@@ -65,10 +61,7 @@ export class Workplace {
     return host;
   }
 
-  /**
-   * Opens the directory in cases in which the start has to wait until files stop changing, or until the deletion of a manifest is
-   * certain.
-   */
+  /** Opens the directory, and advances the clock because the start waits until files stop changing. */
   openInTime(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     return this.clock.during(this.open(options));
   }
@@ -92,7 +85,6 @@ export function find(host: Pick<DirectoryHost, 'resources'>, name: string): Coll
   return host.resources('CollectorVersionPolicy').get({ namespace: 'logging', name });
 }
 
-/** Returns the policy with this name. Throws if the policy does not exist. */
 export function get(host: Pick<DirectoryHost, 'resources'>, name: string): CollectorVersionPolicy {
   const resource = find(host, name);
   if (!resource) throw new Error(`there is no ${name}`);

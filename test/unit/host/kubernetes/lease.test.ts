@@ -14,10 +14,7 @@ import { createWorld, ProcessClock, surroundings, type World } from './world.ts'
 
 const namespace = 'logfleet-system';
 const path = leasePath(namespace, 'operator');
-/**
- * Maximum time in ms between two checks of the lease. A follower checks the lease every 2 s ± 10 %, and each request
- * takes a few milliseconds.
- */
+/** Maximum time in ms between two checks of the lease: 2 s ± 10 %, and a few milliseconds for each request. */
 const checkIntervalMs = 2_300;
 
 class Candidate {

@@ -1,7 +1,4 @@
-/**
- * Tests the storage of ledgers (write-ahead records of upgrade attempts) as resources of the kind Ledger (U1). A write
- * is one request, a lost or changed Ledger is noticed, and a start costs one list request.
- */
+/** Tests the storage of ledgers as Kubernetes resources: one request for a write, and one list request at the start (U1). */
 import { describe, expect, test } from 'vitest';
 import { type LedgerShard, maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -183,7 +180,7 @@ test('an API server without the kind is reported, for the list and for a write',
   expect(await codeOf(write(at, 'head', 'one'))).toBe('ledger.notInstalled');
 });
 
-/** Returns the same set-up as `setting`, after the store has listed the Ledgers at its start. */
+/** Returns a ledger store after the list request of its start, and the world of the store. */
 function started(leading = { term: 1 }, allNamespaces = true): Setting {
   const { world, owner } = setting();
   const client = clientOf(world);
@@ -214,7 +211,6 @@ describe('after a start', () => {
       ...owners.slice(0, 100).map(({ name }) => `head of ${name}`),
       ...owners.slice(100).map(() => undefined),
     ]);
-    // The Ledgers arrive in two pages of the list.
     expect(requestsOf(at)).toEqual(['list', 'list']);
   });
 

@@ -40,7 +40,7 @@ class Installation {
     this.host.start();
   }
 
-  /** Returns whether the operator treats the policy as its own and acts on it. */
+  /** Whether the operator manages the policy. */
   sees(): boolean {
     return this.#source.get({ namespace: 'logging', name: 'production' }) !== undefined;
   }
@@ -132,7 +132,7 @@ test('two running operators write one question and one answer in ten minutes', a
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // The two operators detect each other by six or seven pairs of status writes: one asks, and the other answers.
+  // In ten minutes, one operator asks at most seven times, and the other answers, each by a status write.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import type { Leadership } from '../../../../src/host/host.ts';
 import { PreparedLeadership } from '../../../../src/host/kubernetes/prepared-leadership.ts';
 
-/** Leadership that the test gives and takes. */
 function leadershipOf() {
   const listeners = new Set<() => void>();
   let isLeader = false;

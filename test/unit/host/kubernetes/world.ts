@@ -25,7 +25,6 @@ export function createWorld(options: Partial<MemoryApiServerOptions> = {}): Worl
   return { clock, server };
 }
 
-/** Dependencies that parts of the host share. */
 export function surroundings(world: World, clock: Clock = world.clock) {
   return { clock, random: seededRandom(11), log: silentLogger, metrics: noMetrics };
 }
@@ -69,7 +68,6 @@ export function ownerOf(policy: CollectorVersionPolicy): OwnerRef {
   return { kind: policies, namespace, name, uid };
 }
 
-/** Advances time until the promise settles. */
 export async function resolved<T>(world: World, promise: Promise<T>): Promise<T> {
   let settled = false;
   const done = () => {
@@ -88,10 +86,7 @@ export function codeOf(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-/**
- * Clock of one simulated process. The clock can be wrong. Its timers wait while the process is frozen as by SIGSTOP, although time
- * continues.
- */
+/** Clock of one simulated process. It can be wrong, and its timers wait while the process is frozen. */
 export class ProcessClock implements Clock {
   readonly #clock: VirtualClock;
   #waiting: (() => void)[] | undefined;
