@@ -8,7 +8,7 @@ import { Buffer } from 'node:buffer';
 import type { PieceMemory } from './piece-memory.ts';
 
 export interface PiecedBody {
-  /** Total length of all pieces of the body in bytes. */
+  /** Length of the body in bytes. */
   readonly bytes: number;
   /** Yields the body in chunks. With `memory`, a chunk is valid until the caller returns it to `memory` for reuse. */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;

@@ -1,7 +1,4 @@
-/**
- * Simulated service on a virtual clock, without sockets. Requests and answers take time on their way, and answers can
- * be late, stalled or reset.
- */
+/** Simulated service on a virtual clock, without sockets. Answers take time, and can be late, missing or reset. */
 import { Buffer } from 'node:buffer';
 import type { Clock } from '../src/base/clock.ts';
 import type { Random } from '../src/base/random.ts';

@@ -13,12 +13,9 @@ export interface Piece {
   readonly view: DataView;
 }
 
-/**
- * Length of a piece in bytes. Longer pieces have less overhead; shorter pieces take less memory when many pages are sent at the
- * same time.
- */
+/** Length of a chunk in bytes. Longer chunks have less overhead, shorter ones take less memory when many pages are sent. */
 export const pieceBytes = 128 * 1024;
-/** Maximum number of unused pieces that are kept for reuse. */
+/** Maximum number of unused chunks of memory that are kept for reuse. */
 const maxFree = 64;
 
 export class PieceMemory {
@@ -26,10 +23,10 @@ export class PieceMemory {
   /** Pieces that are lent to callers, by their buffer. */
   readonly #lent = new WeakMap<ArrayBufferLike, Piece>();
 
-  /** Lends a piece of at least `bytes` bytes, with undefined content. */
+  /** Lends a chunk of memory of at least `bytes` bytes, with undefined content. */
   lend(bytes: number): Piece {
     if (bytes > pieceBytes) return freshPiece(bytes);
-    // The piece that was returned last is reused first, because it is most likely in the processor's cache.
+    // The chunk that was returned last is reused first, because it is most likely in the processor's cache.
     const piece = this.#free.pop() ?? freshPiece(pieceBytes);
     this.#lent.set(piece.bytes.buffer, piece);
     return piece;
@@ -44,7 +41,7 @@ export class PieceMemory {
   }
 }
 
-/** Returns a piece with memory of its own. */
+/** Returns a chunk with new memory. */
 export function freshPiece(length: number): Piece {
   const bytes = Buffer.allocUnsafeSlow(length);
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, length) };

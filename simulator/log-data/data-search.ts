@@ -9,7 +9,7 @@ import { PagePlan, type RowWriter } from './message-page.ts';
 
 /** Finds the messages that match a search, latest first. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
-  /** Searches a part of the time range: back to `targetMs`, until `maxMatches` matches are found, or until `effort` is used up. */
+  /** Searches back to `targetMs`, until `maxMatches` matches are found, or until the computing time `effort` is used up. */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
   /**
    * Calls `take` for each match after the first `skip` matches, newest first, until `take` returns false. `rank` is the number

@@ -14,7 +14,7 @@ export class Effort {
     this.#perTurn = unitsPerTurn;
   }
 
-  /** Grants the maximum effort again. */
+  /** Grants the full computing time again. */
   renew(): void {
     this.#left = this.#perTurn;
   }

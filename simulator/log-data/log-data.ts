@@ -64,9 +64,8 @@ export interface Search {
 
 /** A page of log messages (section 2.5) as JSON, in chunks of bytes that are created while the page is sent. */
 export interface MessagePage {
-  /** Number of messages on the page. It is known before the first piece is made. */
   readonly rows: number;
-  /** Total length of the page's pieces in bytes. */
+  /** Length of the page in bytes. */
   readonly bytes: number;
   /**
    * Yields the messages as JSON, `{"map":{…}},{"map":{…}}`, in chunks of bytes. With `memory`, the caller returns each chunk to

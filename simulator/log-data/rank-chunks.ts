@@ -4,7 +4,7 @@
  */
 
 const chunkRanks = 65_536;
-/** Maximum number of ranks that a chunk stores as a list. Above it, one bit for each possible rank takes less memory. */
+/** Maximum number of messages that a chunk stores as a list. For more, one bit for each possible message takes less memory. */
 const maxListed = chunkRanks / 16;
 
 export class RankChunks {
@@ -18,7 +18,6 @@ export class RankChunks {
     return this.#size;
   }
 
-  /** Adds a rank that is not in the set. */
   add(rank: number): void {
     const number = Math.floor(rank / chunkRanks);
     let chunk = this.#chunks.get(number);
@@ -32,7 +31,7 @@ export class RankChunks {
     this.#size++;
   }
 
-  /** Calls `take` for each rank in ascending order, until `take` returns false. The first `skip` ranks are left out. */
+  /** Calls `take` for the messages after the first `skip`, newest first, until `take` returns false. */
   each(skip: number, take: (rank: number) => boolean): void {
     if (!this.#isSorted) this.#order.sort((left, right) => left - right);
     this.#isSorted = true;
@@ -63,7 +62,7 @@ class Chunk {
     this.size++;
   }
 
-  /** Calls `take` for each message rank of the chunk. Stops and returns false as soon as `take` returns false. */
+  /** Calls `take` for each message of the chunk, until `take` returns false. Returns false in that case. */
   each(take: (entry: number) => boolean): boolean {
     const bits = this.#bits;
     if (!bits) return this.#listed.subarray(0, this.size).every((entry) => take(entry));

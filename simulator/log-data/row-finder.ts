@@ -7,7 +7,7 @@ import { type Effort, unitsPerMessage } from './effort.ts';
 import type { MatchListener, SearchRange } from './log-data.ts';
 import { RankChunks } from './rank-chunks.ts';
 
-/** Messages by rank. Rank 0 is the newest message. */
+/** Messages by rank, which is the number of newer messages. */
 export interface SearchedRows {
   /** Returns the length of `_raw` in bytes. */
   rawBytesOf(rank: number): number;
@@ -17,10 +17,7 @@ export interface SearchedRows {
 /** Ranks (positions by age) of the messages that a search found. They are read in ascending order. */
 export type MatchStore = Pick<RankChunks, 'size' | 'add' | 'each'>;
 
-/**
- * Returns the rank of the next message, or -1 after the last one. Messages come latest first, by the kind of time that the range
- * has.
- */
+/** Returns the rank (number of newer messages) of the next message, latest message or receipt time first; -1 at the end. */
 export type NextRank = (effort: Effort) => number;
 
 export class RowFinder implements Finder {

@@ -11,21 +11,19 @@ import type { FieldDescriptor, Row } from './row.ts';
 import { type Visibility, WorkingRow } from './working-row.ts';
 
 export interface RowStep {
-  /** Lower-case names of the stored and added fields that the step reads. */
+  /** Lower-case names of the fields that the query operator reads, including fields that earlier operators have added. */
   readonly reads: ReadonlySet<string>;
   /** Length in ms of the slices of `timeslice`. Absent for operators that need the exact `_messagetime`. */
   readonly sliceMs?: number;
   /** Estimated time to run the query operator, as a multiple of the time to compare two short texts. Default: 1. */
   readonly cost?: number;
-  /** Fields that the step always adds to a row. */
+  /** Fields that the query operator adds to every message. */
   readonly adds: readonly FieldDescriptor[];
-  /** True if the step can drop rows. */
   readonly drops: boolean;
-  /** True if the step can hide fields. */
   readonly hides?: boolean;
   /** Returns whether a field is visible after this query operator, given whether it was visible before. */
   shows(lowerName: string, before: boolean): boolean;
-  /** Applies the step to a row. Returns false to drop the row. */
+  /** Applies the query operator to a message. Returns false to drop the message. */
   run(row: WorkingRow): boolean;
 }
 

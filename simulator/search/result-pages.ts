@@ -36,7 +36,7 @@ function wholeNumber(name: 'offset' | 'limit', query: URLSearchParams): number |
 
 const messagesEnd = Buffer.from(']}');
 
-/** Returns the body of a page of messages, in pieces that are made while they are sent. */
+/** Returns the body of a page of messages, in chunks that are created while they are sent. */
 export function messageBody({ fields, page }: FoundMessages): PiecedBody {
   const head = Buffer.from(`{"warning":"","fields":${JSON.stringify(fields)},"messages":[`);
   return {

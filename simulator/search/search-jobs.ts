@@ -73,10 +73,7 @@ export class SearchJobs {
     this.#jobs.delete(oldest);
   }
 
-  /**
-   * Advances each search job to the state that is due, until the effort (estimated computing time) is used up. Returns whether
-   * all jobs are up to date.
-   */
+  /** Continues the searches that are behind their schedules, until the computing time is used up. Returns whether none is behind. */
   catchUp(atMs: number, effort: Effort): boolean {
     for (const job of [...this.#unfinished]) {
       if (effort.isSpent) return false;

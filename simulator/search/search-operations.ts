@@ -34,7 +34,7 @@ export class SearchOperations {
   /** Number of search jobs whose creation was refused because too many jobs were active. */
   refusedForJobs = 0;
 
-  /** Creates the operations on search jobs. New jobs search the messages in `data`. All jobs share the computing time `effort`. */
+  /** Creates the operations. New search jobs search the messages in `data`. All jobs share the computing time `effort`. */
   constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
     this.jobs = new SearchJobs(timeline, seed);
     this.#effort = effort;

@@ -27,7 +27,7 @@ export interface ResultOptions {
   readonly bucketMs: number | undefined;
   /** True if the histogram is complete before all messages are found. */
   readonly histogramFirst: boolean;
-  /** Effort (computed work) that the search may spend. */
+  /** Computing time that the search may use. */
   readonly effort: Effort;
   /** Memory that all aggregations share. If absent, the job has its own. */
   readonly memory?: AggregationMemory;

@@ -17,7 +17,7 @@ export interface Layout {
   readonly ages: Float64Array;
   /** Delay between message time and receipt time of each message, in ms. */
   readonly delaysMs: Uint32Array;
-  /** Index of the template (text) of each message in the block. */
+  /** Index of each message's text pattern (template). */
   readonly templates: Uint16Array;
   /** Indices of the messages with a long delay of their receipt (up to `lateMs`), ascending. */
   readonly late: Uint16Array;
@@ -51,7 +51,7 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /** Creates missing layouts until the effort (estimated computing time) is used up. Returns whether all layouts exist. */
+  /** Creates missing layouts until the computing time is used up. Returns whether all layouts exist. */
   prepare(effort: Effort): boolean {
     for (let number = 0; number < layoutCount; number++) {
       if (this.#layouts[number]) continue;

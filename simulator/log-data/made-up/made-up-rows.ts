@@ -49,7 +49,7 @@ export class MadeUpRows implements RowWriter {
     return this.layouts.layout(0).rawBytes / this.layouts.rows;
   }
 
-  /** Returns the total length in bytes of the field `_raw` of the messages with the ranks [from, to). */
+  /** Returns the total bytes of `_raw` of the messages from number `from` to before number `to`, counted from the newest. */
   rawBytes(from: number, to: number): number {
     const { layouts, templates } = this;
     let bytes = 0;

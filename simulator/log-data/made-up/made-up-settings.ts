@@ -22,7 +22,7 @@ export interface MadeUpSettings {
   readonly loneSurrogateShare: number;
   /** Number of sources of messages. Each source has a collector, a host and a category. */
   readonly sources: number;
-  /** Number of message templates. Messages of one template differ only in ids and times. */
+  /** Number of message patterns. Messages with the same pattern differ only in ids and times. */
   readonly variety: number;
   readonly fieldCase: FieldCase;
 }

@@ -12,7 +12,6 @@ const maxMarks = 1_024;
 const minStrideBlocks = 64;
 
 export class MatchIndex {
-  /** First rank of the range [start, end). */
   readonly start: number;
   readonly #rows: MadeUpRows;
   readonly #matches: TemplateMatches;
@@ -39,10 +38,7 @@ export class MatchIndex {
     return this.#found;
   }
 
-  /**
-   * Extends the searched range to the message with rank `end`, its position by age. Stops earlier when the range has `maxFound`
-   * matches.
-   */
+  /** Extends the searched range to the first `end` messages, newest first, or until it has `maxFound` matches. */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {
       const mark = this.#rows.timeline.blockEnd(this.#ranks.at(-1) as number, this.#strideBlocks);
@@ -59,10 +55,7 @@ export class MatchIndex {
     }
   }
 
-  /**
-   * Returns the rank (position by age) of match number `index`, counted from 0, or the end of the range if there is no such
-   * match.
-   */
+  /** Returns the rank (number of newer messages) of match number `index`, or the end of the range without such a match. */
   find(index: number): number {
     if (index >= this.#found) return this.#end;
     const mark = this.#lastMark(index);

@@ -7,7 +7,7 @@
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 
-/** Number of messages of each kind in a layout. */
+/** Number of messages in a layout, by groups of message patterns that the aggregation does not distinguish. */
 interface LayoutKinds {
   readonly kinds: readonly number[];
   readonly counts: readonly number[];
@@ -17,16 +17,12 @@ export class MatchTally {
   readonly #rows: MadeUpRows;
   /** Kind of each message pattern: the index of the first pattern with equal fields. */
   readonly #kinds: Uint32Array;
-  /** Number of matching messages of each kind. */
   readonly #times: Float64Array;
   /** Kinds that have at least one match. */
   #present: number[] = [];
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 
-  /**
-   * Creates a counter of matches. `reads` has the lower-case names of the fields that the aggregation reads. All messages of a
-   * template must be equal in these fields.
-   */
+  /** Counts matches by the fields `reads` (in lower case), which must be equal in all messages of a pattern. */
   constructor(rows: MadeUpRows, reads: ReadonlySet<string>) {
     this.#rows = rows;
     this.#kinds = kindsOf(rows, reads);

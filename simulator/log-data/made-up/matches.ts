@@ -9,7 +9,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
-/** Returns whether these fields, named in lower case, are equal in all messages of a template. */
+/** Returns whether all messages of a pattern are equal in these fields, whose names are in lower case. */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }
@@ -17,9 +17,9 @@ export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
 export class TemplateMatches {
   readonly #rows: MadeUpRows;
   readonly #filter: Filter;
-  /** For each template: 1 if its messages match the filter, otherwise 0. */
+  /** For each message pattern: 1 if its messages match the filter, otherwise 0. */
   readonly #templates: Uint8Array;
-  /** Number of templates for which the filter has been called. */
+  /** Number of message patterns for which the filter has been called. */
   #asked = 0;
   /** Number of matches in each layout of a block; -1 if not counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
@@ -65,7 +65,7 @@ export class TemplateMatches {
     return count;
   }
 
-  /** Returns the rank of match number `index`, counted from 0, among the messages with ranks in [from, to). The match must exist. */
+  /** Returns the rank (number of newer messages) of match number `index` from message `from` on. The match must exist. */
   find(from: number, to: number, index: number): number {
     const { layouts, timeline } = this.#rows;
     let left = index;
@@ -85,7 +85,7 @@ export class TemplateMatches {
     return to;
   }
 
-  /** Calls `take` for each match with a rank in [from, to), newest first. Stops and returns false as soon as `take` returns false. */
+  /** Calls `take` for the matches with ranks (numbers of newer messages) in [from, to), in order, until it returns false. */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;
     for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {
@@ -99,7 +99,7 @@ export class TemplateMatches {
     return true;
   }
 
-  /** Counts the matches with ranks in [from, to) in `tally`, which groups them by field values. */
+  /** Counts the matches among the messages [from, to), numbered from the newest, by the field values that `tally` reads. */
   addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {

@@ -5,16 +5,16 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import { MatchTally } from './match-tally.ts';
 import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
-/** Reports the matches that a search newly found, step by step. */
+/** Reports the matches that a search has found since the last call of `end`. */
 export interface NewMatches {
   /** Approximate number of messages that are examined one by one for each match, at most 1. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   /** Reports a single match. */
   at(rank: number): void;
-  /** Reports all matches with ranks in [from, to). */
+  /** Reports the matches among the messages [from, to), numbered from the newest. */
   between(from: number, to: number): void;
-  /** Reports the matches that were counted but not reported yet. Called at the end of each step of the search. */
+  /** Reports the matches that were counted, but not reported yet. */
   end(): void;
 }
 

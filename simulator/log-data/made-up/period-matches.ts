@@ -66,7 +66,7 @@ export class PeriodMatches {
     return this.countAmong(begin, sure, period) + middle + this.countAmong(doubtful, end, period);
   }
 
-  /** Returns the number of matches with ranks [from, to) in the period. */
+  /** Returns the number of matches in the period among the messages [from, to), numbered from the newest. */
   countAmong(from: number, to: number, period: Period): number {
     let count = 0;
     this.#eachBlock(from, to, (block) => {
@@ -76,10 +76,7 @@ export class PeriodMatches {
     return count;
   }
 
-  /**
-   * Calls `take` for each match with a rank in [from, to) and in the period, newest first, until `take` returns false. Skips the
-   * first `skip` matches. Returns false as soon as `take` returns false.
-   */
+  /** Calls `take` for the matches in the period among the messages [from, to), after the first `skip`, until it returns false. */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
     let left = skip;
     return this.#eachBlock(from, to, (block) => {
@@ -148,7 +145,7 @@ export class PeriodMatches {
   }
 }
 
-/** A part of a block of messages: the messages [first, end) of its layout. `rank` is the rank of the first one. */
+/** A part of a block: the messages [first, end) of its layout. `rank` is the number of messages newer than the first one. */
 interface BlockPart {
   readonly layout: Layout;
   readonly rank: number;

@@ -11,7 +11,7 @@ const batchRows = 5_000;
 /** Estimated computing time, in microseconds, for skipping a message that is not in the part of the list being sorted. */
 const unitsPerCandidate = 0.002;
 
-/** Returns the ranks of the messages in a range, latest receipt first. Messages of one millisecond are ordered by rank. */
+/** Returns the messages in a range by rank (number of newer messages), latest receipt first. */
 export function ranksByReceipt(rows: MadeUpRows, range: SearchRange): NextRank {
   const { timeline } = rows;
   const received = new PeriodMatches(rows, TemplateMatches.all(rows), true);

@@ -100,7 +100,7 @@ export class TemplateFinder implements Finder {
     effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
   }
 
-  /** Returns the first rank whose message time has not been searched yet. */
+  /** Returns the number of messages whose message times have been searched, or are after the range. */
   #rankBehind(period: Period): number {
     const { doubtful, end } = this.#within.ranks(period);
     return this.#range.byReceiptTime ? doubtful : end;
@@ -170,7 +170,6 @@ export class TemplateFinder implements Finder {
       return true;
     };
     const { begin, doubtful, end } = this.#within.ranks(step);
-    // Messages from this rank on were not found by earlier steps.
     const fresh = Math.min(end, this.#within.ranks(former).end);
     const afterFresh = Math.max(fresh, doubtful);
     if (this.#range.byReceiptTime) this.#within.each(begin, fresh, step, 0, tell);

@@ -14,11 +14,11 @@ import { timeDigits } from './digits.ts';
 import { type MadeUpSettings, smallestLargeBytes } from './made-up-settings.ts';
 import { type Origin, originsOf } from './origins.ts';
 
-/** Lower-case names of the fields that differ between messages of a template. */
+/** Lower-case names of the fields that differ between messages of the same pattern. */
 export const varyingFields: ReadonlySet<string> = new Set(['_messageid', '_messagetime', '_receipttime', '_blockid']);
 const idDigits = 18;
 
-/** Message of the template as the bytes `{"map":{…}},`, with the offsets of the digits that differ between messages. */
+/** Message pattern as the bytes `{"map":{…}},`, with the offsets of the digits that differ between messages. */
 export interface Rendering {
   readonly bytes: Buffer;
   readonly idAt: number;
@@ -28,7 +28,7 @@ export interface Rendering {
 }
 
 export interface Template {
-  /** Values of the fields that all messages of the template share, by lower-case name. */
+  /** Values of the fields that all messages of the pattern share, by lower-case name. */
   readonly fields: ReadonlyMap<string, string>;
   /** First characters of all message ids of this pattern: an optional minus sign, and a digit. */
   readonly idStart: string;
@@ -37,7 +37,7 @@ export interface Template {
   readonly withoutRaw: Rendering;
 }
 
-/** Maximum number of templates with a large text. Large templates take most of the memory. */
+/** Maximum number of message patterns with a large text, which take most of the memory. */
 const largeVariety = 24;
 
 export class Templates {
@@ -60,7 +60,7 @@ export class Templates {
     return this.#templates[number] as Template;
   }
 
-  /** Selects a template at random. `draw` is a random number in [0, 1). */
+  /** Selects a message pattern by the random number `draw` in [0, 1). */
   drawn(isLarge: boolean, draw: number): number {
     const large = this.count - this.#typical;
     return isLarge ? this.#typical + Math.floor(draw * large) : Math.floor(draw * this.#typical);

@@ -46,7 +46,7 @@ export function rowsPerBlock(settings: MadeUpSettings): number {
 export class Block {
   readonly number: number;
   readonly layout: Layout;
-  /** The block's messages have the ranks [firstRank, endRank). */
+  /** Numbers of the block's messages, counted from the newest message of all: [firstRank, endRank). */
   readonly firstRank: number;
   readonly endRank: number;
   readonly #span: Span;
@@ -94,7 +94,7 @@ export class Timeline {
     this.rowsPerMs = this.rows / (settings.toMs - settings.fromMs);
   }
 
-  /** Returns the block that contains a rank. */
+  /** Returns the block of a message. `rank` is the number of newer messages. */
   block(rank: number): Block {
     const last = this.#lastBlock;
     if (last && rank >= last.firstRank && rank < last.endRank) return last;
@@ -147,7 +147,7 @@ export class Timeline {
     return block * rows + low;
   }
 
-  /** Divides the ranks [from, to) into whole blocks and parts of blocks, newest first. */
+  /** Divides the messages [from, to), numbered from the newest, into whole blocks and parts of blocks, newest first. */
   stretches(from: number, to: number): readonly Stretch[] {
     const { rows } = this.#layouts;
     const found: Stretch[] = [];

@@ -50,7 +50,7 @@ function messageTimes(
   return [Math.max(fromMs - shiftMs, startMs), Math.min(toMs - shiftMs, receivedBeforeMs - delayMs)];
 }
 
-/** Returns the ranks (positions by age) of the messages in a range, latest first by the kind of time that the range has. */
+/** Returns the messages in a range by rank (number of newer messages), latest message or receipt time first. */
 function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOptions): NextRank {
   const ranks = latestFirst(rows, range, options);
   return () => ranks.next().value ?? -1;

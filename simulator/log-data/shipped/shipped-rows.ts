@@ -12,7 +12,7 @@ import type { RowWriter } from '../message-page.ts';
 import type { SearchedRows } from '../row-finder.ts';
 import type { Stream } from './streams.ts';
 
-/** Maximum number of collectors that ship messages. Up to this number, the ranks of messages are safe integers. */
+/** Maximum number of collectors that ship messages. With more, the numbers of their messages could exceed safe integers. */
 export const maxStreams = 2 ** 17;
 /** Maximum time in ms from the first message to the last: about a year. */
 const maxSpanMs = 2 ** 35;

@@ -93,10 +93,7 @@ export class Stream {
     }
   }
 
-  /**
-   * Returns the number of messages in a slot. The number is rounded up or down at random, so that collectors with few messages
-   * keep their mean rate.
-   */
+  /** Returns the messages of a quarter of an hour, rounded up or down at random to keep the mean rate of small numbers. */
   #perSlot(slot: number, { perMinute, dailyRhythm }: ShippingRate): number {
     const day = (slot * slotMs) / dayMs;
     const rhythm = 1 + dailyRhythm * Math.sin(2 * Math.PI * (day - 8 / 24));

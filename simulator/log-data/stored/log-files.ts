@@ -44,7 +44,7 @@ export class LogFiles {
     this.#fieldCase = fieldCase;
   }
 
-  /** Adds a log file, given in pieces that may end anywhere. `file` is the name of the log file in error messages. */
+  /** Adds a log file, given in chunks that may end anywhere. `file` is its name in error messages. */
   add(file: string, pieces: Iterable<Uint8Array>): void {
     const decoder = new TextDecoder('utf-8', { fatal: true });
     let number = 0;

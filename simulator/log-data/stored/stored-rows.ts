@@ -92,11 +92,11 @@ export class StoredRowsBuilder {
   }
 }
 
-/** Messages by rank. Rank 0 is the newest message. */
+/** Messages by rank, which is the number of newer messages. */
 export class StoredRows implements RowWriter {
   readonly count: number;
 
-  /** Ranks of all messages, sorted by receipt time, latest first. Messages of one millisecond are sorted by rank. */
+  /** Numbers of all messages, counted from the newest message time, sorted by receipt time, latest first. */
   readonly #byReceipt: Uint32Array;
   readonly #messageTimesMs: Float64Array;
   readonly #receiptTimesMs: Float64Array;
@@ -135,7 +135,7 @@ export class StoredRows implements RowWriter {
     return this.#receiptTimesMs[rank] as number;
   }
 
-  /** Returns the ranks of messages from the end of the range on, sorted by the kind of time that the range has. */
+  /** Returns the messages before the end of the range by rank (number of newer messages), latest message or receipt time first. */
   ordered({ toMs, byReceiptTime }: SearchRange): NextRank {
     const rankAt = (place: number) => (byReceiptTime ? (this.#byReceipt[place] as number) : place);
     const timesMs = byReceiptTime ? this.#receiptTimesMs : this.#messageTimesMs;
