@@ -1,7 +1,4 @@
-/**
- * Tests of the health checks for Argo CD and Flux in manifests/gitops. The health checks judge a policy and an export with every
- * combination of conditions, and with statuses that an operator has written.
- */
+/** Tests the health checks for Argo CD and Flux in manifests/gitops with all conditions of a policy and an export. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Environment } from '@marcbachmann/cel-js';
@@ -33,8 +30,8 @@ function argo(obj: Looked) {
 }
 
 /**
- * Health that Flux reports. Flux evaluates its expressions in this order. If an expression uses a missing field, its evaluation
- * fails, and Flux keeps waiting.
+ * Evaluates the health expressions of Flux in the order of Flux, which keeps waiting when an expression uses a missing
+ * field.
  */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
   const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);
@@ -51,12 +48,10 @@ function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'not
   }
 }
 
-/** Policy with generation 3 and these conditions in its status. */
 function policy(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
   return resource('CollectorVersionPolicy', conditions, observedGeneration);
 }
 
-/** Export with generation 3 and these conditions in its status. */
 function exportWith(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
   return resource('SearchExport', conditions, observedGeneration);
 }

@@ -1,7 +1,4 @@
-/**
- * Compares the plan of a rollout with the rollout itself, on a service without failures. Each stage upgrades the planned
- * collectors, and takes about the planned time.
- */
+/** Compares `logfleet plan` with the rollout that follows: the collectors of each stage, and its duration. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { renderPlans } from '../../../src/cli/plan/plan-view.ts';
@@ -168,7 +165,7 @@ function isWithinATenth(said: number | undefined, found: number): boolean {
   return Math.abs((said ?? Number.NaN) / found - 1) < 0.1;
 }
 
-/** Expects that each planned stage has the same members as the collectors that were upgraded in its turn. */
+/** Checks that each stage upgraded the collectors that the plan had listed for it. */
 function expectSameStages({ stages, forecast }: RolloutPlan, { tasks, totalMs }: RollOut, byWindow: boolean): void {
   const startMs = forecast?.startMs ?? Number.NaN;
   let from = 0;
@@ -186,7 +183,6 @@ function expectSameStages({ stages, forecast }: RolloutPlan, { tasks, totalMs }:
   expect(isWithinATenth(forecast?.totalMs, totalMs)).toBe(true);
 }
 
-/** Days on which upgrades started, in order. */
 function days({ tasks }: RollOut): readonly string[] {
   return [...new Set(tasks.map(({ requestTime }) => dayOf(requestTime)))];
 }

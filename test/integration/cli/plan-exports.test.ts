@@ -1,7 +1,4 @@
-/**
- * Tests of `logfleet plan` for exports: the message counts that the service returns, the estimates of time and size, and the
- * reported obstacles. The plan leaves no search job open.
- */
+/** Tests `logfleet plan` for exports: message counts, estimates of time and size, and reported obstacles. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -46,7 +43,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const plan = (text: string, setting: Partial<PlanSetting> = {}) =>
   runPlan({ folder, scenario, texts: [secret, text], ...setting });
 
-/** Number of scanned bytes that the status of the sample export reports. */
+/** Runs the export and returns the number of scanned bytes in its status. */
 async function chargedFor(spec: SearchExport['spec'], logs: Scenario): Promise<number> {
   const world = new World({
     scenario: logs,

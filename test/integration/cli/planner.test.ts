@@ -1,7 +1,4 @@
-/**
- * Tests of the planner of `logfleet plan`: its treatment of other policies, actions of users, stopped rollouts and failures. A
- * plan changes nothing in the service or the cluster.
- */
+/** Tests how `logfleet plan` predicts rollouts with other policies, actions of users, stops and failures. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -69,7 +66,7 @@ describe('a plan', () => {
         hosted: { count: 1, collectorType: 'Hosted' },
       },
     });
-    // A collector without heartbeats counts as offline after half an hour (section 4.8).
+    // A collector counts as offline when it has sent no heartbeat for half an hour.
     await world.clock.advance(hourMs);
     const found = await rolloutPlan(world);
     expect(found).toMatchObject({ matched: 15, begins: true, target });

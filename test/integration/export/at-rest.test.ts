@@ -6,7 +6,7 @@ import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.t
 
 const secondMs = 1_000;
 
-/** Requests to the API server that read a Secret or write a status, which exports without work should avoid. */
+/** Counts the requests that read a Secret or write a status, which exports without work should not send. */
 function costs({ world }: ExportWorld) {
   const paths = world.api.requests.map(({ method, path }) => `${method} ${path}`);
   return {

@@ -1,6 +1,4 @@
-/**
- * Tests of exports whose Secret changes during searches. Running searches continue with the credentials with which they began.
- */
+/** Tests exports whose Secret changes. Running searches continue with the credentials with which they began. */
 import { expect, test } from 'vitest';
 import { secretsPath } from '../../support/world.ts';
 import { ExportWorld, evenly, minuteMs } from './export-world.ts';

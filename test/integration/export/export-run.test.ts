@@ -12,7 +12,7 @@ const texts = (count: number) =>
     .map(({ raw }) => raw)
     .sort();
 
-/** A service whose searches take half a minute and return at most this many rows. */
+/** A service whose searches take half a minute and return at most 200 rows. */
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 
 describe('an export', () => {

@@ -17,7 +17,7 @@ export const minuteMs = 60_000;
 /** Wall time in ms at which the clocks of the test world start. */
 export const startMs = Date.UTC(2026, 10, 1);
 
-/** Messages spread evenly over the hour that ended an hour before the start. */
+/** Messages at equal intervals in an hour that ended an hour before the test world starts. */
 export function evenly(count: number): readonly Message[] {
   return Array.from({ length: count }, (_, index) => ({
     at: startMs - 2 * hourMs + Math.floor((index * hourMs) / count),
@@ -36,12 +36,10 @@ export interface ExportWorldOptions {
 
 export class ExportWorld {
   readonly world: World;
-  /** Options of operators and workers for exports. */
   readonly exports: NonNullable<OperatorOptions['exports']>;
   readonly store = new MemoryStore();
   /** Destination that the operator opened last. */
   destination: MemoryDestination | undefined;
-  /** Function that is called each time the operator opens a destination. */
   onOpen: (destination: MemoryDestination) => void = () => {};
   opened = 0;
   #processes = 0;
@@ -50,8 +48,8 @@ export class ExportWorld {
     this.exports = {
       settings,
       places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
-      // Operators get a fixed identity, because reading it from the machine would take real time, which a virtual clock does
-      // not count.
+      // Operators get a fixed identity, because reading it from the machine takes real time, unlike everything else in
+      // this test world.
       writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
       openDestination: async () => {
         this.opened++;

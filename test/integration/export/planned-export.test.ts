@@ -1,20 +1,14 @@
-/**
- * Tests of the number of requests of an export by the whole operator, in virtual time. The messages and the limits are a hundredth of those
- * of a large real export.
- */
+/** Tests that an export sends few requests. Messages and limits are a hundredth of those of a large real export. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { ExportWorld, evenly, hourMs, startMs } from './export-world.ts';
 
 const messageLimit = 1_000;
-/** A service whose searches at the row limit have ten pages, like those of the real service (section 8 of docs/service.md). */
+/** A service that returns the rows of a search at its row limit in ten pages, like the real service. */
 const service: Scenario = { search: { messageLimit, pages: { maxMessages: messageLimit / 10 } } };
 const messages = 10_000;
-/**
- * Minimum number of requests: 13 for each search at the row limit, and a creation, a status and a deletion for the first search, which
- * exceeds the limit.
- */
+/** Minimum number of requests: 13 for each search at the row limit, and 3 for a first search that exceeds the limit. */
 const least = 13 * (messages / messageLimit) + 3;
 
 function withSearch(search: Scenario['search']): Scenario {
@@ -49,7 +43,7 @@ describe('an export of ten times the limit needs at most 10 percent more request
     const scenario = withSearch({ duration: typeof duration === 'string' ? duration : [...duration] });
     const world = new ExportWorld({ messages: corpus, scenario });
     const requests = await exported(world);
-    // The number includes four requests for the digest, which is the aggregation that checks the exported rows.
+    // This includes four requests for the aggregation that checks the exported rows.
     expect(requests['total']).toBeLessThanOrEqual(1.1 * least);
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });
@@ -78,7 +72,7 @@ test('an export of one search needs no additional requests except those of its d
 test('an export by receipt time needs few additional requests, and only its first search is cut', async () => {
   const world = new ExportWorld({ messages: evenly(messages), scenario: withSearch({ duration: '4s' }) });
   const requests = await exported(world, { byReceiptTime: true });
-  // Each interval needs one aggregation, which takes four or five requests.
+  // The aggregation that checks an interval takes four or five requests.
   const { intervals } = world.manifest();
   expect(requests['total']).toBeLessThanOrEqual(1.2 * least + 5 * intervals.length);
   expect(world.rows()).toHaveLength(messages);

@@ -1,7 +1,4 @@
-/**
- * Tests of exports that digests (aggregations that check the exported rows) prove, in virtual time: the final files, and the
- * steps by which the operator proves them (E6).
- */
+/** Tests exports that digests prove, which are aggregations that check the exported rows (E6). */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
@@ -65,7 +62,7 @@ describe('a digest', () => {
     expect(world.rows()).toHaveLength(601);
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 601 } }]);
-    // The segment that was planned first is void, and the segment that repeats its search replaces it.
+    // The first segment is void, and the segment that repeats its search replaces it.
     expect(intervals.map(({ segment }) => segment)).toEqual([1]);
     expect(verdicts(world)).toBe(2);
     const files = [...world.store.objects.keys()].filter((name) => name.includes('/data/'));
@@ -131,7 +128,8 @@ describe('a digest', () => {
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 }, wholeIntervals: true }]);
     expect(intervals.length).toBeGreaterThan(3);
-    // One search was cut off at the row limit, and one aggregation counted the rows for the plan.
+    // The other three searches: one that the row limit cut off, one that counted the rows for the plan, and one that
+    // checked them.
     expect(world.jobsCreated).toBe(intervals.length + 3);
   });
 
@@ -155,7 +153,7 @@ describe('a digest', () => {
 });
 
 test('a range that differs in each round is incomplete: it waits for a user, or is kept with a flag', async () => {
-  // A further message becomes searchable during each round of the proof, so that each digest differs from the exported rows.
+  // In each round of the proof, another message becomes searchable, so that the counts differ from the exported rows.
   const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
   const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
   world.add();

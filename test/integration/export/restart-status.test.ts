@@ -1,6 +1,5 @@
 /**
- * Tests that a new operator process keeps the reason in an export's status until it has new evidence (H1), and that outages are reported
- * (H2).
+ * Tests that a restart of the operator keeps the reason in an export's status (H1), and that outages are reported (H2).
  */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
@@ -8,7 +7,7 @@ import type { SearchExportStatus } from '../../../src/api/generated/search-expor
 import { recordTold } from '../../support/told.ts';
 import { ExportWorld, type ExportWorldOptions, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 
-/** A service whose searches take half a minute and return at most this many rows. */
+/** A service whose searches take half a minute and return at most 200 rows. */
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 const many: ExportWorldOptions = { messages: evenly(3_000), scenario: slow };
 
@@ -16,7 +15,6 @@ function record({ world }: ExportWorld) {
   return recordTold<SearchExportStatus>(world.api, 'audit');
 }
 
-/** Kills the operator's process, starts another one, and lets the new process work on the export. */
 async function restart(exports: ExportWorld, forMs: number) {
   exports.world.replicas[0]?.kill();
   const before = exports.status;

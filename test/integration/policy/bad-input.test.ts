@@ -1,7 +1,6 @@
 /**
- * Tests of wrong input, in virtual time. For each mistake, the condition has its own reason and a message that says what to do,
- * and the operator sends almost no requests to the service. The same operator process continues as soon as the mistake is
- * corrected.
+ * Tests the condition of a policy after each mistake of a user. The operator sends almost no requests until the mistake
+ * is corrected, and then continues.
  */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
@@ -18,29 +17,25 @@ const scenario: Scenario = {
 interface Mistake {
   readonly name: string;
   readonly reason: string;
-  /** Pattern for the message of the condition `Ready`. The message says what is wrong, and what to do. */
+  /** Pattern for the message of the condition `Ready`, which says what is wrong and what to do. */
   readonly says: RegExp;
   readonly stalls: boolean;
   /** Wrong keys of the Secret; `missing` when the Secret does not exist. */
   readonly secret?: Readonly<Record<string, string>> | 'missing';
   readonly spec?: object;
   readonly fault?: FaultScenario;
-  /** Maximum number of requests to the service in an hour. */
   readonly requestsPerHour: number;
 }
 
-/** Maximum number of requests per hour of a stalled policy. Such a policy sends one or two requests every 30 s. */
+/** Maximum number of requests per hour while a policy reports a mistake of the user, and tries again every 30 s. */
 const everyHalfMinute = 2 * 120 + 10;
 /**
- * Maximum number of requests per hour of a policy in back-off. Its attempts are at last one minute apart, and a read whose
- * connection is lost is repeated twice.
+ * Maximum number of requests per hour of a policy that tries again every minute, and repeats each failed read twice.
  */
 const everyMinute = 3 * 60 + 30;
 /**
- * Requests per hour of a policy without pending upgrades: one list of builds and one sweep in each of 12 resync intervals (U9). A
- * sweep (one pass over the list) of three collectors takes one page, an empty page that ends the list, and one request to the
- * list of another build. The last request shows that no collector is missing. The hour can contain a thirteenth sweep, because it
- * can begin within an interval.
+ * Requests per hour of a policy without pending upgrades. In each of 12 or 13 intervals, the operator reads the builds,
+ * a page of collectors, the empty page after it, and the collectors of another build (U9).
  */
 const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 

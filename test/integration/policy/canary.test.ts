@@ -1,6 +1,6 @@
 /**
- * Tests that a canary stage with 1 % of 5,000 collectors detects a version that breaks 30 % of them. No upgrade may start after
- * the first failure is known.
+ * Tests that a canary stage of 50 collectors detects a version that breaks 30 % of 5,000 collectors. No upgrade starts
+ * after the first known failure.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';

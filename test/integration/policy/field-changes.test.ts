@@ -1,6 +1,6 @@
 /**
- * Changes each field of a policy during a rollout and changes the field back. The new value of the field takes effect until it is
- * changed back, the rollout completes, and no collector is upgraded twice.
+ * Changes each field of a policy during a rollout and back. The change takes effect meanwhile, and no collector is
+ * upgraded twice.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -40,18 +40,17 @@ const base = {
 type Stands = 'stands' | 'goes on';
 
 interface Change {
-  /** Changed fields of the spec, which replace those of the base policy. */
+  /** Fields of the spec whose values are changed. */
   readonly to: Json;
-  /** State of the rollout while the field is changed. By default, the rollout continues. */
+  /** State of the rollout during the change. By default, the rollout continues. */
   readonly meanwhile?: Stands;
-  /** Maximum number of upgrades that start while the field is changed; unlimited by default. */
+  /** Maximum number of upgrades that start during the change; unlimited by default. */
   readonly atMost?: number;
-  /** True if the changed field leads to another target and so to another rollout. */
+  /** True if the changed field leads to another target version, and so to another rollout. */
   readonly retargets?: true;
 }
 
 const stagesTo = (...list: readonly object[]): Json => ({ strategy: { ...strategy, stages: list } });
-/** Adds a message analysis to the stages. The collectors ship enough messages to pass it. */
 const analysisTo = (changed: object): Json => {
   const messages = { minRatio: '50%', duration: '5m', baseline: 'BeforeUpgrade', minMessages: 10, ...changed };
   const analyzed = { soakDuration: '20m', analysis: { messages } };
@@ -232,7 +231,7 @@ describe.each([
     expect(status()?.history).toMatchObject([{ id: `1-${target}`, outcome: 'Completed', failed: 0 }]);
     expect(tasks()).toHaveLength(20);
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(20);
-    // While the field was changed, no collector of one stage was upgraded in another stage.
+    // During the change, no collector moved to another stage.
     for (const { state, members } of status()?.stages ?? [])
       expect([state, members > 0]).toEqual(members > 0 ? ['Completed', true] : [state, false]);
     expect(status()?.stages?.[0]?.members).toBe(canaries.size);

@@ -1,6 +1,5 @@
 /**
- * Tests that all numbers in a policy's status, including the numbers in its messages, come from the same snapshot of the fleet
- * (H3).
+ * Tests that all numbers in a policy's status and in its messages are from the same reading of the collector list (H3).
  */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
@@ -10,12 +9,12 @@ import { before, canary, hourMs, rest, staged, target } from './staged-world.ts'
 
 type Status = CollectorVersionPolicyStatus;
 
-/** Reads the number of failures at the start of a text: `11 failures in …` gives 11. NaN if there is none. */
+/** Reads the number at the start of a text such as `11 failures in …`. NaN if there is none. */
 function failuresIn(text = ''): number {
   return Number(/^(\d+) failures?\b/.exec(text)?.[1]);
 }
 
-/** Returns the present number of failures in a message: the one after the word `now`, or the first one without this word. */
+/** Returns the present number of failures in a message, which follows the word `now` if the message has this word. */
 function presentIn(text = ''): number {
   return failuresIn(/now (.*)/.exec(text)?.[1] ?? text);
 }

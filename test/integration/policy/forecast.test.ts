@@ -20,7 +20,7 @@ function stage(count: number, members: Partial<ForecastStage> = {}): ForecastSta
   };
 }
 
-/** Collectors that are spread evenly over this number of versions. */
+/** Collectors of a stage, spread evenly over several versions. */
 function membersOf(count: number, versions = 1): ForecastStage['members'] {
   return Array.from({ length: count }, (_, index) => ({ version: `${index % versions}`, zone: 'UTC' }));
 }
@@ -165,7 +165,7 @@ describe('windows', () => {
 
   test('are listed if upgrades start in them', () => {
     const said = foretell([stage(6_000)], { calendar: nightly });
-    // A nightly window of 600 s allows four requests a second, some of which are reads. So at most 2,400 upgrades start per night.
+    // A nightly window of 600 s has time for 2,400 requests, so 6,000 upgrades need three nights.
     expect(times(said.windows)).toEqual([
       ['2026-11-20T22:00', '2026-11-20T22:10'],
       ['2026-11-21T22:00', '2026-11-21T22:10'],

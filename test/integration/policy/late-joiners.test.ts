@@ -1,6 +1,5 @@
 /**
- * Tests of collectors that join after a rollout completed. The operator counts their failures only among the attempts since the
- * completion (R5). The tests run the whole operator.
+ * Tests collectors that join after a rollout completed. Their failures are counted separately from earlier ones (R5).
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -8,7 +7,7 @@ import { before, canary, hourMs, middle, rest, type Setting, staged, target } fr
 
 const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 
-/** A policy whose rollout of ten collectors is complete, so that other collectors can join later. */
+/** A policy whose rollout of ten collectors is complete. */
 async function complete(setting: Setting = {}) {
   const fleet = staged({ count: 10, ...setting, spec: { resyncInterval: '1h', ...setting.spec } });
   const { world, untilReason, tasks } = fleet;
@@ -37,7 +36,7 @@ describe('late joiners of a completed rollout', () => {
       come('bad', 36);
       expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
       await world.clock.advance(6 * hourMs);
-      // Two attempts failed, and at most two others were in flight when the failures became known.
+      // At most two other upgrades were in flight when the second failure became known.
       expect(since().length).toBeLessThanOrEqual(4);
       expect(world.ready('production')?.message).toContain('failures in the rollout, failurePolicy.maxFailures is 1');
       expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);

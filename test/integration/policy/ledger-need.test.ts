@@ -1,6 +1,6 @@
 /**
- * Tests that a policy has no ledger (stored upgrade attempts) while its status contains everything that the operator must
- * remember, and that nothing is lost without the ledger (U1).
+ * Tests that a policy needs no ledger (stored upgrade attempts) while its status contains everything worth keeping
+ * (U1).
  */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests of a ledger that the operator cannot read. The operator reports the problem and starts no upgrade. After a repair of the ledger the
- * policy continues (U1).
- */
+/** Tests a ledger that the operator cannot read: no upgrade starts until the ledger is repaired (U1). */
 import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,6 +1,6 @@
 /**
- * Tests that the computing time and requests for policies grow linearly with the number of their collectors, and that policies at
- * rest share one sweep (one pass over the list of collectors; U9).
+ * Tests that the cost of policies grows only linearly with their number, and that policies share the collector list
+ * (U9).
  */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { MemberIndex } from '../../../src/fleet/member-index.ts';
@@ -66,7 +66,7 @@ describe.each([50, 200])('%i policies of one collector each', (count) => {
       const replica = made.start();
       expect(await made.until(isReady(made), 5 * minuteMs)).toBe(true);
       await made.clock.advance(2 * minuteMs);
-      // Each policy writes its status once before the first sweep and once after it.
+      // Each policy writes its status before and after the operator first reads the collector list.
       expect(cost.reconciles).toBeLessThanOrEqual(2 * count);
       expect(cost.looks + cost.comparisons).toBeLessThanOrEqual(6 * count);
       replica.kill();
@@ -103,7 +103,6 @@ describe.each([50, 200])('%i policies of one collector each', (count) => {
     await made.clock.advance(6 * minuteMs);
     Object.assign(cost, { reconciles: 0, looks: 0, comparisons: 0 });
     await made.clock.advance(60 * minuteMs);
-    // The operator reads the Secret once in each resync interval.
     expect(cost).toEqual({ reconciles: 12, looks: 0, comparisons: 0 });
   });
 

@@ -1,6 +1,6 @@
 /**
- * Kills the process at each boundary (each request and each write) of a message analysis, before and after the effect. The next process
- * must finish the analysis, and must count no failure twice.
+ * Kills the process before and after each request and write of a message analysis. The next process must finish the
+ * analysis, and must count no failure twice.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, expect, test } from 'vitest';
@@ -16,7 +16,9 @@ type Analyzed = ReturnType<typeof analyzed>;
 let listener: ((message: unknown) => void) | undefined;
 afterEach(() => listener && unsubscribe(channel, listener));
 
-/** Calls `onCrossing` for each boundary that the process crosses, until the next call. */
+/**
+ * Calls `onCrossing` before and after each request and write of the process, and no longer calls the former function.
+ */
 function listen(onCrossing: (text: string) => void): void {
   if (listener) unsubscribe(channel, listener);
   listener = (message) => {
@@ -26,7 +28,7 @@ function listen(onCrossing: (text: string) => void): void {
   subscribe(channel, listener);
 }
 
-/** Part of a rollout in which the process is killed at each boundary, and the expected result. */
+/** Part of a rollout during which the process is killed, and its expected result. */
 interface Part {
   readonly spec?: object;
   readonly begins: (world: Analyzed) => boolean;
@@ -69,7 +71,7 @@ test.each(Object.entries(parts))('a process that is killed at each boundary of t
   const { world } = await begin();
   listen((text) => crossings.push(text));
   await end(world, 'without a kill');
-  // The answer to the last write of the status arrives later.
+  // After this time, the last write of the status has been answered.
   await world.world.clock.advance(1_000);
   listen(() => {});
   const kinds = new Set(crossings);

@@ -1,7 +1,4 @@
-/**
- * Tests of message analyses for collectors that reach the target late: during the soak, after a retry, or after the start of the
- * last stage.
- */
+/** Tests message analyses for collectors that reach the target late, for example during the soak or after a retry. */
 import { expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests of the message analysis with the whole operator: its result for builds whose upgrades succeed, but whose collectors stop
- * shipping messages.
- */
+/** Tests that a message analysis detects builds whose upgrades succeed, but whose collectors stop sending logs. */
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { annotations } from '../../../src/api/annotations.ts';

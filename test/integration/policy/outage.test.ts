@@ -1,6 +1,6 @@
 /**
- * Tests of an outage of the service. The operator reports the outage at once by an Event of type Warning. After ten minutes the
- * outage has its own condition, for which the documented alert fires (H2).
+ * Tests an outage of the service: a Warning Event at once, and after ten minutes a condition and the documented alert
+ * (H2).
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -101,8 +101,8 @@ describe('H2: the start of an outage', () => {
 });
 
 /**
- * Names of the documented alerts that fire. The expression `metric{label=~"…"} > 0` of such an alert is true for a series of the
- * metrics.
+ * Names of the documented alerts that fire for these metrics, by their expressions of the form `metric{label=~"…"} >
+ * 0`.
  */
 function firing(scrape: string): readonly string[] {
   const page = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8');

@@ -34,7 +34,8 @@ test('the status reports that collectors send messages again after the rollback'
   expect(world.ready('production')?.message).toContain(
     `${quiet} of ${quiet} collectors with too few messages send enough messages again`,
   );
-  // All requests except those for the status of a search job.
+  // Requests for the status of a search job are not counted, because their number depends on the duration of the
+  // search.
   const requests = searches().filter(({ operation }) => operation !== 'getJob');
   expect(requests.length).toBeLessThanOrEqual(12);
   const now = searches().length;
@@ -60,7 +61,6 @@ test('the status reports collectors that cannot be rolled back and send no logs'
   const { world, untilReason, untilChecked, recoveryNow, analysisNow, at } = rolledBack();
   world.start();
   await world.until(() => analysisNow() !== undefined, 2 * hourMs);
-  // The service withdraws the former version, and refuses to upgrade collectors to it.
   world.model.patch({ builds: [middle, { version: target, stopsShipping: 0.3 }] }, world.service.nowMs());
   expect(await untilReason('RolledBack')).toBe(true);
   expect(at(target)).toBe(20);

@@ -19,7 +19,7 @@ test('an attempt that was written ahead and never sent is not in flight for the 
   await world.until(() => posts() === 4, minuteMs);
   world.api.remove(`${policiesPath}/production`);
   add('19.150-1');
-  // After 20 s, no read can yet show the result of a POST with unknown outcome.
+  // After 20 s, the first four collectors still wait for a list that shows whether their upgrades have started.
   await world.clock.advance(20_000);
   expect(posts()).toBe(20);
 });
@@ -39,7 +39,7 @@ test('an attempt that was accepted right before the deletion is taken over with 
   world.start();
   const accepted = () => world.model.snapshot(world.service.nowMs()).counters.tasksAccepted;
   await world.until(() => accepted() === 4, minuteMs);
-  // The answers to the POSTs have arrived, but the operator has not evaluated them yet.
+  // The service has answered the POSTs, but the operator has not processed the answers.
   await world.clock.advance(100);
   world.api.remove(`${policiesPath}/production`);
   await world.clock.advance(minuteMs);
@@ -55,7 +55,7 @@ test.each(['before', 'after'] as const)(
       scenario: {
         builds: ['19.100-1', '19.150-1', '19.200-1'],
         groups: { web: { count: 4, version: '19.100-1' } },
-        // Only the stored upgrade attempt prevents a second upgrade.
+        // For four minutes, lists show the old version, and only the stored upgrade attempt prevents a second upgrade.
         upgrade: { duration: '5m', lockDelay: '4m' },
       },
     });

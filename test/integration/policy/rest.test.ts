@@ -23,7 +23,6 @@ const running = (world: World) =>
 test('a paused rollout is at rest after the upgrades in flight, and its status no longer changes', async () => {
   const world = rolling();
   const { operator } = world.start();
-  // Some upgrades have ended, so the operator can measure the throughput.
   expect(
     await world.until(() => (world.policy('production')?.status?.collectors?.updated ?? 0) >= 10, 20 * minuteMs),
   ).toBe(true);

@@ -27,7 +27,6 @@ async function reached(reason: string, setting: Setting = {}): Promise<Staged> {
   return fleet;
 }
 
-/** Kills the operator's process, starts another process and lets it run. */
 async function restart(fleet: Staged, forMs = 5 * minuteMs) {
   fleet.world.replicas[0]?.kill();
   const before = fleet.status();
@@ -161,7 +160,8 @@ describe('H1: the status stays until new evidence contradicts it', () => {
   test('except for a pause, which is shown before other policies have claimed their collectors', async () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
-    // The new policy cannot store since when builds are offered, so it cannot take ownership of collectors.
+    // Without a ledger, the second policy cannot store since when each build is offered, and takes no collectors from
+    // the first.
     world.api.onRequest = ({ collection, method }) =>
       collection.endsWith('/ledgers') && method === 'POST'
         ? { kind: 'status', status: 500, when: 'before' }
@@ -195,7 +195,7 @@ describe('H1: the status stays until new evidence contradicts it', () => {
   });
 });
 
-/** Number of reconciles that an operator process has begun, from its metrics. */
+/** Number of times that the operator process has evaluated a resource, from its metrics. */
 async function reconciles(metrics: PrometheusMetrics): Promise<number> {
   const lines = (await metrics.render()).matchAll(/^logfleet_reconciles_total\{.*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -1,6 +1,6 @@
 /**
- * Restores a backup of the cluster that is an hour old. No upgrade runs twice, the numbers in the status match the fleet, and a stopped
- * rollout stays stopped. A failed collector may be tried once more (U1).
+ * Restores a backup of the cluster that is an hour old. No upgrade runs twice, and a stopped rollout stays stopped
+ * (U1).
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -44,7 +44,7 @@ function fleet({ groups, spec = {} }: Setting = {}) {
     world,
     status,
     tasks: () => snapshot().tasks,
-    /** Number of collectors per version, as the service reports and as the status shows. */
+    /** Number of collectors of each version according to the service, and according to the policy's status. */
     versions: () => {
       const found = new Map<string, number>();
       for (const { version } of snapshot().collectors) found.set(version, (found.get(version) ?? 0) + 1);
@@ -63,10 +63,7 @@ function fleet({ groups, spec = {} }: Setting = {}) {
 
 type Fleet = ReturnType<typeof fleet>;
 
-/**
- * Restores the backup while the operator runs (`beneath`), or between the end of one operator and the start of the next
- * (`between`).
- */
+/** Restores the backup while the operator runs (`beneath`), or after one operator and before the next (`between`). */
 function restore({ world }: Fleet, how: 'beneath' | 'between', what: () => void): void {
   if (how === 'beneath') {
     what();
@@ -94,7 +91,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
   } as const;
   const reasons = { failures: 'RolloutStopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
 
-  /** Moments at which the backup is made: at the start, and after given numbers of accepted upgrade tasks. */
+  /** Numbers of upgrades that the service has accepted when the backup is made. */
   const moments = [
     ['before the rollout', 0],
     ['with its first tasks', 1],
@@ -130,13 +127,12 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       expect(status()?.rollout?.stopped?.reason).toBe(kind === 'rollback' ? 'RollingBack' : reasons[kind]);
       expect(versions().told).toEqual(versions().true);
 
-      // After a user has retried the rollout, it continues to its end.
       world.model.patch({ groups: { zbad: { upgrade: null } } }, world.service.nowMs());
       const { id } = status()?.rollout ?? {};
       annotate(annotations.retry, `${id}/again`);
       await world.clock.advance(minuteMs);
-      // The running operator notices at its next write that its ledger is lost. Meanwhile another rollout has begun, and the
-      // operator stops that rollout as well.
+      // The operator notices only when it writes to the ledger that the ledger is lost. By then, another rollout may
+      // have begun and is stopped as well.
       const now = status()?.rollout ?? { id };
       if (now.id !== id) annotate(annotations.retry, now.id as string);
       expect(await untilReason('AllUpdated')).toBe(true);
@@ -220,7 +216,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // A running operator continues, because the state in its memory is valid until its next write.
+    // The operator does not read the ledger again before it writes to the ledger.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });
 });
@@ -265,7 +261,7 @@ test('a restore keeps a death in a soak, although no listing shows anything new 
   world.model.patch({ collectors: silent }, world.service.nowMs());
   expect(await untilReason('CollectorsFailed')).toBe(true);
   backup.restoreLedgers();
-  // The operator notices at its next write that the ledger was changed, and reads the ledger again.
+  // The next write fails because the ledger has changed, and the operator reads the ledger again.
   annotate(annotations.paused, 'true');
   expect(await untilReason('Paused')).toBe(true);
   annotate(annotations.paused, 'false');

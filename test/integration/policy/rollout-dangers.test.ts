@@ -1,7 +1,4 @@
-/**
- * Tests of faults that can damage a fleet while no person watches it, for example over a weekend. The whole operator runs in
- * virtual time.
- */
+/** Tests faults that could damage a fleet while no person watches it, for example over a weekend. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
@@ -334,7 +331,7 @@ describe('a target that changes and returns (R6)', () => {
     patch({ spec: { paused: false, target: { version: target } } });
     expect(await untilReason('Soaking')).toBe(true);
     await world.clock.advance(12 * hourMs);
-    // A delayed list of collectors may still show the former version, so the operator may upgrade a collector twice.
+    // A list that lags shows the former version, so the operator may upgrade a collector a second time.
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(3);
   });
 

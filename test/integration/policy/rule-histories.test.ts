@@ -1,7 +1,4 @@
-/**
- * Tests of pairs of rollout rules whose effect depends on time, with the whole operator: the order of events, the waiting times,
- * and how the rollout continues.
- */
+/** Tests pairs of rollout rules whose joint effect depends on the order and the time of events. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests of policies that share a service: with different settings, with different URL paths, and after the service has withdrawn
- * a build.
- */
+/** Tests policies that share a service, with different settings and URL paths, and after a build was withdrawn. */
 import { expect, test } from 'vitest';
 import { policiesPath, policyDefaults, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -91,7 +88,7 @@ test('U2: no POST is sent for a collector that is no longer selected, although i
   const before = posts(world).length;
   expect(await world.until(() => world.ready('production')?.status === 'True', 20 * minuteMs)).toBe(true);
   const names = new Map(world.model.snapshot(world.service.nowMs()).collectors.map(({ id, name }) => [id, name]));
-  // Up to four further requests may already have been in flight.
+  // Up to four upgrades may have been in flight when the policy changed.
   const later = posts(world).slice(before + 4);
   expect(later.filter(({ collectorId }) => names.get(collectorId ?? '')?.startsWith('db-'))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { planInWorld } from '../../support/planned-world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
-/** Stages in the policy's status, each as its name, its number of collectors, and how many of them run the target. */
+/** Name, number of collectors and number of upgraded collectors of each stage in the policy's status. */
 const figures = ({ name, members, updated }: { name: string; members: number; updated: number }) => [
   name,
   members,
@@ -26,7 +26,7 @@ test('stages show the collectors that they will have, in status as in the plan',
     rest,
   ];
   const { world, status, untilReason } = staged({ scenario: { list: { hosted: true }, groups }, stages });
-  // A collector without heartbeats counts as offline after half an hour (section 4.8).
+  // A collector counts as offline when it has sent no heartbeat for half an hour.
   await world.clock.advance(hourMs);
   world.start();
   for (const reason of ['RollingOut', 'Soaking']) {
@@ -39,7 +39,7 @@ test('stages show the collectors that they will have, in status as in the plan',
   }
   const [canary, tenth, there, last] = status()?.stages ?? [];
   expect([canary?.members, tenth?.members]).toEqual([3, 3]);
-  // 24 collectors can be upgraded or were upgraded. Hosted and offline collectors cannot be upgraded.
+  // The first two stages have 6 of the 24 collectors that can be upgraded.
   expect((there?.members ?? 0) + (last?.members ?? 0)).toBe(24 - 6);
   expect([tenth, there, last].map((stage) => stage?.state)).toEqual(['Pending', 'Pending', 'Pending']);
 });

@@ -1,6 +1,6 @@
 /**
- * Tests of the numbers in the history of a rollout that ends because the target changes. The numbers are those at the time of the
- * change, not those of an older status.
+ * Tests the history entry of a rollout that ends because the target changes: its numbers are those at the time of the
+ * change.
  */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
@@ -15,7 +15,7 @@ function rolling() {
       groups: { web: { count: 10, version: before } },
       upgrade: { duration: '2m' },
     },
-    // After the first status, the interval is too long for another write of changed numbers.
+    // The operator writes changed numbers to the status so rarely that the test sees only the first ones.
     settings: { statusIntervalMs: 1_000 * minuteMs },
   });
   world.addSecret();
@@ -31,7 +31,7 @@ test('a new target during a rollout records the final counts of the former rollo
   const { world, updated, retarget, superseded } = rolling();
   world.start();
   await world.until(() => updated() === 8, 30 * minuteMs);
-  // The time is long enough for the next sweep, one pass over the list of collectors.
+  // Within this time, the operator reads the list of collectors again.
   await world.clock.advance(minuteMs);
   const shown = world.policy('production')?.status?.collectors?.updated;
   retarget();

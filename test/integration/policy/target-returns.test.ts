@@ -12,9 +12,9 @@ function fleet(setting: Setting = {}) {
   const { patch, tasks } = world;
   return {
     ...world,
-    /** Number of collectors that have an upgrade attempt to the target. */
+    /** Number of collectors whose upgrade to the target was requested. */
     tried: () => new Set(tasks().flatMap((task) => (task.toVersion === target ? [task.collectorId] : []))).size,
-    /** Changes the policy to another target and back, while no upgrade can start. */
+    /** Changes the target and later changes it back. Meanwhile the policy is paused, so that no upgrade starts. */
     away: async (awayMs: number) => {
       patch({ spec: { paused: true, target: { version: middle } } });
       await world.world.clock.advance(awayMs);
@@ -56,7 +56,6 @@ describe('a collector that ran the target before the target changed', () => {
     world.start();
     await untilReason('Soaking');
     const [first] = snapshot().collectors.filter(({ version }) => version === target);
-    // The time is long enough for lists of collectors to show all new versions.
     await world.clock.advance(2 * hourMs);
     await away(10 * 60_000);
     await world.clock.advance(5 * 60_000);

@@ -1,7 +1,4 @@
-/**
- * Tests of `minAge`, the minimum age of a build, with the whole operator: the wait that the status reports, the end of the wait,
- * and the target that is chosen then.
- */
+/** Tests `minAge`, the minimum age of a build: the wait in the status, its end, and the target that is chosen then. */
 import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

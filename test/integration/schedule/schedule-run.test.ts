@@ -7,7 +7,7 @@ import { dayMs, every, hourMs, minuteMs, ScheduleWorld, schedulesPath, startMs, 
 
 const messages = every(7 * minuteMs, startMs - 3 * dayMs, startMs + 3 * dayMs);
 
-/** Checks that the records cover a range without gap and overlap, and that each message in it was written once. */
+/** Checks that the runs cover a time range without gap or overlap, and wrote each of its messages once. */
 async function expectCovered(world: ScheduleWorld, fromMs: number, toMs: number): Promise<void> {
   const records = world.records();
   expect(records[0]?.fromMs).toBe(fromMs);
@@ -26,7 +26,7 @@ describe('a schedule', () => {
     world.add({ timeZone: 'America/New_York' });
     world.start();
     await world.world.clock.advance(6.5 * hourMs);
-    // The hour after the start occurs twice, so the first run has two hours.
+    // The first run has two hours, because clocks are set back and show this hour twice.
     expect(world.records().map(({ fromMs, toMs }) => (toMs - fromMs) / hourMs)).toEqual([2, 1, 1, 1, 1]);
     await expectCovered(world, startMs, startMs + 6 * hourMs);
     expect(world.runs()).toHaveLength(3);
@@ -91,7 +91,7 @@ describe('a schedule', () => {
     expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
     await world.world.clock.advance(10 * minuteMs);
     await expectCovered(world, startMs, startMs + 6 * hourMs);
-    // Only the two hours without a run are searched: a search and a digest each.
+    // Only two hours have no run. Each of them needs a search and an aggregation that checks it.
     expect(world.world.journal.filter(({ operation }) => operation === 'createJob').length - jobs).toBeLessThanOrEqual(
       6,
     );
@@ -208,7 +208,7 @@ describe('a schedule', () => {
     const { events } = recordTold(world.world.api, 'hourly');
     world.start();
     expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
-    // Within ten minutes, a message that is repeated is no new Event.
+    // A message that is repeated within ten minutes produces no second Event.
     await world.world.clock.advance(11 * minuteMs);
     world.patch({ spec: { template: { spec: { limits: { maxMessages: null } } } } });
     world.retry();

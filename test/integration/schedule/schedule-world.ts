@@ -19,7 +19,7 @@ export { exportsPath };
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
-/** Wall time in ms at which the clocks of the test world start: at which an hour begins that occurs twice in New York. */
+/** Wall time in ms at which the test world starts: 1 a.m. in New York, an hour that occurs twice on this day. */
 export const startMs = Date.UTC(2026, 10, 1, 5);
 
 export const schedulesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexportschedules';
@@ -48,13 +48,13 @@ export interface ScheduleWorldOptions {
   readonly messages?: readonly Message[];
   readonly scenario?: Scenario;
   readonly epochMs?: number;
-  /** True if searches find only messages that the service has received. By default they find all messages. */
+  /** True if searches find only messages that the service has received. By default, they also find later ones. */
   readonly hidesFuture?: boolean;
   /** Image of the pods of Kubernetes Jobs. Without it, runs cannot be Jobs. */
   readonly workerImage?: string;
 }
 
-/** Returns whether two spans have a moment in common. */
+/** Returns whether two time ranges overlap. */
 export function overlaps(one: TimeSpan, other: TimeSpan): boolean {
   return one.fromMs < other.toMs && other.fromMs < one.toMs;
 }
@@ -62,14 +62,13 @@ export function overlaps(one: TimeSpan, other: TimeSpan): boolean {
 export class ScheduleWorld {
   readonly world: World;
   readonly store = new MemoryStore();
-  /** Options of operators and workers for exports. */
   readonly exports: NonNullable<OperatorOptions['exports']>;
   /** Destinations of processes that were not killed. */
   readonly #destinations = new Set<MemoryDestination>();
   #processes = 0;
   /** Number of destinations that all processes have opened. */
   opened = 0;
-  /** Called for each call to the destination. Returns the fault of the call. */
+  /** Called before each call to the destination. Returns the fault with which the call fails, if any. */
   strike: MemoryDestination['strike'] = () => undefined;
 
   constructor(options: ScheduleWorldOptions = {}) {
@@ -114,7 +113,7 @@ export class ScheduleWorld {
     return this.world.start();
   }
 
-  /** Kills a replica, with all its open destinations. */
+  /** Kills an operator replica together with its open destinations. */
   kill(replica: Replica): void {
     replica.kill();
     for (const destination of this.#destinations) destination.die();

@@ -1,6 +1,4 @@
-/**
- * Tests of the service client over real TLS, from a Secret to the simulator's server and back, and of the messages about a wrong Secret.
- */
+/** Tests the service client over real TLS against the simulator, and the messages about a wrong Secret. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import { ServiceModel } from '../../../simulator/model.ts';
@@ -33,8 +31,7 @@ beforeAll(async () => {
       users: { ops: { keys: { id: 'key' } } },
       builds: ['19.500-1'],
       groups: { web: { count: 1_200, version: '19.253-26' } },
-      // The tests send requests of their own as the same user, so the client is given request limits too high to have an effect.
-      // Other tests check the limits.
+      // The request limits are switched off here, because the tests send further requests as the same user.
       limits: { requestsPerSecond: 0 },
       search: { notStartedFor: '0s', duration: '0s' },
       logs: { messages: 3_000, from: '-1h', to: '-0s' },
@@ -112,7 +109,7 @@ describe('pages of messages over TLS', () => {
     });
   }
 
-  /** Receiver of rows that stores their ids. After each row, it accepts no further row until the next turn of the event loop. */
+  /** Slow receiver of rows, which accepts one row in each turn of the event loop. */
   class SlowSink implements RowReceiver {
     readonly ids: string[] = [];
 
@@ -151,7 +148,7 @@ describe('pages of messages over TLS', () => {
     const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
     const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
     expect(offsets).toHaveLength(4);
-    // Each of the two readers has read about half of the remaining rows.
+    // Each request continues more than 100 rows after the one before, because the rows of a truncated page are kept.
     expect(offsets.every((offset, index) => index === 0 || offset > (offsets[index - 1] ?? 0) + 100)).toBe(true);
   });
 });

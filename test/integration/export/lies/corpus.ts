@@ -1,12 +1,11 @@
 /**
- * The rows of the lying service. Many rows are spread over an hour. Three of them are in the oldest millisecond, and one dense
- * millisecond has more rows than a page. Most lies are tested with the small corpus, because it is ten times as fast as the large
- * one.
+ * The rows of a log service that gives false answers. Three rows share the oldest millisecond, and another millisecond
+ * has more rows than a page.
  */
 import type { Message } from '../../../../simulator/test/search/row-data.ts';
 import { hourMs, startMs } from '../export-world.ts';
 
-/** Members of a message or record, from the field `map` of the service's answer. */
+/** Fields of a message or of an aggregation row, from `map` in the service's answer. */
 export type Row = Readonly<Record<string, string>>;
 
 export interface Corpus {
@@ -28,7 +27,6 @@ function corpusOf(pageRows: number): Corpus {
   const spread = 1.2 * pageRows;
   const messages = [
     ...Array.from({ length: spread }, (_, index) => {
-      // The first and the last millisecond of the export's range have rows.
       const at = fromMs + Math.floor((Math.max(0, index - 2) * hourMs) / spread);
       return messageAt(index === spread - 1 ? toMs - 1 : at, index);
     }),
@@ -37,7 +35,7 @@ function corpusOf(pageRows: number): Corpus {
   return { messages, truth: messages.map(rowOf), pageRows };
 }
 
-/** A message. The lengths of texts differ, so that most messages can be distinguished by their size. */
+/** A message whose text has one of many lengths, so that most messages differ in size. */
 function messageAt(at: number, index: number): Message {
   const raw = `message ${index} ${'x'.repeat(index % 17)}`;
   return { at, raw, fields: { _messageid: `-69175290${100_000_000 + 7 * index}` } };

@@ -37,7 +37,7 @@ const cutting: Scenario['search'] = { messageLimit: 500 };
 const inLarge = { corpus: large };
 
 /**
- * Three true rows for lies about a single row: a row in the middle of a page, a row in the dense millisecond, and a row that has
+ * Three rows about which the service lies: one in the middle of a page, one in a millisecond with many rows, and one at
  * the same position in the pages of every search.
  */
 const certain = truth[300] as Row;
@@ -54,7 +54,7 @@ function without(...rows: Rows): (rows: Rows) => Rows {
   return (found) => found.filter((row) => !ids.has(row['_messageid']));
 }
 
-/** A lie that changes one row in every search that finds the row. */
+/** A lie about one row in every search that finds this row. */
 function withRow(row: Row, change: (row: Row) => Rows): (rows: Rows) => Rows {
   const isWanted = isRow(row);
   return (rows) => rows.flatMap((each) => (isWanted(each) ? change(each) : [each]));
@@ -65,7 +65,7 @@ function withHundredth(change: (row: Row) => Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => ((row['_messageid'] ?? '').endsWith('07') ? change(row) : row));
 }
 
-/** Rows in page order. */
+/** Rows from newest to oldest, as in result pages. */
 function sorted(rows: Rows): Rows {
   return rows.toSorted((left, right) => timeOf(right) - timeOf(left));
 }
@@ -74,13 +74,13 @@ function shifted(row: Row, byMs: number): Row {
   return { ...row, _messagetime: String(timeOf(row) + byMs) };
 }
 
-/** A lie that shows the next row a second time in place of the row at `index`. */
+/** A lie that shows the row at `index` twice, and leaves out the next row. */
 function inPlaceOfNext(rows: Rows, index: number): Rows {
   const [row, next] = [rows[index], rows[index + 1]];
   return row && next ? rows.with(index + 1, row) : rows;
 }
 
-/** A lie that shows the first row in place of the second row. */
+/** A lie that shows one row twice, and leaves out another row. */
 function inPlaceOf(given: Row, replaced: Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => (isRow(replaced)(row) ? given : row));
 }
@@ -99,12 +99,12 @@ function withText(row: Row, text: string): Row {
   return { ...row, _raw: text };
 }
 
-/** The row with its text replaced by another text of the same length in bytes. */
+/** Replaces the text of a row by another text of the same size. */
 function garbled(row: Row): Row {
   return withText(row, '#'.repeat((row['_raw'] ?? '').length));
 }
 
-/** The next true row that has the same size but another time. */
+/** The next true row with the same size and another time. */
 function sameSized(row: Row): Row {
   return truth.find((other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row)) as Row;
 }
@@ -155,7 +155,7 @@ function undetectable(lie: Lie, more: Partial<LieCase> = {}): LieCase {
   return { outcome: 'undetectable', lie, ...more };
 }
 
-/** A lie in which the message count and the histogram of a job agree with the false rows of its pages. */
+/** A lie whose message count and histogram agree with the false rows in the result pages. */
 function agreed(rows: (rows: Rows) => Rows): Lie {
   return { rows, isCounted: true };
 }
@@ -263,7 +263,7 @@ const shiftedCases: Cases = {
   ),
 };
 
-/** Lies that move the times of rows within their interval of the export. */
+/** Lies that change the times of rows, but leave each row in its interval of the export. */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
   'the oldest row of a slice is a millisecond late, and searches are cut': noticed(

@@ -1,6 +1,6 @@
 /**
- * Tests of exports from a service that gives false answers. No export is proven if its files contradict an honest aggregation (E6). The
- * whole operator works in virtual time, with a lying proxy between it and the simulated service.
+ * Tests exports from a service that gives false answers: no export is proven with rows that contradict an honest
+ * aggregation (E6).
  */
 import { describe, expect, test } from 'vitest';
 import { ExportWorld, minuteMs } from '../export-world.ts';

@@ -1,8 +1,6 @@
 /**
- * A proxy between the operator and the simulated service that gives false answers about search jobs: rows of pages, statuses, and records
- * of aggregations. It passes other answers unchanged.
- *
- * The proxy knows all existing rows and builds pages from its own list, so that a lie can be the same at every offset.
+ * A proxy between the operator and the simulated service that gives false answers about search jobs. It builds result
+ * pages from its own rows, so that a lie can be the same in all pages.
  */
 import {
   type InProcessAnswer,
@@ -26,7 +24,7 @@ export interface LyingJob {
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Number of times that a page with the first row of this search job was requested, including this request. */
+  /** Number of requests so far for the first page of this search job. */
   readonly reading: number;
   readonly job: LyingJob;
 }
@@ -50,10 +48,8 @@ export interface Lie {
   readonly rows?: (rows: readonly Row[], job: LyingJob) => readonly Row[];
   /** True if the service reports a message count and a histogram that agree with the false `rows`. */
   readonly isCounted?: boolean;
-  /** Returns the rows of one page. */
   readonly page?: (rows: readonly Row[], request: PageRequest) => readonly Row[];
   readonly status?: (status: JobStatus, job: LyingJob) => JobStatus;
-  /** Returns the records of an aggregation. */
   readonly records?: (records: readonly Row[], job: LyingJob) => readonly Row[];
 }
 
@@ -65,7 +61,6 @@ interface KnownJob extends LyingJob {
 }
 
 export class LyingService extends InProcessService {
-  /** True after the proxy has changed an answer. */
   hasLied = false;
   readonly #lie: Lie;
   readonly #truth: readonly Row[];
@@ -148,7 +143,7 @@ export class LyingService extends InProcessService {
     return this.#lie.rows?.(found, job) ?? found;
   }
 
-  /** Rows that a search job has found: the newest ones if its row limit cuts it off. */
+  /** Rows that a search job has found. A search that reaches its row limit has found the newest rows. */
   #foundBy(job: KnownJob): readonly Row[] {
     const [, ending = ''] = /_messageid matches "\*(\d+)"/.exec(job.query) ?? [];
     const matching = this.#truth.filter((row) => {

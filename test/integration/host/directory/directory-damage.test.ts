@@ -1,6 +1,6 @@
 /**
- * Tests of damaged manifests at each point of a rollout, in virtual time (D1 to D5). No upgrade starts without a valid manifest, and no
- * state is lost. One policy keeps the databases at their version, and a policy of lower priority upgrades all other collectors.
+ * Tests damaged manifests at each point of a rollout: no upgrade starts without a valid manifest, and no state is lost
+ * (D1 to D5).
  */
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -40,14 +40,14 @@ const names = Object.keys(files);
 interface Damage {
   readonly name: string;
   /**
-   * Damages one manifest file. To repair the damage, the test writes both manifest files again and removes the files in `extra`.
+   * Damages a manifest file. The test repairs the damage by writing all manifests again and removing the files in
+   * `extra`.
    */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
-  /** Duration of the damage in ms. */
   readonly lastsMs?: number;
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
-  /** True if only an operator that read the file before the damage can notice the damage. */
+  /** True if an operator that starts after the damage cannot notice it. */
   readonly isUnseen?: true;
 }
 
@@ -120,7 +120,7 @@ function repair(world: DirectoryWorld, { extra = [] }: Pick<Damage, 'extra'> = {
   }
 }
 
-/** The part of a policy that no damage may change. */
+/** The part of a policy that must survive every damage. */
 function remembered({ metadata: { uid, generation }, status }: CollectorVersionPolicy) {
   const stages = status?.stages?.map(({ name, state, startTime, soakedUntil }) => ({
     name,
@@ -131,15 +131,13 @@ function remembered({ metadata: { uid, generation }, status }: CollectorVersionP
   return { uid, generation, rollout: status?.rollout?.id, stages, collectors: status?.collectors };
 }
 
-/**
- * A point of the rollout: the steps by which a test reaches it, and the state of the rollout that then lasts until a user acts.
- */
+/** A point of the rollout at which a manifest is damaged, with the steps that lead to this point. */
 interface Point {
   readonly name: string;
   readonly state: string;
   readonly outcome?: 'fail';
   readonly reach: (world: DirectoryWorld) => Promise<void>;
-  /** Number of upgrades that the operator has requested when this point of the rollout is reached. */
+  /** Number of upgrades that the operator has started at this point of the rollout. */
   readonly upgrades: number;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Test world in virtual time: a directory of manifests, the simulated service and the real operator. A test damages the manifests, restarts
- * the operator, lets time pass, and then checks tasks and status.
- */
+/** Test world in virtual time: a directory of manifests, the simulated service and the real operator. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -39,7 +36,7 @@ export class DirectoryWorld extends ServiceWorld {
     return readFileSync(this.path(file));
   }
 
-  /** Writes a file of the directory. The file's modification time comes from the virtual clock. */
+  /** Writes a file whose modification time is that of the virtual clock. */
   write(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), content);

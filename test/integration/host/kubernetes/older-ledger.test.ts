@@ -1,6 +1,5 @@
 /**
- * Tests of a policy whose ledger an older version of logfleet wrote. The policy starts no upgrade, and its condition `Ready` says
- * what to do (U1).
+ * Tests a policy whose ledger an older version of logfleet wrote: no upgrade starts, and `Ready` says what to do (U1).
  */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../../support/world.ts';
@@ -10,7 +9,7 @@ const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
 const posts = ({ journal }: World) => journal.filter(({ method }) => method === 'POST').length;
 
-/** A rollout of six collectors with three upgrades in flight, whose operator was stopped and whose Ledgers were deleted. */
+/** A rollout of six collectors whose operator and Ledgers were removed while three upgrades were in flight. */
 async function interruptedRollout() {
   const world = new World({
     scenario: {
