@@ -129,7 +129,6 @@ function withTarget(policy: CollectorVersionPolicy, targetVersion: string): Coll
   return { ...policy, status: { ...policy.status, targetVersion } as NonNullable<CollectorVersionPolicy['status']> };
 }
 
-/** Makes every kind of request that the operator makes. Ends early when a request is refused. */
 async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Promise<void> {
   const allowed = async (condition: () => boolean) => {
     await until(() => condition() || outcomes.refusals.length > 0);
@@ -351,10 +350,7 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/**
- * Removes the Ledger and the lease, so that the operator has to create them. An operator waits 10 s for a lease to appear before
- * it creates one.
- */
+/** Removes everything that a new operator has to create: the Ledger, the export and, unless `hasLease`, the lease. */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', ledgerPath(namespace));
   await callApi('DELETE', resourcePath('SearchExport', namespace));
@@ -362,14 +358,11 @@ async function reset({ namespace }: Installation, hasLease: boolean): Promise<vo
   if (hasLease) await callApi('POST', leasePath(namespace), releasedLease(namespace));
 }
 
-/**
- * Returns whether the API server refuses a request of a new operator before the operator has made all kinds of
- * requests.
- */
+/** Returns whether the API server refuses any request of a new operator. */
 async function isRefused(installation: Installation, owner: OwnerRef): Promise<boolean> {
   const { host, outcomes } = await operate(installation);
   await doEverything({ host, outcomes }, owner).catch(() => undefined);
-  // The operator is stopped because it then releases its lease, which is an update request.
+  // An operator that stops also sends a request, which releases its lease.
   await host.stop();
   return outcomes.refusals.length > 0;
 }

@@ -29,7 +29,7 @@ async function create({ kind, text }: CorpusManifest): Promise<ApiAnswer> {
   return { status: answer.statusCode, body: await answer.body.json() };
 }
 
-/** A request to the API server contains one resource, whereas `validate` reads all documents of a file. */
+/** `validate` reads all YAML documents of a file, but a request to the API server can contain only one resource. */
 function firstDocument(text: string): string {
   return text.split(/^---$/m)[0] ?? '';
 }

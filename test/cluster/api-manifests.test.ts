@@ -5,7 +5,6 @@ import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 
-/** Fields of a Kubernetes Deployment that these tests check. */
 interface Deployment {
   readonly spec: { readonly template: { readonly spec: object } };
 }
@@ -61,7 +60,7 @@ test('the patch for exports adds a volume to the operator, and its flag', async 
   expect(items.some(({ kind }) => kind === 'PersistentVolumeClaim')).toBe(true);
 });
 
-/** The kustomization that a file shows in a Markdown block or in a comment. */
+/** The kustomization in a Markdown code block or in the comments of a file. */
 function shownKustomization(file: string): string {
   const text = readFileSync(file, 'utf8').replaceAll(/^# {3}/gm, '');
   return /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!```|#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';

@@ -1,6 +1,6 @@
 /**
- * Tests exports in Kubernetes Jobs by an operator on a real API server. The test cluster has no Job controller and no kubelet, so the tests
- * create pods, run workers as processes, and write the status of Jobs and pods.
+ * Tests exports in Kubernetes Jobs on a real API server. The tests play the Job controller and the kubelet: they create
+ * pods, run workers as processes, and write statuses.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,4 @@
-/**
- * Tests the Kubernetes Jobs of exports on a real API server: their admission, and the component with the rights. The test cluster has no
- * kubelet and no Job controller, so no pod runs.
- */
+/** Tests the Kubernetes Jobs of exports on a real API server without a Job controller, so that no pod runs. */
 import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

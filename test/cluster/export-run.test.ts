@@ -1,6 +1,6 @@
 /**
- * Tests exports by the operator that `manifests/` installs: the effects of `kubectl apply`, the status that users see, and users'
- * actions.
+ * Tests exports by the operator that `manifests/` installs: the status after `kubectl apply` and after actions of
+ * users.
  */
 import { expect, vi } from 'vitest';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
@@ -151,7 +151,7 @@ test.concurrent('a deleted export leaves no search job and no unfinished file', 
   await namespace.kubectl(['delete', 'sx', 'audit']);
   const alive = (operation: string) => tenant.journal().filter((entry) => entry.operation === operation).length;
   await tenant.journalUntil(() => alive('deleteJob') === alive('createJob'));
-  // An export that is deleted and created again continues after the intervals that it has already committed.
+  // An export that is created again keeps the intervals that the deleted export has written.
   await apply(namespace, tenant, place);
   const { status } = await namespace.exportReason('audit', 'Exported');
   await expectExported(place, status?.fingerprint ?? '', namespace.name);

@@ -1,7 +1,4 @@
-/**
- * YAML that parsers interpret differently: `validate` and `kubectl apply --dry-run=server` accept and refuse the same files. The table
- * lists where `validate` is deliberately stricter.
- */
+/** Tests that `validate` and `kubectl apply --dry-run=server` accept and refuse the same unusual YAML files. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -197,10 +194,7 @@ describe('validate and kubectl agree on the value', () => {
   });
 });
 
-/**
- * kubectl keeps the last of two equal keys, replaces invalid bytes, and does not check zones and days. The corpus of manifests
- * has more mistakes that only `validate` reports.
- */
+/** Files that only `validate` refuses. kubectl keeps the last of two equal keys, and replaces invalid bytes. */
 const stricter: readonly (readonly [string, string | Uint8Array])[] = [
   ['a duplicate member', policy('  paused: true\n  paused: false\n')],
   ['a resource in two documents', `${policy()}---\n${policy()}`],

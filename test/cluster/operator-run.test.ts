@@ -1,6 +1,5 @@
 /**
- * Tests the operator that `manifests/` installs: the effects of `kubectl apply`, the status that users see, users' actions, and
- * recovery.
+ * Tests the operator that `manifests/` installs: the status after `kubectl apply` and actions of users, and recovery.
  */
 import { once as event } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -178,7 +177,7 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
       },
     ],
   });
-  // The command `plan` fails if it needs all policies and has no right to list them.
+  // With `-A`, `plan` needs all policies, which this user has no right to list.
   const ofAll = await runToEnd(['plan', file, ...where, '-A', '--exit-code']);
   expect(ofAll).toMatchObject({ status: 2, stdout: '' });
   expect((await tenant.tasks()).length).toBe(2);

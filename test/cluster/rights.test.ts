@@ -24,8 +24,8 @@ interface ClusterRole {
 }
 
 /**
- * Rules that aggregation adds to a ClusterRole of Kubernetes, including logfleet's roles of these names. The test computes these
- * rules itself, because its control plane has no controller manager.
+ * Rules of the ClusterRole `view`, `edit` or `admin` together with those of logfleet. Computed here, because the test
+ * cluster has no controller that aggregates ClusterRoles.
  */
 async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]): Promise<readonly object[]> {
   const { body } = await callApi('GET', `${rbac}/clusterroles`);
@@ -37,12 +37,12 @@ async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]
   return all.filter((role) => counts(role) && isAggregated(role)).flatMap(({ rules }) => rules ?? []);
 }
 
-/** The API server's authorizer reads rights from a cache, which is updated a moment after a change. */
+/** Changed rights take effect only after a short delay, because the API server caches them. */
 const patience = { timeout: 40_000 };
 
 const userRoles = ['logfleet-view', 'logfleet-edit', 'logfleet-install'];
 
-/** A user of the namespace who has a ClusterRole: an existing role, or a new role with these rules. */
+/** Creates a user of the namespace with an existing ClusterRole, or with a new one that has these rules. */
 async function user(namespace: string, role: string, rules?: readonly object[]): Promise<ServiceAccountUser> {
   const name = rules ? `${role}-${namespace}` : role;
   if (rules) {
@@ -58,7 +58,7 @@ async function user(namespace: string, role: string, rules?: readonly object[]):
   return userFor(namespace, role);
 }
 
-/** Waits until the API server's authorizer allows the user's action. Its cache is updated after a short delay. */
+/** Waits until the API server allows the user's action. */
 async function untilAllowed({ kubeconfig }: ServiceAccountUser, ...question: readonly string[]): Promise<void> {
   const ask = async () => (await kubectl(['auth', 'can-i', ...question], { kubeconfig })).stdout.trim();
   await expect.poll(ask, patience).toBe('yes');
@@ -118,7 +118,7 @@ describe('the roles of users', () => {
   });
 });
 
-/** A kustomization of a namespace's admin. */
+/** A kustomization for the administrator of a namespace. */
 function overlay(namespace: string): string {
   const directory = join(controlPlane().directory, `${namespace}-overlay`);
   mkdirSync(directory, { recursive: true });
@@ -149,7 +149,7 @@ describe('the admin of a namespace', () => {
   });
 });
 
-/** Objects of a rendered manifest, by kind and name. The namespace of an object is compared like its other members. */
+/** Objects of a rendered manifest, by kind and name. */
 function byName(text: string): Record<string, unknown> {
   const objects = [...parseAllDocuments(text)].map((document) => document.toJS({ maxAliasCount: -1 }));
   return Object.fromEntries(objects.map((object) => [`${object.kind}/${object.metadata.name}`, object]));
@@ -184,7 +184,7 @@ describe('logfleet manifests prints the output of kustomize for', () => {
   });
 });
 
-/** Lines of `kubectl auth can-i --list`, without the rights that every service account has. */
+/** Rights of a service account, without those that every service account has. */
 async function rightsOf(account: string, ofNamespace: string, namespace: string): Promise<readonly string[]> {
   const list = async (name: string) => {
     const as = `--as=system:serviceaccount:${ofNamespace}:${name}`;

@@ -1,7 +1,4 @@
-/**
- * Tests the contract that all operations of the service share: address, credentials, general errors and versions. `deployment.ts`
- * selects the tested deployment.
- */
+/** Tests what all operations of the service share: address, credentials, general errors and versions. */
 import { request as plainRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -26,7 +23,7 @@ interface OperationRequest {
   readonly body?: string;
 }
 
-/** One request for each operation of the service. None of these requests has an effect. */
+/** One request without effect for each operation of the service. */
 const requests: readonly OperationRequest[] = [
   { operation: '4.1', method: 'POST', path: jobsPath, body: '{}' },
   { operation: '4.2', method: 'GET', path: `${jobsPath}/0000000000000000` },
@@ -149,8 +146,8 @@ describe('5 authentication', () => {
   test.each(followUps)('the %s of a job may be 404 without the cookies (5.3, 7.3)', async (what, followUp) => {
     const job = await startJob(service);
     const { status } = await followUp(job, undefined);
-    // Without the cookies, a deployment can answer 404, or succeed if its balancer happens to choose the replica that has the
-    // job. Requests for pages may get 400 (section 10.5), and one report of a real service has status 500.
+    // Without cookies, a real deployment answers as before if its load balancer happens to choose the replica with the
+    // search job. Otherwise it answers 404, or 400 for pages, or in one case 500.
     if (onSimulator) expect(status).toBe(404);
     else expect(status).toBeOneOf([200, ...(what === 'messages' ? [400] : []), 404, 500]);
   });

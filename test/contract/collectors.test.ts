@@ -1,4 +1,4 @@
-/** Tests the contract of the operations on collectors, as a client sees it. `deployment.ts` selects the tested deployment. */
+/** Tests the service's operations on collectors, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
@@ -34,7 +34,7 @@ async function startTask(where: Deployment, collectorId: string, toVersion = '19
   return async () => (await get(where, `/${id}`)).json.upgrade;
 }
 
-/** Reason for skipping a test that may not upgrade a collector. */
+/** Reason to skip a test on a deployment on which no collector may be upgraded. */
 const unnamed = 'would upgrade a collector: name one in ALLOW_UPGRADES';
 const whole = expect.toSatisfy((value) => Number.isInteger(value) && value >= 0, 'a whole number from 0 on');
 
@@ -68,7 +68,7 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // Each member of a collector may be absent (section 10.4), but in the simulator some collectors have it.
+    // A real deployment may omit any field of a collector. In the simulator, some collectors have each field.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with that member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);
@@ -174,7 +174,7 @@ describe('4.8 status of a task', () => {
   });
 });
 
-// These tests run before all upgrades. Otherwise the service may reject a request because an upgrade is in progress.
+// These tests run before any upgrade, because the service may refuse requests while an upgrade is in progress.
 describe('7.5 rejected tasks', () => {
   test('400 collector.invalid without a collector', async () => {
     const body = JSON.stringify({ toVersion: await latestBuild(service) });
@@ -266,7 +266,7 @@ describe('4.9 create a task', () => {
     const { upgrade } = (await get(service, `/${id}`)).json;
     expect(upgrade).toMatchObject({ id: Number(id), collectorId: Number(collectorId), toVersion });
     expect(upgrade.status).toBeOneOf([0, 1, 2, 3, 6]);
-    // The time is a UNIX timestamp of unspecified unit, in a member that has one of two names.
+    // The request time is in seconds or milliseconds since the epoch, in one of two fields.
     const requestTime = upgrade.requestTime ?? upgrade.requestedTime;
     expect(requestTime).toEqual(whole);
     const requestedMs = requestTime < 1e11 ? requestTime * secondMs : requestTime;

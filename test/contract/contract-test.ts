@@ -1,6 +1,6 @@
 /**
- * Helpers for the tests of the contract. A test that only the simulator can run gives a reason. On a deployment the test is
- * skipped with that reason, and `make contract` lists all skipped tests. On the simulator no test is skipped.
+ * Helpers for tests that run on the simulator or on a real deployment. A test that only the simulator can pass gives a
+ * reason, with which it is skipped on a deployment.
  */
 import { expect, test } from 'vitest';
 import type { LogData } from '../../simulator/log-data/log-data.ts';
@@ -15,7 +15,7 @@ export function openDeployment(): Promise<Deployment> {
 }
 
 export interface Simulation {
-  /** Reason why the test cannot run on a real deployment. The text completes the sentence `not tried, since it …`. */
+  /** Reason why the test cannot run on a real deployment, as the end of the sentence `not tried, since it …`. */
   readonly why: string;
   /** Scenario of the simulator for this test, which replaces the usual one (see `openSimulator`). */
   readonly scenario?: Scenario;
@@ -40,23 +40,23 @@ export function testSimulated(
 }
 
 /**
- * Skips the rest of a test if the deployment lacks something that the test needs. `what` completes the sentence `not tried, since
- * it needs …`. The simulator lacks nothing.
+ * Skips the rest of a test if a real deployment lacks something. `what` ends the sentence `not tried, since it needs
+ * …`.
  */
 export function expectThere(skip: (condition: boolean, note: string) => void, isThere: boolean, what: string): void {
   skip(!onSimulator && !isThere, `needs ${what}`);
   expect(isThere).toBe(true);
 }
 
-/** Expects the answer for a page of an unknown job: 404, or 400 with `jobid.invalid`. Deployments differ (section 10.5). */
+/** Expects the answer to a request for a page of an unknown search job: 404, or 400 with `jobid.invalid`. */
 export function expectNoPage(received: Received, status: 400 | 404): void {
   if (!onSimulator && received.status === 404) return;
   expectError(received, onSimulator ? status : 400, 'jobid.invalid');
 }
 
 /**
- * Expects an error code. The specification does not define its place in the body, so all forms in section 10.1 are accepted. Only
- * the last parts of the code must match.
+ * Expects an error code anywhere in the body of an answer, because deployments use several forms. Only the last parts
+ * of the code must match.
  */
 export function expectError({ status, json }: Received, expectedStatus: number, code: string): void {
   const codes = [json?.code, ...(json?.errors ?? []).map((error: { code: string }) => error.code)];

@@ -36,18 +36,12 @@ export interface Deployment {
 export interface LogSample {
   /** Query without an aggregation, which finds messages. */
   readonly query: string;
-  /**
-   * Range [fromMs, toMs) of the sample in ms since the epoch, in whole seconds. The range is so old that all late
-   * messages have arrived.
-   */
+  /** Time range [fromMs, toMs) of the sample in ms since the epoch, so old that all of its messages have arrived. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/**
- * Time in ms from an answer to the next request. The time exceeds 250 ms, the distance of four requests per second, because
- * network delays vary.
- */
+/** Time in ms from an answer to the next request: a little more than the 250 ms that four requests per second allow. */
 const paceMs = 260;
 const minuteMs = 60_000;
 

@@ -1,6 +1,6 @@
 /**
- * Plain HTTPS client. It sends requests unchanged and returns answers unchanged, including incomplete bodies. The contract suite
- * uses it instead of the client of logfleet, so that an error of that client cannot hide itself.
+ * Simple HTTPS client that returns answers unchanged, even incomplete ones. The contract tests use it so that they do
+ * not depend on logfleet's client.
  */
 import { Agent, request as httpsRequest } from 'node:https';
 
@@ -12,9 +12,8 @@ export interface HttpsClientOptions {
 }
 
 export interface SendOptions {
-  /** Body of the request. A text is sent as UTF-8. */
   readonly body?: string | Uint8Array;
-  /** Headers that are added to the request. An undefined value removes a default header. */
+  /** Headers of the request. An undefined value removes a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   /** Credentials for this request instead of the default ones. With null, the request has none. */
   readonly credentials?: string | null;
@@ -33,7 +32,6 @@ export interface Received {
   readonly json: any;
   /** Whether the connection was closed before the end of the answer's body. */
   readonly broken: boolean;
-  /** Number of chunks in which the body of the answer arrived. */
   readonly pieces: number;
 }
 

@@ -5,7 +5,7 @@ import type { Received, SendOptions } from './https-client.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Members of the creation body (section 4.1). An undefined value removes a member. */
+/** Fields in the body of a request that creates a search job. An undefined value removes a field. */
 export type JobOrder = Readonly<Record<string, unknown>>;
 
 /** Creation body (section 4.1) for a search of this deployment's sample of messages, with the given changes. */
@@ -45,10 +45,9 @@ export interface JobStatus {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Final states of a search job: of one without an aggregation, and of one with an aggregation. */
+/** States in which a search job is finished. */
 const endStates = ['DONE GATHERING RESULTS', 'FORCE PAUSED', 'CANCELLED'];
 const pollMs = 1_000;
-/** Number of polls in ten minutes. */
 const mostPolls = 600;
 
 export class JobSession {
@@ -72,7 +71,7 @@ export class JobSession {
     return [...this.#cookies].map((pair) => pair.join('=')).join('; ');
   }
 
-  /** Sends a request to a path below the path of the job. */
+  /** Sends a request for the search job. `under` is appended to its path. */
   async send(method: string, under = '', { headers = {}, ...options }: SendOptions = {}): Promise<Received> {
     const cookie = this.#cookies.size > 0 ? { cookie: this.cookie } : {};
     const path = `${jobsPath}/${this.id}${under}`;

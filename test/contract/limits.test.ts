@@ -1,7 +1,4 @@
-/**
- * Tests the contract of the request limits (chapter 8), except the limits of pages. Most limits can be exceeded only on the
- * simulator (`deployment.ts`).
- */
+/** Tests the request limits of the service. Most limits can be exceeded only on the simulator. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
@@ -92,7 +89,7 @@ describe('8 limits of requests', () => {
 });
 
 describe('8 limits of search jobs', () => {
-  /** Creates jobs up to the limit. Checks that another creation fails until a job has ended. */
+  /** Creates the maximum number of search jobs, and checks that the service refuses another one until one has ended. */
   async function expectMostJobs(simulator: SimulatedDeployment, most: number): Promise<void> {
     for (let job = 1; job < most; job++) expect((await requestJob(simulator)).status).toBe(202);
     const last = await startJob(simulator);

@@ -149,7 +149,7 @@ describe('4.1 create a search job', () => {
     test.for([false, undefined])('%s: an aggregation has no raw messages', async (requiresRawMessages, { skip }) => {
       const [job] = await finishedJob(service, { ...aggregation(), requiresRawMessages });
       const page = await job.messages();
-      // The specification does not say whether the page has no messages, or messages without the field `_raw` (section 10.5).
+      // The specification allows a page without messages, or messages without the field `_raw`.
       if (page.status !== 200) {
         expectError(page, 400, 'raw.messages.not.available');
         return;

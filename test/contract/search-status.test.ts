@@ -36,7 +36,7 @@ function expectGrowing(statuses: readonly JobStatus[]): void {
   for (const counts of [messages, bytes]) expect(counts).toEqual(counts.toSorted((left, right) => left - right));
 }
 
-/** Lets time pass without a request for any search job. */
+/** Returns the state of a search job from its status. */
 async function stateOf(job: JobSession): Promise<string> {
   return (await job.status()).json.state;
 }
@@ -162,7 +162,8 @@ describe('3.1 states of a search job', () => {
   });
 
   /**
-   * For each job state: the member of the scenario that leads to the state, and the time in ms after which the status shows it.
+   * For each state of a search job: the setting of the simulator that leads to the state, and the time in ms until
+   * then.
    */
   const reached: readonly [state: string, search: Scenario['search'], afterMs: number][] = [
     ['NOT STARTED', {}, 0],

@@ -1,7 +1,4 @@
-/**
- * Runs the contract tests against the simulator: a TLS server on a local port. Its clock stands still until a test advances it,
- * so long waits take no time, and results do not depend on the speed of the machine.
- */
+/** Runs the contract tests against the simulator, whose clock stands still until a test advances it. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -21,7 +18,6 @@ import { HttpsClient } from './https-client.ts';
 export interface SimulatedDeployment extends Deployment {
   /** State of the simulator, from its control address. */
   state(): Promise<SimulatorState>;
-  /** Returns the id of the collector with this name. */
   collectorNamed(name: string): Promise<string>;
 }
 
@@ -38,7 +34,7 @@ export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogD
   return madeUpData(madeUpSettings({ ...logDay, ...options }));
 }
 
-/** A fleet that exceeds the default page size. It has one collector of each kind whose upgrade the service rejects (section 7.5). */
+/** More collectors than fit on a page. Some of them have a property for which the service refuses their upgrade. */
 const groups = {
   web: { count: 120, version: '19.400-1' },
   cloud: { count: 1, collectorType: 'Hosted' },
@@ -46,10 +42,10 @@ const groups = {
 } as const satisfies Scenario['groups'];
 const builds = ['19.300-7', '19.400-1', '19.500-1'];
 
-/** Starts a simulator. Its request rate is unlimited, unless the scenario sets limits. */
+/** Limits of a simulator that accepts any number of requests. */
 const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
 
-/** Members of the simulator's scenario that replace the defaults of this file. */
+/** Starts a simulator. The given scenario replaces defaults of this file. */
 export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay): Promise<SimulatedDeployment> {
   const { ca, cert, key } = await certificates();
   const clock = new VirtualClock(startMs);

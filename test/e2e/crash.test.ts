@@ -1,7 +1,4 @@
-/**
- * Kills the operator at each step of an upgrade attempt, and loses each kind of answer of the service, at least once (U15). `make
- * soak` tries more combinations.
- */
+/** Kills the operator at each step of an upgrade, and loses each kind of answer of the service (U15). */
 import { vi } from 'vitest';
 import { failingUpgrades, laggingList, none, testCrashes, testLosses } from './support/crashes.ts';
 

@@ -29,7 +29,7 @@ afterEach(() => {
   rmSync(temporary, { recursive: true });
 });
 
-/** Resolves when stderr has shown this text. */
+/** Resolves when stderr of the demo has shown this text. */
 function shown(text: string): Promise<void> {
   return new Promise((resolve) => {
     let seen = '';
@@ -40,7 +40,7 @@ function shown(text: string): Promise<void> {
   });
 }
 
-/** Returns the line of the demo's report that starts with these words. Runs of blanks in it become single blanks. */
+/** Returns the line of the demo's report that starts with these words, with single blanks. */
 function row(start: string): string | undefined {
   const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
   return lines.find((line) => line.startsWith(start));
@@ -62,7 +62,7 @@ describe('the demo', () => {
     expect(row('logging/production: AllUpdated')).toContain('40 of 60 collectors run 19.500-1');
     expect(row('1-19.480-2 Stopped')).toMatch(/^1-19\.480-2 Stopped 3 /);
     expect(row('2-19.500-1 Completed')).toMatch(/^2-19\.500-1 Completed 40 /);
-    // Three collectors always fail and twelve are offline, so they keep their version. All others are upgraded, the canaries twice.
+    // Three collectors always fail and twelve are offline, so 15 collectors keep their version.
     expect(row('19.253-26')).toBe('19.253-26 15 9');
     expect(row('19.318-6')).toBe('19.318-6 14 6');
     expect(row('19.361-20')).toBe('19.361-20 11 0');
@@ -75,10 +75,9 @@ describe('the demo', () => {
     expect(row('1 × The installer')).toMatch(/^1 × The installer ended with exit code 1603\. \(legacy-b/);
     expect(row('○ offline 12')).toBeDefined();
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
-    // The demo upgrades the three collectors of the first canary stage, and then the 43 collectors that can be upgraded.
+    // 3 upgrades in the first canary stage, and 43 of the remaining collectors that can be upgraded.
     expect(row('46 upgrade tasks')).toBe('46 upgrade tasks, 3 of them failed.');
-    // On a busy machine, the service can refuse some requests because they arrive too fast. The operator repeats each of them
-    // once.
+    // On a busy machine, requests may arrive too fast. The service refuses them, and the operator repeats them.
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ create a task, \d+ read a task, \d+ list the fleet\./);
     expect(stdout).toMatch(/At most \d+ requests arrived in any second \(the service allows 4\)/);
     expect(row('range ok')).toMatch(/ 2 intervals, no gap, no overlap$/);
@@ -96,7 +95,7 @@ describe('the demo', () => {
     async (signal) => {
       await shown('in progress 3');
       demo.kill(signal);
-      // The simulator inherits the output pipes of the demo, so they stay open until the simulator has ended as well.
+      // The simulator writes to the same pipes as the demo, so the pipes are closed only after both have ended.
       const [status] = await once(demo, 'close');
       expect(status).toBe(130);
       expect(readdirSync(temporary)).toEqual([]);

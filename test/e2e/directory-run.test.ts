@@ -1,6 +1,4 @@
-/**
- * Tests `logfleet run DIR` with policies: a complete run, signals, a second process in the same directory, and mistakes of users.
- */
+/** Tests `logfleet run DIR` with policies: signals, a second process in the directory, and mistakes of users. */
 import { describe, expect, vi } from 'vitest';
 import { test } from './support/end-to-end.ts';
 import { policyManifest } from './support/manifest-directory.ts';
@@ -164,7 +162,8 @@ describe.concurrent('actions of a person', () => {
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // The operator has listed the paused collectors. Without the pause, the operator would have started an upgrade by now.
+    // By now, the operator has listed the collectors of the paused policy, and would have started an upgrade without
+    // the pause.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
     await tenant.journalUntil(
       (journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads,

@@ -1,13 +1,9 @@
-/**
- * Tests `logfleet run DIR` with exports, from the first search to the manifest of the exported files. The process is killed with
- * `kill -9` at least once at each kind of step; `make soak` kills it at more steps.
- */
+/** Tests `logfleet run DIR` with exports. The process is killed at least once at each kind of step. */
 import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
 import { expectExported, stopStores } from './support/exports.ts';
 
-// Each test keeps a processor core busy. With more concurrent tests, requests would be delayed, and too many of them would arrive
-// in one second.
+// More concurrent tests would need too much processor time, so that delayed requests would exceed the request rate.
 vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopStores());

@@ -49,7 +49,7 @@ test.concurrent('a worker with the Secret of another user sends nothing', async 
 /** Two workers that together keep to the limits of the service. */
 const two: WorkerPodsOptions = { workers: 2, requestsPerSecond: 2, maxConcurrentRequests: 4 };
 
-/** Number of processes that have written files of the export. The name of a file contains the process that writes it. */
+/** Number of processes that have written files of the export, by the names of the files. */
 function writersOf(pods: WorkerPods): number {
   const { url = '' } = (pods.report()?.status['manifest'] ?? {}) as { readonly url?: string };
   const { intervals } = JSON.parse(readFileSync(new URL(url), 'utf8')) as {

@@ -43,14 +43,14 @@ describe.concurrent.each(worlds)('world %d', (world) => {
       await namespace.apply(namespace.policyManifest('production', { target }));
       await way.more(leader.program.pid, 4 + (round % 5));
       const stopped = leader;
-      // In every third round, the connection to the service stalls until the new leader sends requests.
+      // In every third round, the network stalls until the new leader sends requests.
       if (round % 3 === 0) way.stall(22_000);
       stopped.program.signal('SIGSTOP');
       leader = await leaderAmong(
         namespace,
         replicas.filter((replica) => replica !== stopped),
       );
-      // The old leader continues when the new leader has just started, or when it has worked for a while.
+      // The old leader continues after the new leader has sent 1, 4, 20 or 60 requests.
       await way.more(leader.program.pid, [1, 4, 20, 60][(world + round) % 4] as number);
       const wokenAtMs = performance.now();
       stopped.program.signal('SIGCONT');
@@ -72,7 +72,7 @@ function latencyOf(number: number): Latency {
   return { leastMs: number % 8 < 4 ? mostMs : 2.5, mostMs };
 }
 
-/** Resolves to the replica of the operator that holds the lease. */
+/** Resolves to the operator replica that holds the lease. */
 async function leaderAmong(namespace: Namespace, replicas: readonly Replica[]): Promise<Replica> {
   const holderOf = (lease: Lease) =>
     replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);

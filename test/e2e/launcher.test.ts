@@ -1,7 +1,4 @@
-/**
- * Tests the start script `bin/logfleet.js`, started by a shell and by npx, also with a version of Node that is too old for
- * logfleet.
- */
+/** Tests the start script `bin/logfleet.js` with a shell, with npx, and with a version of Node that is too old. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';

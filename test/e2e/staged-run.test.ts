@@ -82,7 +82,8 @@ test.concurrent('pause --all stops all starts in a directory, and resume --all c
   await program.line(/production: Paused; .*in progress 0/);
   const atPause = (await tenant.tasks()).length;
   expect(atPause).toBeLessThan(6);
-  // The operator has listed the paused collectors. Without the pause, the operator would have started an upgrade by now.
+  // By now, the operator has listed the collectors of the paused policy, and would have started an upgrade without the
+  // pause.
   const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
   await tenant.journalUntil((journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads);
   expect(await tenant.tasks()).toHaveLength(atPause);

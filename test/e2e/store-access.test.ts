@@ -1,7 +1,4 @@
-/**
- * Tests which condition an export shows when its store refuses requests: which reason, and what the message tells people to do. Tests an
- * export with the identity of its machine instead of a Secret.
- */
+/** Tests the condition of an export whose store refuses requests, and an export with the identity of its machine. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

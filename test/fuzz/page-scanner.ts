@@ -1,6 +1,6 @@
 /**
- * `node test/fuzz/page-scanner.ts [--cases N] [--seed SEED]` tries the scanner of message pages on N random cases. It prints the
- * seed of each failed case. With `--cases 1` it also prints the page.
+ * `node test/fuzz/page-scanner.ts [--cases N] [--seed SEED]` tests the scanner of result pages with N random pages and
+ * prints the seeds of failures. With `--cases 1`, it also prints the page.
  */
 import { parseArgs } from 'node:util';
 import { runTrial } from './page-scanner/trial.ts';

@@ -1,12 +1,9 @@
-/**
- * Kills the process of an export once at each of its steps, with a directory and with an object store as destination (E3, E15).
- */
+/** Kills an export once at each of its steps, with a directory and an object store as destination (E3, E15). */
 import { afterAll, vi } from 'vitest';
 import { placeKinds, testExportCrashes } from '../e2e/support/export-crashes.ts';
 import { stopStores } from '../e2e/support/exports.ts';
 
-// Each test keeps a processor core busy. With more concurrent tests, requests would be delayed, and too many of them would arrive
-// in one second.
+// More concurrent tests would need too much processor time, so that delayed requests would exceed the request rate.
 vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
 
 afterAll(() => stopStores());

@@ -1,7 +1,4 @@
-/**
- * Shows that the oracles (checks of simulated export histories) work. For nearly every rule from E3 to E15, and for limits, they
- * detect a program that breaks the rule.
- */
+/** Shows that the checks of simulated exports work: they detect programs that break one rule of exports (E3 to E15). */
 import { expect, test } from 'vitest';
 import { exportMutants } from '../simulation/exports/mutants.ts';
 import { exportHistories } from '../simulation/history-pool.ts';
@@ -14,7 +11,7 @@ test.concurrent.each(exportMutants)('$rule: $name', { timeout: 600_000 }, async 
 });
 
 test('each rule has a mutant', () => {
-  // Histories do not cover the time at which pages are read (E7), local times (E12), and a failover to another process (E14).
+  // Other tests check the reading of result pages (E7), local times (E12), and the change to another process (E14).
   const numbered = [3, 4, 5, 6, 8, 9, 10, 11, 13, 15].map((number) => `E${number}`);
   expect([...new Set(exportMutants.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(numbered));
 });

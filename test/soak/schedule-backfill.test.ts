@@ -1,7 +1,4 @@
-/**
- * Tests a backfill of 1,000 runs beside runs that become due every ten minutes: requests to the service, and how long a due run waits for
- * the backfill.
- */
+/** Tests the requests of a backfill of 1,000 runs, and how long the runs that become due wait for it. */
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
 import { runName } from '../../src/schedule/run-name.ts';

@@ -1,4 +1,4 @@
-/** Shows that the histories of schedules detect programs that break a rule of schedules (S1 to S6). */
+/** Shows that the simulated runs of schedules detect programs that break one rule of schedules (S1 to S6). */
 import { expect, test } from 'vitest';
 import { scheduleHistories } from '../simulation/history-pool.ts';
 import { whyUnseen } from '../simulation/mutant.ts';
@@ -11,6 +11,6 @@ test.concurrent.each(scheduleMutants)('$rule: $name', { timeout: 600_000 }, asyn
 });
 
 test('each rule has a mutant', () => {
-  // Unit tests of the calendar cover days when clocks change (S4).
+  // Unit tests check schedules on days when clocks change (S4).
   expect(new Set(scheduleMutants.map(({ rule }) => rule))).toEqual(new Set(['S1', 'S2', 'S3', 'S5', 'S6']));
 });

@@ -1,8 +1,6 @@
 /**
- * Tests more random histories of schedules than `make test`, and a year of an hourly schedule.
- *
- * A year of an hourly schedule on the virtual clock, with two clock changes, a downtime of three days, 200 kills, lost statuses, deleted
- * runs, changed templates and changed cron schedules. A tenth of the messages arrives up to two hours late.
+ * Tests a year of an hourly schedule in virtual time, with clock changes, a downtime, 200 kills, lost statuses and
+ * deleted runs. Also tests more random runs of schedules than `make test`.
  */
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
@@ -41,7 +39,7 @@ test.each([1, 2])('a year from seed %i covers every moment once', { timeout: 900
     const replica = world.start();
     await clock.advance(random.next() * 2 * (yearMs / kills));
     world.kill(replica);
-    // After half of the kills, the next process starts at once, while search jobs of the former one may still run.
+    // In half of the cases, the next process starts while search jobs of the killed one still run.
     if (random.next() < 0.5) await clock.advance(random.next() * 3 * hourMs);
     if (kill === 100) await clock.advance(3 * dayMs);
     disturb(world, random);
@@ -71,7 +69,7 @@ test.each(firstSeeds)('histories of schedules from seed %i on', { timeout: 900_0
   expect(await schedulePool.run({ seeds: countFrom(first, perTest) })).toEqual([]);
 });
 
-/** Changes something about the schedule while no operator runs. */
+/** Changes or removes parts of the schedule while no operator runs. */
 function disturb(world: ScheduleWorld, random: Random): void {
   const [run] = world.runs();
   const actions = [

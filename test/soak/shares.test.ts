@@ -1,4 +1,4 @@
-/** 10,000 random histories of exports in Kubernetes Jobs. The shares of operator and workers never exceed the limits of the user (B8). */
+/** Tests random exports in Kubernetes Jobs: operator and workers together never exceed the limits of the user (B8). */
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { shareHistory } from '../unit/account/share-history.ts';

@@ -1,6 +1,5 @@
 /**
- * Shows that the oracles (checks of simulated histories of upgrades) work. For each rule from U1 to U14, and for rules of
- * rollouts, they detect a program that breaks the rule.
+ * Shows that the checks of simulated upgrades work: they detect programs that break one rule of upgrades or rollouts.
  */
 import { expect, test } from 'vitest';
 import { upgradeHistories } from '../simulation/history-pool.ts';

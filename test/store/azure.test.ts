@@ -1,7 +1,4 @@
-/**
- * Tests what applies only to Azure Blob Storage: settings, credentials, an unavailable store, answers of the service, and blocks that are
- * not committed.
- */
+/** Tests what applies only to Azure Blob Storage, such as its settings, credentials, errors and uncommitted blocks. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -184,7 +181,7 @@ test('a store that becomes unavailable keeps its blobs, and leftovers are remove
   await expect(upload.abort()).rejects.toMatchObject(away);
   await azurite.restart();
   expect((await destination.read('plan'))?.toString()).toBe('x');
-  // This process still runs, but its unfinished upload counts as a leftover of an ended process.
+  // The call treats the unfinished upload of this process as one that a killed process has left.
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
   expect(await place.files()).toEqual(['audit/logging/plan']);

@@ -1,7 +1,4 @@
-/**
- * Starts `other-process.ts` as a child process, reads its output lines, and kills it at the end of the test, also when the test
- * fails.
- */
+/** Starts `other-process.ts` as a child process, reads its output, and kills it when the test ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -14,10 +11,7 @@ export class Child {
   readonly #process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  /**
-   * `maxFileBlocks` limits the size of the files that the process writes, in blocks of 512 or 1,024 bytes, depending on the
-   * shell.
-   */
+  /** `maxFileBlocks` limits the files of the process, in units of 512 or 1,024 bytes that depend on the shell. */
   constructor(place: PlaceData, act: Act, maxFileBlocks?: number) {
     const program = join(import.meta.dirname, 'other-process.ts');
     const limit = maxFileBlocks === undefined ? '' : `ulimit -f ${maxFileBlocks}; `;

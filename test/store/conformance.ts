@@ -35,7 +35,9 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     await file.finish();
   };
   const text = async (name: string) => (await destination.read(name))?.toString();
-  /** Waits until the store shows at least this number of files and unfinished uploads, since parts are sent in the background. */
+  /**
+   * Parts of a file are sent in the background, so this waits until the store shows this number of files and uploads.
+   */
   const stored = (count: number) => expect.poll(async () => (await place.files()).length).toBeGreaterThanOrEqual(count);
   const listed = async (folder: string) => {
     const found: [string, number][] = [];
@@ -210,7 +212,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     await needless.write(Buffer.alloc(12 * mebibyte));
     await stored(2);
     expect(await destination.abortLeftovers('data', 'all')).toBe(1);
-    // The store may report a general failure for an upload part that is in flight.
+    // A store may report a general error for a part of an upload that was aborted.
     await expect(needless.finish()).rejects.toMatchObject({
       code: expect.stringMatching(/^destination\.(?:lost|away)$/),
       handling: { kind: 'backoff' },

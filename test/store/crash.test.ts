@@ -1,6 +1,6 @@
 /**
- * Tests exports that are killed at each step, or that two processes run at the same time. Every row is written once, and no other
- * file remains.
+ * Tests exports that are killed at each step, or run by two processes: every row is written once, and no other file
+ * remains.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Verification, verifyExport } from '../../src/destination/verify.ts';
@@ -32,7 +32,7 @@ describe.each(storeNames)('an export to a destination of the kind %s', (kind) =>
     const { differences, manifest, rows } = await verification();
     expect(differences).toEqual([]);
     expect([manifest.totals.intervals, rows]).toEqual([4, 4 * rowsOfFile]);
-    // The export writes its plan, a commit record and a data file for each interval, and its manifest.
+    // One plan, four commit records, four data files and one manifest.
     expect(await place.files()).toHaveLength(1 + 4 + 4 + 1);
   };
 

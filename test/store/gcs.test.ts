@@ -1,6 +1,4 @@
-/**
- * Tests what applies only to Google Cloud Storage: settings, credentials, an unavailable store, answers of the service, and upload sessions.
- */
+/** Tests what applies only to Google Cloud Storage, such as its settings, credentials, errors and upload sessions. */
 import { createVerify, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * A separate process that works on a destination: `node other-process.ts '{"place":…,"act":…}'`. It writes one line of JSON when its act is
- * done; some acts continue until the process is killed.
+ * Program that works on a destination in a process of its own: `node other-process.ts '{"place":…,"act":…}'`. It writes
+ * a line of JSON when it is done, or waits to be killed.
  */
 import { createInterface } from 'node:readline';
 import type { LogfleetError } from '../../src/base/errors.ts';
@@ -18,7 +18,7 @@ export type Act =
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
   /** Runs a small export. Optionally waits at each step for a line on standard input. */
   | { readonly kind: 'export'; readonly waits: boolean }
-  /** Uploads a complete file, and reports by how many bytes the memory of the process has grown at most. */
+  /** Uploads a file, and reports the number of bytes by which the memory of the process grew. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
   /** Writes a file that fits on the disk and a file that does not, and reports how the second write failed. */
   | { readonly kind: 'fill'; readonly keptBytes: number; readonly largeBytes: number };
@@ -62,7 +62,7 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The peak memory since the process start may come from compiling modules, not from the upload.
+    // The memory is read repeatedly, because the peak of the whole process may come from the compilation of modules.
     let most = before;
     const look = () => {
       most = Math.max(most, process.memoryUsage.rss());

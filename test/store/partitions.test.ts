@@ -57,7 +57,7 @@ function taskOf(): ExportTask {
   return task;
 }
 
-/** Time of a row in ms. The rows are in the order of pages, newest first. */
+/** Time of a row in ms. Rows are written from newest to oldest. */
 function timeOf(index: number): number {
   return toMs - 1 - Math.floor((index * (toMs - fromMs)) / rowsWritten);
 }
@@ -127,7 +127,7 @@ test('DuckDB reads only the partitions that a query asks for, and every row is i
   const folder = await complete(task);
   const { differences, rows, files } = await verifyExport(destination, task.layout);
   expect(differences).toEqual([]);
-  // Clocks show the hour from 2 to 3 twice on 25 October, so 73 hours have 72 partitions.
+  // The 73 hours give 72 partitions, because clocks on 25 October show the hour from 2 to 3 twice.
   expect([rows, files]).toEqual([rowsWritten, 72]);
 
   const data = join(folder, '**', '*.parquet');

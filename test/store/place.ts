@@ -1,7 +1,4 @@
-/**
- * Creates destinations of each kind for tests. Each test gets a new destination, and can read what it
- * really contains.
- */
+/** Creates a new destination of each kind for a test, and lists what the destination really contains. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,15 +33,11 @@ export type PlaceData =
 
 export interface Place {
   readonly data: PlaceData;
-  /**
-   * Returns the paths of all files below the destination's root and beside it, relative to the directory, bucket or container.
-   * Unfinished uploads are included.
-   */
+  /** Returns the paths of all files of the destination and of files beside it, including unfinished uploads. */
   files(): readonly string[] | Promise<readonly string[]>;
   remove(): void | Promise<void>;
 }
 
-/** Place whose content is in a folder of this machine. */
 export interface FolderPlace extends Place {
   files(): readonly string[];
   remove(): void;
@@ -74,7 +67,7 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace
 }
 
 export async function makeContainer(access: AzuriteAccess): Promise<Place> {
-  // The SDK is loaded only here, because child processes import this file too.
+  // Imported only when needed, because child processes that do not use Azure import this file too.
   const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
   const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
   const container = `container-${process.pid}-${buckets++}`;

@@ -1,6 +1,6 @@
 /**
- * Tests the retention and the checksums of objects in a real store. One gateway keeps versions of objects, as Amazon S3 does; the other one
- * refuses to remove a locked object.
+ * Tests the retention and the checksums of objects, in a store that keeps versions of objects and in one that refuses
+ * to remove locked objects.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

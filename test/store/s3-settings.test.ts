@@ -1,7 +1,4 @@
-/**
- * Tests the effect of each setting of an object store: encryption, storage class, region, credentials from the environment,
- * proxies.
- */
+/** Tests the settings of an object store, such as encryption, storage class, region and proxies. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

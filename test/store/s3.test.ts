@@ -1,7 +1,4 @@
-/**
- * Tests what applies only to object stores, and not to directories: keys, buckets, lost answers, unavailable stores, and stores
- * without conditional writes.
- */
+/** Tests what applies only to S3 stores, such as keys, buckets, lost answers and missing conditional writes. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import {
@@ -98,7 +95,7 @@ describe('a store that becomes unavailable', () => {
     await gateway.restart();
     expect((await destination.read('plan'))?.toString()).toBe('x');
     expect(await destination.create('record', Buffer.from('x'))).toBe('created');
-    // This process still runs, but its unfinished upload counts as a leftover of an ended process.
+    // The call treats the unfinished upload of this process as one that a killed process has left.
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
     expect(bucket.files()).toEqual(['audit/logging/plan', 'audit/logging/record']);
@@ -171,7 +168,7 @@ describe('a lost answer', () => {
   test.each([
     [1, 'PUT ', 1],
     [6 * mebibyte, 'POST ', 1],
-    // The fault occurs more often than the client repeats an upload request.
+    // With three lost answers, all repeats of the request fail as well.
     [1, 'PUT ', 3],
     [6 * mebibyte, 'POST ', 3],
   ])('to an upload of %d bytes does not fail the upload (%s, times: %d)', async (bytes, method, times) => {
@@ -301,7 +298,7 @@ test('an upload of a process that cannot be checked is left over after 15 minute
   opened.push(later);
   const upload = await (await open()).open('data/foreign');
   await upload.write(Buffer.alloc(12 * mebibyte));
-  // When an upload is aborted, a part that is in flight may still be stored afterwards.
+  // The store may still write a part of the upload that was in flight when the upload was aborted.
   const parts = () => place.files().filter((file) => /\/\d+$/.test(file));
   await expect.poll(parts, { timeout: 30_000 }).toHaveLength(2);
   expect(await later.abortLeftovers('', 'ofTheDead')).toBe(0);
@@ -343,7 +340,7 @@ class AnswerLosingProxy {
     server.on('connection', (inner) => this.#carry(inner, connect(Number(target.port), target.hostname)));
   }
 
-  /** Loses the answers to the next `count` requests whose text begins with `method`, after `passedBytes` of each answer. */
+  /** Loses the next `count` answers to requests that begin with `method`, after `passedBytes` of each answer. */
   loseNext(method: string, count = 1, passedBytes = 0): void {
     this.#method = method;
     this.#count = count;

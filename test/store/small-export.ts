@@ -1,6 +1,6 @@
 /**
- * A small export by the protocol (E2, E3) with generated rows instead of search jobs: one hour in two segments, each cut off once
- * at the row limit, with files in a partition that are large enough for multipart uploads. The export stops at each step until the test lets it continue.
+ * A small export with generated rows instead of search jobs: two segments, each with two intervals, in files that are
+ * large enough for multipart uploads. The export stops at each step until the test lets it continue.
  */
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../../src/base/errors.ts';
@@ -81,7 +81,7 @@ async function complete(
   return true;
 }
 
-/** Allows a retry. Another process that has exported everything may have removed the unfinished file of this process. */
+/** Throws the error unless a retry may succeed, because another process may have removed the unfinished file. */
 function unlessItMayPass(error: unknown): false {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;
   return false;

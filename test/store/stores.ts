@@ -8,21 +8,21 @@ export interface StoreKind {
   /** Form of the destination's address as shown to users. */
   readonly url: RegExp;
   /**
-   * Size in bytes up to which an upload leaves nothing at the store when its process is killed. Infinite for a store that does not list
-   * unfinished uploads and removes them itself.
+   * Size in bytes up to which a killed upload leaves nothing that the store lists; infinite if the store lists no
+   * uploads.
    */
   readonly unseenBytes: number;
 }
 
 export const stores = {
   volume: { make: () => makeVolume(), url: /^file:\/\/\/.*\/logging\/audit$/, unseenBytes: 0 },
-  // Logfleet creates the upload in an S3 store when the first part of the file is full.
+  // An upload to S3 becomes visible when the first part of the file is full.
   s3: {
     make: () => makeBucket(inject('s3Gateway')),
     url: /^s3:\/\/bucket-\S+\/audit\/logging$/,
     unseenBytes: 5 * 1024 * 1024,
   },
-  // Logfleet sends the first block to Azure when it is full.
+  // An upload to Azure becomes visible when its first block is full.
   azureBlob: {
     make: () => makeContainer(inject('azurite')),
     url: /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1\/container-\S+\/audit\/logging$/,

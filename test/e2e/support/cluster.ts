@@ -1,6 +1,6 @@
 /**
- * Vitest's `test` for tests in a cluster. Each test gets everything from `end-to-end.ts`, an installation of logfleet in its own
- * namespace, and operators with exactly the rights of that installation.
+ * Vitest's `test` for tests in a cluster. Each test gets an installation of logfleet in its own namespace, and
+ * operators with exactly the rights of that installation.
  */
 import { expect } from 'vitest';
 import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
@@ -28,7 +28,7 @@ export class Namespace {
     return kubectl(['--namespace', this.name, ...args], input === undefined ? {} : { input });
   }
 
-  /** Runs `kubectl apply`. Throws with the message of kubectl. */
+  /** Runs `kubectl apply`. Throws with kubectl's error message. */
   async apply(...manifests: readonly object[]): Promise<void> {
     const { status, stderr } = await this.kubectl(
       ['apply', '-f', '-'],
@@ -42,7 +42,7 @@ export class Namespace {
     return { ...policyManifest(name, spec), metadata: { name, namespace: this.name } };
   }
 
-  /** Secret with the credentials of the test's service user. `members` replaces some keys of the Secret. */
+  /** Secret with the credentials of the test's user. `members` replaces some keys of the Secret. */
   secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
     const metadata = { name: 'log-service', namespace: this.name };
     return { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...tenant.secret, ...members } };
@@ -54,12 +54,10 @@ export class Namespace {
     return body as Policy;
   }
 
-  /** Resolves to the policy when `done` returns true for it. */
   policyUntil(name: string, done: (policy: Policy) => boolean): Promise<Policy> {
     return watchUntil<Policy>(resourcePath(kind, this.name), name, done);
   }
 
-  /** Resolves to the export when `done` returns true for it. */
   exportUntil(name: string, done: (resource: SearchExport) => boolean): Promise<SearchExport> {
     return watchUntil<SearchExport>(resourcePath('SearchExport', this.name), name, done);
   }

@@ -1,6 +1,6 @@
 /**
- * Tests that kill the operator with `kill -9` at boundaries of upgrade attempts, or lose answers of the service. After each kill, the next
- * start completes the rollout by itself, and no collector is upgraded twice (U15).
+ * Tests that kill the operator during upgrades, or lose answers of the service. The next start completes the rollout,
+ * and no collector is upgraded twice (U15).
  */
 import { describe, expect } from 'vitest';
 import type { FaultScenario } from '../../../simulator/scenario.ts';
@@ -11,7 +11,7 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 const lagMs = 800;
 
-/** Faults of a test in addition to the crash of the operator. */
+/** Faults in a test besides the kills of the operator. */
 export interface Trouble {
   readonly failures?: boolean;
   readonly lagMs?: number;
@@ -24,8 +24,7 @@ export const failingUpgrades: Trouble = { failures: true };
 /** Creates a few collectors of two versions. With failures, the first collector of each version fails. */
 async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Faults = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
-  // Without failures, the upgrade still runs when the operator asks the service for the lost answer. With failures, the
-  // upgrade has failed by then.
+  // An upgrade takes so long that it still runs when the operator asks for it again, unless it fails.
   const upgrade = { duration: failures ? '500ms' : '4s', outcomes };
   const lag =
     lagMs === undefined ? {} : { lag: { kind: 'lag', lag: `${lagMs}ms`, operations: ['listCollectors'] } as const };

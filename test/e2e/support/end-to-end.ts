@@ -1,7 +1,6 @@
 /**
- * Vitest's `test` for tests with real processes. Each test file has a simulator of the service. Each test has its own tenant (a
- * user with collectors), a directory of manifests, and programs that end with the test. After each test, the requests of the
- * tenant must have kept the limits of the service.
+ * Vitest's `test` for tests with real processes. The tests of a file share a simulator, in which each test has its own
+ * user and collectors. After each test, its requests must have kept the limits of the service.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,10 +16,7 @@ export type Start = (args: readonly string[], options?: ProgramOptions) => Promi
 
 let tenants = 0;
 
-/**
- * Runs a program once to fill the compile cache for later programs. Only a program that exits normally writes the
- * cache.
- */
+/** Runs a program once to fill the compile cache, which only a program that exits normally writes. */
 async function compileOnce(directory: string): Promise<void> {
   await runToEnd(['run', join(directory, 'nowhere')]);
 }
@@ -62,7 +58,7 @@ export const test = base
       return program;
     };
   })
-  // A short grace time (delay until lists show upgrades) is enough, because the lists of the simulator show upgrades immediately.
+  // Short time that the operator waits until lists show an upgrade, because the simulator's lists show it immediately.
   .extend(
     'run',
     ({ start, tenant, manifests }) =>

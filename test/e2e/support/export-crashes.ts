@@ -1,7 +1,4 @@
-/**
- * Tests that kill an export with `kill -9` at certain steps. The next start after the kills completes the export (E3,
- * E15).
- */
+/** Tests that kill an export at certain steps. The next start completes the export (E3, E15). */
 import { describe, expect } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { test as base } from './end-to-end.ts';

@@ -1,4 +1,4 @@
-/** Helpers for tests that export all messages of the simulator to a directory or a bucket, with checks of the exported files. */
+/** Helpers for tests that export all messages of the simulator and check the exported files. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

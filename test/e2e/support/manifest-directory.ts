@@ -20,7 +20,6 @@ export class ManifestDirectory {
     this.path = path;
   }
 
-  /** Writes a policy to `<name>.yaml`, as JSON. */
   async policy(name: string, spec: SpecPart = {}): Promise<void> {
     await this.write(`${name}.yaml`, JSON.stringify(policyManifest(name, spec), undefined, 2));
   }
@@ -50,7 +49,7 @@ export class ManifestDirectory {
   }
 }
 
-/** Policy for all collectors of a user. Its intervals are short, so that tests are fast. */
+/** Policy for all collectors of a user, with intervals that are short enough for tests. */
 export function policyManifest(name: string, spec: SpecPart = {}): object {
   return {
     apiVersion: 'logfleet.dev/v1alpha1',

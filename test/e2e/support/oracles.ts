@@ -8,8 +8,8 @@ const ratePerSecond = 4;
 const maxConcurrent = 10;
 
 /**
- * Checks the request limits (section 8 of docs/service.md): at most 4 requests of the user arrive in any second, at most 10 are
- * concurrent, and the service refuses none for a limit.
+ * Checks the request limits of the service: at most 4 requests of a user arrive in any second, and at most 10 are
+ * concurrent.
  */
 export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   const inOrder = [...journal].sort((left, right) => left.at - right.at);
@@ -20,7 +20,7 @@ export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   expect(journal.filter(({ status, fault }) => status === 429 && fault === null)).toEqual([]);
 }
 
-/** Returns, as text, the requests that arrive in the second that starts with the request `first`. */
+/** Returns the requests, as text, in the second that begins with the request `first`. */
 function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): readonly string[] {
   return journal
     .filter(({ at }) => at >= first.at && at < first.at + 1_000)
@@ -31,20 +31,18 @@ function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): re
 }
 
 export interface Promised {
-  /** Maximum number of upgrade retries for each collector. */
+  /** Maximum number of times that the policy retries the upgrade of a collector. */
   readonly retryLimit: number;
-  /** Number of kills of the operator. After each kill, the outcome of one request for each collector can be unknown. */
+  /** Number of kills of the operator, each of which may hide the outcome of one upgrade of each collector. */
   readonly kills?: number;
-  /** Whether upgrades fail in this scenario. */
   readonly failures?: boolean;
-  /** Delay in ms until the service's lists show an effect. */
+  /** Delay in ms until lists of collectors show an upgrade. */
   readonly lagMs?: number;
 }
 
 /**
- * Checks that no collector has two upgrades at once, and that the service accepted no more upgrades than failures and unknown
- * outcomes explain (U15). Without failures, each collector has at most one upgrade, unless the end of its upgrade could not
- * appear in the last list before the next request.
+ * Checks that no collector has two upgrades at once, and that each further upgrade of a collector follows a failure or
+ * an unknown outcome (U15).
  */
 export async function expectPromiseKept(tenant: Tenant, promised: Promised): Promise<void> {
   const { retryLimit, kills = 0, failures = false, lagMs = 0 } = promised;
@@ -66,10 +64,7 @@ function overlapping(tasks: readonly TaskState[]): readonly TaskState[] {
     .map(({ task }) => task);
 }
 
-/**
- * Returns the upgrade tasks that were created although a list had already shown that the former task for the same collector
- * succeeded.
- */
+/** Returns upgrades that were repeated although a list had already shown that the former one succeeded. */
 function needless(tasks: readonly TaskState[], journal: readonly JournalEntry[], lagMs: number): readonly TaskState[] {
   const lists = journal.filter(({ operation, path }) => operation === 'listCollectors' && !path.endsWith('&limit=1'));
   return successors(tasks)

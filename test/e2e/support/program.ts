@@ -17,8 +17,7 @@ export interface Ended {
 export interface ProgramOptions {
   readonly cwd?: string;
   /**
-   * Environment variables of the program, in addition to those of the test process. Variables of the test process whose names
-   * begin with `LOGFLEET_` are not passed on.
+   * Environment variables of the program. Of those of the test, the ones that begin with `LOGFLEET_` are not passed on.
    */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -67,7 +66,8 @@ export class Program {
       env: { ...inherited(), NODE_COMPILE_CACHE: compileCache, ...options.env },
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
-    // The simulator has priority, so that the times in its journal do not depend on the load.
+    // All other programs have a lower priority than the simulator, so that the times in its journal do not depend on
+    // the load.
     if (args[0] !== 'simulate') setPriority(this.pid, 10);
     for (const stream of ['stdout', 'stderr'] as const) {
       this.#child[stream]?.setEncoding('utf8').on('data', (text: string) => this.#heard(stream, text));
@@ -95,10 +95,7 @@ export class Program {
     return this.#written.stderr;
   }
 
-  /**
-   * Resolves to the first line of stdout or stderr that matches, also a line that was already printed. Rejects if the process
-   * ends without such a line.
-   */
+  /** Resolves to the first line of stdout or stderr that matches. Rejects if the process ends without such a line. */
   line(pattern: RegExp): Promise<string> {
     const { stdout, stderr } = this.#written;
     const known = [...wholeLines(stdout), ...wholeLines(stderr)].find((line) => pattern.test(line));

@@ -1,7 +1,4 @@
-/**
- * Runs one `logfleet simulate` for the tests of a file. Each test has its own user, fleet and faults in this simulator. Request
- * limits apply to each user separately, so the tests share only the process.
- */
+/** Runs one `logfleet simulate` for all tests of a file. Each test has its own user, collectors and faults. */
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { JournalEntry } from '../../../simulator/journal.ts';
@@ -111,10 +108,9 @@ export class Simulator {
   }
 }
 
-/** Fleet and faults of a tenant (one test's user and collectors), by names within the tenant. */
+/** Collectors and faults of one test's user. */
 export interface TenantScenario {
   readonly groups?: Readonly<Record<string, CollectorGroup | null>>;
-  /** Faults of the requests of this tenant. */
   readonly faults?: Readonly<Record<string, FaultScenario | null>>;
 }
 
@@ -155,10 +151,7 @@ export class Tenant {
     return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
   }
 
-  /**
-   * Adds or changes parts of the tenant, or removes them if their value is null. Collectors have names such as
-   * `<user>-<group>-1`.
-   */
+  /** Adds or changes collectors and faults of the user, or removes those whose value is null. */
   async equip({ groups = {}, faults = {} }: TenantScenario): Promise<void> {
     for (const name of Object.keys(groups)) this.#groups.add(`${this.user}-${name}`);
     await this.#simulator.patch({

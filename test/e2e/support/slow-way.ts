@@ -1,12 +1,12 @@
 /**
- * TCP proxy between operators and the simulator. The proxy delays or stalls both directions, and records when each operator
- * process sends a request. The content stays encrypted, so requests are recognized by the sizes of their TLS records.
+ * TCP proxy between operators and the simulator that delays or stalls data, and records when requests are sent. TLS
+ * hides the content, so requests are recognized by their size.
  */
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Limits in ms of the delay in each direction. The delay is random for each chunk, and chunks keep their order. */
+/** Limits in ms of the random delay of each chunk of data. Chunks keep their order. */
 export interface Latency {
   readonly leastMs: number;
   readonly mostMs: number;
@@ -19,10 +19,7 @@ export interface SentRequest {
   readonly atMs: number;
 }
 
-/**
- * Minimum size of a request in bytes. Requests contain credentials, so they are longer than encrypted handshake messages and
- * alerts.
- */
+/** Minimum size of a request in bytes. Requests contain credentials, so all other TLS records are shorter. */
 const leastRequestBytes = 120;
 const applicationData = 23;
 
@@ -36,7 +33,6 @@ export class SlowWay {
   readonly #sockets = new Set<Socket>();
   readonly #waiting = new Set<() => void>();
 
-  /** @param pids ids of the operator processes that may use the proxy */
   static async open(target: URL, pids: readonly number[]): Promise<SlowWay> {
     const way = new SlowWay(target, pids);
     way.#server.listen(0, '127.0.0.1');
@@ -75,7 +71,7 @@ export class SlowWay {
 
   #accept(operator: Socket): void {
     const pid = ownerOf(operator.remotePort ?? 0, this.#pids);
-    // The operator closed the connection before it sent anything.
+    // The operator has closed its connection before the proxy could find out which process it is.
     if (pid === undefined) {
       operator.destroy();
       return;

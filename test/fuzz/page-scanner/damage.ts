@@ -35,7 +35,6 @@ function damageOnce(chance: Chance, page: Buffer): Buffer {
   }
 }
 
-/** Returns `page` with the bytes from `from` to `to` replaced. */
 function joined(page: Buffer, from: number, to: number, bytes: Buffer): Buffer {
   return Buffer.concat([page.subarray(0, from), bytes, page.subarray(to)]);
 }

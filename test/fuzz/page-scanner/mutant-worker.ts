@@ -1,7 +1,6 @@
 /**
- * Worker thread that tries mutants (copies of the scanner with an error) one after the other. It runs random cases until one
- * detects the mutant, and replies with the seed of that case, or null. Each mutant is a separate copy of the modules, identified
- * by a query in the modules' URLs.
+ * Worker thread that tests copies of the page scanner that have an error. For each copy, it replies with the seed of
+ * the first random page that shows the error, or null.
  */
 import { registerHooks } from 'node:module';
 import { parentPort } from 'node:worker_threads';
@@ -37,7 +36,7 @@ async function tellingSeed({ mutant, cases }: MutantTrial): Promise<number | nul
   return null;
 }
 
-// The worker answers every request, even if the code that the mutant changes no longer exists.
+// The worker replies even if it cannot build the copy of the scanner.
 parentPort?.on('message', async (trial: MutantTrial) =>
   parentPort?.postMessage(await tellingSeed(trial).catch((error: unknown) => String(error))),
 );

@@ -1,6 +1,6 @@
 /**
- * Mutants of the page scanner. Each mutant changes one expression of the scanner, to show that the random cases detect such an
- * error. A mutant fails if the text that it replaces does not occur exactly once, so no mutant is lost when the code changes.
+ * Errors in the page scanner that random pages must detect, each a changed expression. The replaced text must occur
+ * exactly once, so that no error is lost when the code changes.
  */
 
 export interface Mutant {

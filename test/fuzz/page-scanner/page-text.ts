@@ -1,6 +1,6 @@
 /**
- * Random pages of messages (section 2.5): members in any order, any valid whitespace and escapes, known habits of the service,
- * and wrong structures. Each character of a text stands for one byte, so invalid UTF-8 is possible.
+ * Random pages of messages: fields in any order, any whitespace and escapes, and wrong structures. Each character
+ * stands for one byte.
  */
 import type { Chance } from '../../simulation/chance.ts';
 
@@ -35,7 +35,7 @@ function drawMessages(chance: Chance): string {
   );
 }
 
-/** Returns rows in the form that the service usually sends, with a few rows of another form between them. */
+/** Returns rows as the service usually sends them, and a few rows in other forms. */
 function drawPlainMessages(chance: Chance): string {
   const row = () => {
     const [time, receipt] = [1_788_000_000_000 + chance.whole(0, 3), 1_788_000_000_500 + chance.whole(0, 3)];

@@ -1,6 +1,6 @@
 /**
- * Reference reader for pages of messages (section 2.5), independent of the scanner. JSON.parse decides whether the page is valid
- * JSON. A syntax tree of the whole page gives positions and values. JSON.parse and the tree must find the same first error.
+ * Second reader for pages of messages, with which the page scanner is compared. `JSON.parse` and a syntax tree must
+ * find the same first error.
  */
 import { parseTree, type TreeNode } from './token-tree.ts';
 
@@ -27,7 +27,7 @@ export interface Reference {
   readonly wrongAt: number | undefined;
   readonly warning: string | undefined;
   readonly fields: readonly ReferenceField[];
-  /** Reason why the reference scanner cannot judge this page; undefined if it can. */
+  /** Reason why the two parsers of the reference reader disagree about this page; undefined if they agree. */
   readonly disagreement: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export function readReference(page: Buffer): Reference {
   const reading = new PageReading(text);
   reading.read(root);
   const { rows } = reading;
-  // A token at a wrong place may contain a later error, at which the tokenizer stops.
+  // The tokenizer may stop at a later error, in a token that is itself at a wrong place.
   const noJsonAt = verdict.wrongAt ?? wrongAt;
   if (reading.wrongAt !== undefined) return { ...nothing, rows, wrongAt: reading.wrongAt };
   return noJsonAt === undefined ? { ...nothing, rows, ...headOf(text) } : { ...nothing, rows, wrongAt: noJsonAt };
@@ -60,10 +60,7 @@ interface Verdict {
   readonly wrongAt?: number;
 }
 
-/**
- * Each character of the text stands for one byte, so positions in the text are byte offsets. Invalid UTF-8 does not change the
- * structure of JSON.
- */
+/** Parses the text with `JSON.parse`. Each character stands for one byte, so positions in the text are byte offsets. */
 function judge(text: Buffer): Verdict {
   try {
     JSON.parse(text.toString('latin1'));
@@ -76,7 +73,7 @@ function judge(text: Buffer): Verdict {
 
 function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: TreeNode | undefined, text: Buffer) {
   const told = `JSON.parse: ${verdict.isJson}, wrong at ${verdict.wrongAt}; tokens: wrong at ${wrongAt}`;
-  // In a stream, more digits could follow a number at the end of the text, so the scanner rejects such a number.
+  // The scanner rejects a number at the end of the text, because more digits could follow in a stream.
   if (verdict.isJson)
     return wrongAt === undefined || (wrongAt === text.length && root === undefined) ? undefined : told;
   const first = verdict.wrongAt ?? wrongAt;
@@ -102,10 +99,7 @@ function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefin
   return fields;
 }
 
-/**
- * Reads the page in the order of its bytes, until the first error or the end of the tree. Each method returns whether to
- * continue.
- */
+/** Reads the page in the order of its bytes until the first error. Each method returns whether to continue. */
 class PageReading {
   readonly rows: ReferenceRow[] = [];
   wrongAt: number | undefined;

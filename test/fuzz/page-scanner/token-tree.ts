@@ -1,6 +1,6 @@
 /**
- * Parses JSON to a tree with positions, also invalid JSON. The tokens come from @streamparser/json, whose tokenizer does not
- * check their order; this file does. The text must be small enough for memory and recursion depth.
+ * Parses valid and invalid JSON to a tree with positions, from the tokens of @streamparser/json, whose tokenizer does
+ * not check the order of tokens.
  */
 import { Tokenizer, TokenType } from '@streamparser/json';
 
@@ -61,7 +61,7 @@ function tokenize(ascii: Uint8Array): { tokens: FoundToken[]; stoppedAt: number 
     stoppedAt = Number(positionForm.exec(message)?.[1] ?? Number.NaN);
   };
   tokenizer.write(ascii);
-  // The tokenizer does not report the end of the text. A number that ends there counts as incomplete, like any other token.
+  // A number at the end of the text counts as incomplete, because the tokenizer does not report the end.
   return { tokens, stoppedAt };
 }
 
@@ -109,7 +109,7 @@ class TreeBuilder {
     return token;
   }
 
-  /** Adds a node to the tree before its content, so that the tree contains the node even if an error follows. */
+  /** Adds a node to the tree before its content is read, so that the tree has the node even after an error. */
   #value(place: (node: TreeNode) => void, token = this.#take()): void {
     const kind = kinds.get(token.type);
     if (!kind) throw new Stop(token.offset);

@@ -1,6 +1,6 @@
 /**
- * Runs one random case. A page, possibly damaged, is split into chunks in several ways, and the results of the scanner are
- * compared with those of the reference reader.
+ * Runs one random test: a page is split into chunks in several ways, and the scanner must agree with the reference
+ * reader.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { PageError } from '../../../src/service/pages/page-content.ts';
@@ -26,9 +26,7 @@ export interface Scan {
   readonly error?: unknown;
 }
 
-/**
- * Passes chunks to the scanner. Each chunk is surrounded by misleading bytes, and is overwritten after the scanner has read it.
- */
+/** Passes chunks to the scanner, each between misleading bytes, and overwrites each chunk afterwards. */
 export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];
   const scanner = new PageScanner({
