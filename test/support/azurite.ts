@@ -39,7 +39,7 @@ export class Azurite extends StoreProgram {
 
   protected command(): StoreCommand {
     const place = ['--blobPort', String(this.#port), '--location', this.content];
-    // By default, Azurite rejects newer API versions, and sends telemetry.
+    // Flags that keep Azurite from rejecting newer API versions and from sending telemetry.
     const manner = ['--silent', '--skipApiVersionCheck', '--disableTelemetry'];
     return { program: process.execPath, args: [this.#script, ...place, ...manner] };
   }

@@ -98,7 +98,7 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
       `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--endpoint-reconciler-type=none',
-      // This plugin would wait for a controller that creates service accounts, and no controllers run here.
+      // The admission plugin ServiceAccount would wait for a controller that creates service accounts, and no controllers run here.
       '--disable-admission-plugins=ServiceAccount',
     ]),
   );

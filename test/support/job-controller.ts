@@ -95,7 +95,7 @@ export class JobController {
     }
     const done = pods.some((pod) => (pod.status as { phase?: string }).phase === 'Succeeded');
     if (!done) return;
-    // The success policy ends the other pods.
+    // The Job's success policy ends its other pods.
     for (const { metadata } of pods) if (this.#running.has(metadata.name)) this.kill(metadata.name, 143);
     this.#finish(job, 'Complete', 'SuccessPolicy', failed);
   }

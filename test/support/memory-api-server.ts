@@ -1,6 +1,7 @@
 /**
- * Simulated Kubernetes API server in memory with latency, watches and faults, which a given seed makes repeatable. Tests act as people
- * through `create`, `patch` and `remove`, which take effect immediately. Operators act through `client(name)`, with delays and faults.
+ * Simulated Kubernetes API server in memory with latency, watches and faults, on the clock and the random numbers of the test. Tests act as
+ * people through `create`, `patch` and `remove`, which take effect immediately. Operators act through `client(name)`, with delays and
+ * faults.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';

@@ -103,7 +103,7 @@ export class MemoryApiStore {
     if (request.method === 'POST' && name === undefined) return this.#create(target, objectOf(request.body), nowMs);
     if (name === undefined) return refuse(405, 'MethodNotAllowed', 'the server does not allow this method here');
     const current = this.find(target.collection, target.namespace ?? '', name);
-    // Server-side apply, which sends `force`, creates a missing object.
+    // A request with the parameter `force` is a server-side apply, which also creates a missing object.
     const isApply = request.method === 'PATCH' && request.query?.['force'] === 'true';
     if (!current && isApply) return this.#create({ ...target, name: undefined }, objectOf(request.body), nowMs);
     if (!current) return refuse(404, 'NotFound', `${target.collection} "${name}" not found`);
