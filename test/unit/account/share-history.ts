@@ -33,7 +33,7 @@ export interface ShareHistory {
 
 const user = 'user';
 const steps = 200;
-/** Maximum time in ms by which a watch is late, the time of its renewal. */
+/** Maximum time in ms by which a watch shows a change late. */
 const latestWatchMs = 30_000;
 /** Time in ms in which the Job controller may still create a pod of a deleted Job. */
 const latestPodMs = 10_000;
@@ -52,7 +52,6 @@ export function shareHistory(random: Random): ShareHistory {
   let made = 0;
   let mostWorkers = 0;
   let past: Snapshot[] = [];
-  // States of the Jobs and of the pods that the watches have shown last.
   let shownJobs = 0;
   let shownPods = 0;
   let states = 0;
@@ -98,8 +97,8 @@ export function shareHistory(random: Random): ShareHistory {
       if (job) job.deletedAtMs ??= nowMs;
     },
     () => observe(shown(shownJobs), shown(shownPods)),
-    // Another operator lists all Jobs and pods before its first request. It cannot know a Job that was deleted before, so the history has
-    // no pod that a late Job controller creates for that Job afterwards (a remaining risk of the rule).
+    // Another operator lists all Jobs and pods before its first request. It cannot know the Jobs that were deleted before, so the history
+    // leaves out pods that a late Job controller creates for deleted Jobs.
     () => {
       shares = new WorkerShares();
       observe(snapshot(), snapshot());

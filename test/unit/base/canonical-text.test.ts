@@ -11,7 +11,6 @@ test('values are equal if and only if their canonical texts are equal', () => {
       expect(sameValue(left, right)).toBe(canonicalText(left) === canonicalText(right));
       expect(sameValue(left, JSON.parse(JSON.stringify(left)))).toBe(true);
     }),
-    // Small random values are often equal.
     {
       examples: [
         [

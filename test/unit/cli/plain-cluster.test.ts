@@ -1,4 +1,4 @@
-/** Checks that logfleet without the library client-node finds the same API server in simple kubeconfigs and in a pod as with it. */
+/** Checks that logfleet finds the same API server as the library client-node, in simple kubeconfigs and in pods. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -178,7 +178,7 @@ describe('logfleet verify', () => {
   });
 
   test('finds an export in a deep folder, beside an unreadable folder', async () => {
-    // The path of the inner folder is too long for the system, so not even root can read it.
+    // The path of this folder is longer than the system allows, so not even root can read the folder.
     const half = Array(12).fill('0'.repeat(200)).join('/');
     for (const each of ['lost', 'found']) mkdirSync(join(directory, each, half), { recursive: true });
     renameSync(join(directory, 'found'), join(directory, 'lost', half, 'found'));

@@ -276,7 +276,7 @@ describe('partitions are checked', () => {
     return (await verifyExport(place, root)).differences;
   }
 
-  // In the time zone of these tests, the two rows have the times 5:40 and 6:20.
+  // In the time zone of the export, its two rows have the times 5:40 and 6:20.
   test.each([
     ['data/dt=2026-11-01/x', 'Day', []],
     ['data/dt=2026-11-02/x', 'Day', [{ expected: 'dt=2026-11-01', found: 'dt=2026-11-02' }]],

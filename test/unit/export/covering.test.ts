@@ -5,7 +5,7 @@ import type { ExportPlan } from '../../../src/destination/plan-object.ts';
 import { type ToyDestination, ToyOperator } from './toy-operator.ts';
 import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-service.ts';
 
-/** Maximum number of steps in which each of these exports must have ended. */
+/** Maximum number of steps of a tested export. A test fails if its export has not ended by then. */
 const mostSteps = 20_000;
 
 interface Outcome {

@@ -175,7 +175,7 @@ describe('a dense millisecond', () => {
     const world = worldOf(100);
     const { jobs } = world;
     let opened = 0;
-    // Among the first 12 searches, the search for ids that end in 7 finds only ids that end in 77.
+    // A wrong query makes the search for ids that end in 7 find only ids that end in 77.
     const late = (query: string) => (opened++ < 12 ? query.replace('"*7"', '"*77"') : query);
     const open: SearchJobs['open'] = (order, options) => jobs.open({ ...order, query: late(order.query) }, options);
     world.jobs = { open } as SearchJobs;
@@ -203,7 +203,7 @@ describe('a dense millisecond', () => {
     const once = { ...fault, operations: [...fault.operations], queries: ['*4"'], nth: [1] };
     const world = worldOf(100, { once });
     const record = await world.committed(millisecond);
-    // The creation that failed may have created a search job. This job counts as active until it must have expired.
+    // A failed creation may have created a search job, which counts as active until it must have expired.
     await world.clock.advance(30_000);
     expect(await world.complaints(record)).toEqual([]);
     expect(world.countOf('createJob')).toBe(13);

@@ -1,4 +1,4 @@
-/** Tests a search for one export interval: when it reads pages, the ends of its range, and how other processes stop or overtake it. */
+/** Tests interval searches: when they read pages, the ends of their ranges, and how they are stopped or overtaken by another process. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';

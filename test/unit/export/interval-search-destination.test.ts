@@ -48,7 +48,7 @@ describe('a destination that fails', () => {
           error: { code: `destination.${failure}`, handling: { kind: handling } },
         });
         expect(await world.records()).toEqual([]);
-        // After a lost answer to `open`, the export does not know its upload and cannot abort it.
+        // After a lost answer to `open`, the export does not know the new upload and cannot abort it.
         const leftovers = await world.leftovers();
         expect(call === 'open' && hasEffect ? leftovers.slice(1) : leftovers).toEqual([]);
         world.destination.strike = () => undefined;

@@ -25,7 +25,7 @@ const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for a longer range', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
-    // These searches read a fifth page, because the service may count one row too few.
+    // The service may count one row too few, so a search for the 200 rows of four pages also reads a fifth page.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
     ['a separate count', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],
@@ -65,7 +65,6 @@ describe('a job that was opened for a longer range', () => {
   });
 
   test('that has more or fewer rows than counted is read completely, and not committed with a different count (E6)', async () => {
-    // Three pages have 150 rows.
     for (const countedRows of [150, 190, 210]) {
       const { world, outcome } = await takenOver({ scenario: limited() }, { fromMs, countedRows });
       expect(outcome).toMatchObject({ kind: 'again', isFailure: true });

@@ -29,7 +29,7 @@ interface Plan {
 
 function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
   return Array.from({ length: count }, (_, index) => {
-    // Many messages share a millisecond, some have times at or after the range's end, and some are received late.
+    // Of the random messages, many share a millisecond, some lie at or after the range's end, and some are received late.
     const at = startMs + 2 - Math.floor(random.next() ** 2 * (spanMs + 2));
     const received = at + Math.floor(random.next() * 3);
     return { at, received, raw: `message ${index}`, fields: { _messageid: `${index * 7919 - 1_000}` } };

@@ -66,7 +66,7 @@ export interface SearchWorldOptions {
   readonly logData?: LogData;
   readonly request?: Partial<ExportRequest>;
   readonly destination?: MemoryDestination;
-  /** Number in the names of the written files, which differs between processes. */
+  /** Number in the names of written files, because the names differ between processes. */
   readonly token?: number;
 }
 

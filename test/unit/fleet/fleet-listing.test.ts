@@ -529,7 +529,7 @@ test('nothing is sent without leadership, but later requests are', async () => {
 test('a request at the end of the loop is not lost', async () => {
   const { clock, service, listing, swept, attend } = world(3, middle);
   await swept(0);
-  // Each subscriber requests a page again, `steps` microtasks after it was notified.
+  // Each subscriber of the collector list requests a page `steps` microtasks after its notification.
   for (let steps = 0; steps < 12; steps++) {
     let asked = 0;
     attend(`user-${steps}`, () => {

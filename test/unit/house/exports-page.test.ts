@@ -45,7 +45,7 @@ describe('docs/exports.md', () => {
   test('has every reason of a failed search, such as a wrong address or certificate', () => {
     const searching = ['createJob', 'getJob', 'listMessages', 'listRecords'] as const;
     const met = outcomes.flatMap((outcome) => searching.map((operation) => treatmentOf(operation, outcome).reason));
-    // The page omits reasons of collectors, and reasons that no condition shows.
+    // docs/exports.md omits the reasons about collectors, and the reasons that no condition shows.
     const { collectorRefused, callAborted, clientClosed, notLeading } = reasons;
     const others: readonly string[] = [collectorRefused, callAborted, clientClosed, notLeading];
     const told = [...firstCells('reason of `Ready`'), ...others];

@@ -74,7 +74,7 @@ export function encoded(
   return Buffer.concat(chunks);
 }
 
-/** Whitespace and escaped characters in a JSON text. */
+/** Style in which a test writes JSON text: whitespace and escaped characters. */
 export interface Writing {
   readonly space: string;
   readonly escapes: 'needed' | 'all' | 'slashes';

@@ -106,7 +106,7 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
 });
 
 describe('a new target during a rollout', () => {
-  /** The policy's target changed while collector 1 was upgraded to another version. */
+  /** A policy whose target changed during the upgrade of collector 1 to another version. */
   const inMidRollout = () =>
     new PolicyBench({ collectors: fleetOf(2), entries: [openEntry({ toVersion: newerVersion })] });
 
@@ -183,7 +183,7 @@ describe('U12: a changed selection', () => {
   test('waits for an attempt in flight, then removes its collector', () => {
     const bench = excluding(openEntry());
     expect(decided(bench).figures().collectors).toMatchObject({ matched: 2, inProgress: 1 });
-    // The stored selection stays unchanged until the attempt has ended, so that a new leader also removes the excluded collector.
+    // The ledger keeps the old selection until the attempt has ended, so that a new leader also removes the excluded collector.
     expect(decided(bench).header.selection).toBe('another');
     const tasks = new Map([['1', task({ status: 'failed' })]]);
     const decision = decided(bench, { tasks });

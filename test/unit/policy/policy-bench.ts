@@ -73,7 +73,7 @@ export interface BenchParts {
   /** Ids of the collectors of each started stage. A started stage that is missing here has no list of collectors. */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
-  /** Time in ms at which the collectors were requested. */
+  /** Time in ms at which the list of collectors was requested. */
   readonly seenAtMs?: number;
 }
 

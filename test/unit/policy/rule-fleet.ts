@@ -102,7 +102,7 @@ export interface Outcome extends LedgerChange {
 export function outcome(inForce: InForce): Outcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  // Up to three calls of `decide` are needed, which apply a retry, start a stage, and start the upgrade.
+  // Up to three calls of `decide` are needed: to apply a retry, to start a stage, and to start the upgrade.
   let last = outcomeOf(bench, seen);
   for (let more = 0; more < 2 && last.posted === undefined; more++) {
     bench.write(last);
@@ -229,7 +229,7 @@ function stagesUnder(rules: Rules): readonly Stage[] {
   ];
 }
 
-/** Maintenance windows that contain the time of the tests, 1:30, only if their rule does not hold. */
+/** Maintenance windows. While a rule about windows holds, its window does not contain 1:30, the time of the tests. */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
   return {
@@ -285,7 +285,7 @@ function recordUnder(rules: Rules): StageRecord {
 }
 
 function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
-  /** Ledger entries. Another collector's upgrade is in flight while its rule holds, and has succeeded when the rule has ended. */
+  /** Ledger entries. While a rule about another collector holds, that collector's upgrade is in flight; afterwards it has succeeded. */
   const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
     ...(isOpen
       ? openEntry({ ...justNow, toVersion: wanted }, rest)

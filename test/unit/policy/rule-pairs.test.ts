@@ -135,7 +135,7 @@ const apart: Readonly<Record<string, () => void>> = {
   'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
 };
 
-/** Returns the stop, and the version that web-9 is rolled back to, of a stopped rollout with too many failures and this annotation. */
+/** Returns what happens to a stopped rollout with too many failures: its stop, and the version that web-9 is rolled back to. */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
     spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action } },

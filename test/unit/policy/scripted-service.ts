@@ -13,7 +13,7 @@ import { ServiceError, type ServiceErrorOptions } from '../../../src/service/req
 
 export interface Call<Asked, T> {
   readonly asked: Asked;
-  /** Acts as if the request were sent: calls the caller's check first, which may throw and so end the call. */
+  /** Acts as if the call's request were sent. If the caller's check before sending throws, the call ends with the error. */
   send(): void;
   answer(value: T, sentAtMs?: number): void;
   fail(error: unknown): void;

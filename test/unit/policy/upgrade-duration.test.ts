@@ -5,7 +5,7 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.ts';
 import { minuteMs } from './builders.ts';
 
-/** Estimated duration after observations of upgrades: the times in ms at which an upgrade had ended, and still ran. */
+/** Estimated duration after observations of upgrades, each with the times in ms at which the upgrade had ended and was still running. */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();
   for (const [endedByMs, unendedAtMs] of looks) duration.learn({ endedByMs, unendedAtMs });
@@ -51,7 +51,7 @@ test('the estimate converges to the time at which nearly all upgrades have ended
       const random = seededRandom(seed);
       const duration = new UpgradeDuration();
       duration.learn({ endedByMs: firstMs, unendedAtMs: 0 });
-      // Upgrades take two to four minutes. Each is read at its estimated end and, if it still runs then, once more.
+      // Upgrades take two to four minutes. The status of each is read at the estimated end and, if it still runs, once more.
       for (let index = 0; index < 1_000; index++) {
         const lookMs = duration.typicalMs as number;
         const tookMs = (2 + 2 * random.next()) * minuteMs;

@@ -250,7 +250,7 @@ class World {
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;
   }
 
-  /** Whether the server rejects the request. A search job would be lost if all keep-alives were rejected, so no two in a row are. */
+  /** Whether the server rejects the request; never twice in a row, because a search job without successful keep-alives is lost. */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
     if (requestClass === 'jobCreation' && this.#random.next() < tooManyJobs) return true;
@@ -305,7 +305,7 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // The limit is the sum of 2 s until a request is late, 6 s for a turn among six late classes, and 1.5 s for bursts.
+          // The limit of 9.5 s is the sum of 2 s until a request is late, 6 s for a turn among six classes, and 1.5 s for bursts.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),

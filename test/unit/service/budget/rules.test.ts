@@ -42,7 +42,7 @@ describe('B1: starts', () => {
   it('sends bursts of four, and the fifth request a second and a margin after the first', async () => {
     call(9);
     await clock.advance(5_000);
-    // The period of 1,000 ms is followed by the minimum time of 5 ms that is allowed for the network.
+    // After the period of 1,000 ms, the budget waits 5 ms, the minimum time that it allows for the network.
     expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
   });
 

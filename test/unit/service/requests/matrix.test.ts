@@ -97,7 +97,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     world.model.patch({ faults: { all: { ...fault, operations: [operation] } } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
     const { jobsCreated, tasksAccepted, jobsActive } = world.counters();
-    // If the deletion had an effect, one search job less is active.
+    // After a successful deletion, the service has one active search job less.
     expect(jobsActive).toBe(before.jobsActive + jobsCreated - before.jobsCreated - deletionsOf(operation, fault));
     const expected = expectedOf(operation, outcome);
     if (expected === undefined) {

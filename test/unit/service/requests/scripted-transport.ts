@@ -22,7 +22,7 @@ export interface AnswerStep {
   readonly headers?: Record<string, string>;
   readonly setCookies?: readonly string[];
   readonly afterMs?: number;
-  /** Size of the chunks in which the body arrives, every `pieceMs` ms. Without it, the body arrives at once. */
+  /** Size in bytes of the chunks in which the body arrives. By default, the body is one chunk. */
   readonly pieceBytes?: number;
   readonly pieceMs?: number;
   /** Number of bytes after which the body breaks off, and its failure. Without a failure, nothing more arrives. */
