@@ -1,9 +1,10 @@
 /**
- * Commit record of an interval: a small object that lists the interval's data files and the numbers of rows that prove these files complete
- * (E6). A commit record is never overwritten (E3).
+ * Commit record: a small object that lists the data files of one interval (the time range of one search) and the numbers of rows that prove
+ * these files complete (E6). A commit record is never overwritten (E3).
  *
- * The commit records of a segment are written from the end of its time range backwards. A record's name contains only the segment's number
- * and the interval's end, so if two processes search the same interval, only one of them can write its record.
+ * A segment (a planned part of the export's time range) is searched from its end backwards, one interval after another. The name of a
+ * commit record contains only the segment's number and the interval's end, so if two processes search the same interval, only one of them
+ * can write its commit record.
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -47,11 +48,11 @@ const committedFile = object({
 });
 export type CommittedFile = Stored<typeof committedFile>;
 
-/** Request whose answer contained the number of rows that the interval must have (E6). */
+/** Kind of request that told logfleet how many rows the interval must have (E6). */
 const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;
 
-/** Figures of messages that the service can compute too, so that logfleet can compare them (E6). */
+/** Total size and time range of the written messages. logfleet compares these values with an aggregation of the service (E6). */
 export const messageFigures = {
   /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
   bytes: optional(integer()),
@@ -62,10 +63,7 @@ export const messageFigures = {
 const figures = object(messageFigures);
 export type MessageFigures = Stored<typeof figures>;
 
-/**
- * Adds up the sizes of messages, and returns the earliest and the latest of their times. The sum of sizes is absent if a part of it is
- * unknown.
- */
+/** Adds up sizes, and returns the earliest and the latest time. The total size is absent if a part of it is unknown. */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   let bytes = 0;
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -108,17 +106,17 @@ const recordForm = object({
   /** Number of received rows that repeat an earlier row (E9). These rows are not written again. */
   duplicates: integer(),
   /**
-   * Number of received rows that were not written because the service cut the search off in their millisecond. The next search finds all
-   * rows of this millisecond (E4).
+   * Number of received rows that were not written because the service ended the search within their millisecond, so that this millisecond
+   * is incomplete. The next search finds all of its rows (E4).
    */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
   files: list(checked(committedFile, fileProblem)),
-  /** Figures of all messages that were written for the interval. Absent if the rows are records of an aggregation. */
+  /** Total size and time range of the messages in the interval. Absent if the rows are records of an aggregation. */
   figures: optional(figures),
   /**
-   * Figures of the written messages for each short period (slice) of the interval. Absent for searches by receipt time, because slices
-   * divide message time.
+   * Numbers, sizes and times of messages for each short period of the interval. Absent for searches by receipt time, because periods divide
+   * message time.
    */
   slices: optional(sliceSummary),
   /** Messages that were received more than once. Absent if there are none, or too many to list. */

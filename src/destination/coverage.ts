@@ -48,10 +48,7 @@ export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict
 
 interface Round {
   readonly segments: readonly Segment[];
-  /**
-   * Time ranges of the segments that are searched again in later segments, because a digest found differences. In order of time, without
-   * overlaps.
-   */
+  /** Time ranges of these segments that later segments replace, because a digest found differences. In order of time, without overlaps. */
   readonly holes: readonly TimeRange[];
 }
 
@@ -73,8 +70,8 @@ function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
 }
 
 /**
- * Follows the commit records of a segment from its end backwards, without the time ranges that later segments search again. Returns the
- * records in order of time, and the remaining part of the segment.
+ * Finds the commit records of one segment, from its end backwards, without the time ranges that later segments replace. Returns the records
+ * in order of time, and the part of the segment that must still be searched.
  */
 function walk(segment: Segment, holes: readonly TimeRange[], byKey: ReadonlyMap<string, CommitRecord>) {
   const downwards: CommitRecord[] = [];

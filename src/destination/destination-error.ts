@@ -24,7 +24,7 @@ const kinds = {
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** An object must be restored before it can be read, for example from an archive. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
-  /** The export would need more data files or intervals than a commit record or manifest can list, so a user must change the spec. */
+  /** The export has more data files or intervals than logfleet can list in one object, so a user must change the spec. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
   /** Another process has removed an upload that was still running, because it considered the upload abandoned. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },

@@ -68,8 +68,8 @@ export interface Destination {
   readonly lockedFiles?: ReadonlySet<string>;
 
   /**
-   * Removes unfinished uploads in a folder and its subfolders, and returns their number (E15). An upload that was still running then fails
-   * with `destination.lost`, and its process searches the interval again.
+   * Removes unfinished uploads in a folder and its subfolders, and returns their number (E15). If the process of an upload still runs, it
+   * gets the error `destination.lost` and repeats its search.
    */
   abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number>;
 

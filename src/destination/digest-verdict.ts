@@ -50,28 +50,27 @@ export type ComparableFigure = (typeof comparableFigures)[number];
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Names of the figures that differ in short periods (slices) of a time range, but not for the whole range. */
+/**
+ * Names of the values, such as sizes, that differ in short periods of a time range, although their sums over the whole range do not differ.
+ */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
-/** Result for a time range in which the service's figures equal those of the written rows. */
+/** Time range in which numbers, sizes and times from the service equal those of the written rows. */
 export const provenMembers = {
   ...range,
   /** Number, sizes and times of the rows that were written for this range. */
   figures: rangeFigures,
-  /**
-   * Names of the figures that were compared. The service rounded the other figures, or did not return them. The number of rows is always
-   * compared.
-   */
+  /** Names of the values that were compared, besides the number of rows. The service rounded the other values, or did not return them. */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores several times; absent if there are none. */
   repeated: optional(repeatedRows),
-  /** True if figures were compared for each interval. Absent if they were compared for short periods (slices) of equal length. */
+  /** True if values were compared for each interval. Absent if they were compared for short periods of equal length. */
   wholeIntervals: trueOrAbsent,
 };
 const provenRange = object(provenMembers);
 export type ProvenRange = Stored<typeof provenRange>;
 
-/** Time range in which the service's figures differ from those of the written rows. */
+/** Time range in which numbers, sizes or times from the service differ from those of the written rows. */
 const differingRange = object({
   ...range,
   /** Values that the service's aggregation returned for this range, without values that the service rounded. */
@@ -88,9 +87,7 @@ const digestVerdict = object({
   differing: list(checked(differingRange, rangeProblem)),
   /** New segments for the ranges that differ. The segments are searched again. */
   segments: list(checked(timeRange, rangeProblem)),
-  /**
-   * Time ranges in which differences remain after the last repeated search. Their rows are kept, but the ranges are marked as incomplete.
-   */
+  /** Time ranges that still differ after the last repeated search. Their rows are kept, but the ranges are marked as incomplete. */
   incomplete: list(checked(differingRange, rangeProblem)),
 });
 export type DigestVerdict = Stored<typeof digestVerdict>;

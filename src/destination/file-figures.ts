@@ -3,7 +3,7 @@ import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
 export interface FileFigures extends MessageFigures {
-  /** Figures of the file's messages for each short period (slice). Absent if a message has no time. */
+  /** Numbers, sizes and times of the file's messages for each short period. Absent if a message has no time. */
   readonly slices?: readonly SliceFigures[];
 }
 
@@ -11,8 +11,8 @@ export interface FileFigures extends MessageFigures {
 export interface FileContent {
   readonly rows: number;
   /**
-   * Computes the sizes and times of the file's messages. Parquet files are read a second time for this purpose, by calling `again`. A
-   * figure is absent if a message has no valid value for it.
+   * Computes the sizes and times of the file's messages. A value is absent if a message lacks it. `again` reads the file a second time,
+   * which is necessary for Parquet.
    */
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }

@@ -42,7 +42,6 @@ interface TextReader {
 
 const [newline, quote, comma, carriageReturn] = [0x0a, 0x22, 0x2c, 0x0d];
 
-/** Reads NDJSON. */
 class NdjsonReader implements TextReader {
   readonly #sum: FigureSum;
   #rows = 0;

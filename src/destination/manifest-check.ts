@@ -93,7 +93,7 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Returns whether the proof in a manifest has the same time ranges and figures as the manifest's intervals. */
+/** Returns whether the proof in a manifest covers the same time ranges, with the same sums, as the intervals of the manifest. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {

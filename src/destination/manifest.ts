@@ -106,8 +106,8 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest, or returns the existing manifest if it has the same commit records. Its proof may differ, because another process
- * may have known fewer digest verdicts. Throws `destination.damaged` for any other existing manifest.
+ * Writes the manifest, or returns the existing manifest if it has the same commit records. The proofs may differ, because the other process
+ * may not have known the latest digest verdicts. Throws `destination.damaged` for any other existing manifest.
  */
 export async function writeManifest(
   destination: Destination,
@@ -142,7 +142,7 @@ export function readManifest(destination: Destination, layout: ExportLayout): Pr
 
 /**
  * Removes data files that no valid commit record lists, and returns their number. Call it only when commit records cover the whole time
- * range. Throws `destination.damaged` instead if a valid commit record does list such a file.
+ * range, so that no running search needs an unlisted file.
  */
 export async function removeStrays(
   destination: Destination,

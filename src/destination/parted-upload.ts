@@ -26,17 +26,15 @@ export interface UploadRequests {
   readonly maxParts: number;
   /** Creates the object from its whole content, unless an object of this name exists. */
   putWhole(content: Uint8Array): Promise<unknown>;
-  /**
-   * True if the store takes one part after the other, and the last part ends the upload. Other stores take several parts at once.
-   */
+  /** True if the store accepts only one part at a time, and the last part completes the object. */
   readonly isSequential: boolean;
   /** Begins an upload in parts. */
   begin(): Promise<void>;
   /** Sends a part. Parts are numbered from 1. */
   sendPart(number: number, content: Uint8Array, stop: AbortSignal): Promise<void>;
   /**
-   * Creates the object from the sent parts, in the order of their numbers, unless an object of this name exists. `last` is the last part if
-   * the store is sequential, and empty otherwise.
+   * Creates the object from the sent parts, unless an object of this name exists. `last` is the last part if `isSequential`, otherwise
+   * empty.
    */
   complete(last: Uint8Array): Promise<unknown>;
   /** Removes the parts of an unfinished upload from the store. */

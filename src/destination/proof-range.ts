@@ -35,7 +35,7 @@ export type ProofLevel = (typeof proofLevels)[number];
 export const proofRange = object({
   ...provenMembers,
   level: choice(proofLevels),
-  /** Figures that the service computed for the range, if they differ from those of the written rows. */
+  /** Numbers, sizes and times that the service computed for the range, if they differ from those of the written rows. */
   counted: optional(rangeFigures),
   inSlices,
 });
@@ -94,7 +94,7 @@ function partsOf(intervals: readonly CommitRecord[], verdicts: readonly DigestVe
   return parts;
 }
 
-/** Returns the result of the newest digest for each interval that a digest has compared. */
+/** Maps each interval that a digest has compared to the result of the newest digest. */
 function judgedOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],

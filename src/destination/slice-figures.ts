@@ -1,8 +1,8 @@
 /**
- * Figures (number, sizes and times) of messages for short periods of equal length (slices). The service computes the same figures in an
- * aggregation, so that logfleet can compare them (E6).
+ * Numbers, sizes and times of messages for short periods of equal length, called slices. logfleet compares them with an aggregation of the
+ * service (E6).
  *
- * Slices start at multiples of their length since the epoch, so the slices of neighbouring intervals can be added up.
+ * Slices start at multiples of their length since the epoch, so the values of two intervals that share a slice can be added up.
  */
 import { createHash } from 'node:crypto';
 import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
@@ -14,12 +14,12 @@ const sliceFigures = object({
   rows: integer(1),
   /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
   bytes: optional(integer()),
-  /** Times (`_messagetime`) of the first and the last message in the slice, in ms since the epoch. */
+  /** Times (`_messagetime`) of the first and the last message in the slice (a short period), in ms since the epoch. */
   oldestMs: instant,
   newestMs: instant,
   /**
-   * Sum of the times of all messages in the slice, each counted in ms from the start of the slice. Absent if the sum is too large to be
-   * exact.
+   * Sum of the times of all messages in a short period, each counted in ms from the start of the period. Absent if the sum is too large to
+   * be exact.
    */
   offsetsMs: optional(integer()),
 });
@@ -37,12 +37,12 @@ export interface SlicedFigures {
 
 const hash = text(/^[0-9a-f]{32}$/);
 
-/** Short form of an interval's slices: hashes instead of the figures of each slice. */
+/** Short form of the numbers, sizes and times of an interval's messages, with hashes instead of the values of each short period. */
 export const sliceSummary = object({
   lengthMs: integer(1),
-  /** First and last slice of the interval, if they continue in a neighbouring interval. */
+  /** Short periods at the start and end of the interval that continue in a neighbouring interval. */
   shared: list(sliceFigures),
-  /** One hash for each figure, over all slices that lie completely inside the interval. Absent if the figure is unknown. */
+  /** One hash for each kind of value, such as sizes, over all short periods inside the interval. Absent if a value is unknown. */
   whole: object({
     rows: hash,
     bytes: optional(hash),
@@ -58,7 +58,7 @@ interface Range {
   readonly toMs: number;
 }
 
-/** Figures of one slice, to which messages are added one by one. */
+/** Adds up the numbers, sizes and times of messages in one slice (a short period). */
 class SliceSum {
   readonly #fromMs: number;
   #rows = 0;
@@ -99,7 +99,7 @@ class SliceSum {
   }
 }
 
-/** Figures of all slices. Adding messages is fastest in order of time. */
+/** Adds up the numbers, sizes and times of messages for each slice (a short period). Adding is fastest in order of time. */
 export class SliceSums {
   readonly #lengthMs: number;
   readonly #sums = new Map<number, SliceSum>();
@@ -107,7 +107,7 @@ export class SliceSums {
   #toMs = Number.NaN;
   #sum = new SliceSum(0);
 
-  /** Uses slices of `lengthMs` ms. If `lengthMs` is `Infinity`, one slice contains all messages. */
+  /** Uses periods of `lengthMs` ms. `Infinity` means one period for all messages. */
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
   }
@@ -133,7 +133,7 @@ export class SliceSums {
   }
 }
 
-/** Merges lists of slices of the same length, and adds up the figures of equal slices. */
+/** Merges lists of slices (short periods) of equal length, and adds up the values of equal periods. */
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
   const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {
@@ -168,12 +168,12 @@ export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** Number of bytes that each slice contributes to a hash: two doubles of 8 bytes. */
+/** Size in bytes of the two doubles that each short period contributes to a hash. */
 const pairBytes = 16;
 
 /**
- * Returns the hash of one figure of all slices, in order of time: the first 32 hexadecimal digits of a SHA-256 over the start and the value
- * of each slice.
+ * Returns a hash of one kind of value, such as sizes, over the start and the value of each short period: the first 32 hexadecimal digits of
+ * a SHA-256.
  */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);

@@ -1,7 +1,7 @@
 /** Codes and texts of errors that all object stores share. */
 import type { DestinationFailure } from './destination-error.ts';
 
-/** Inverts a table with the error codes of each failure. */
+/** Converts lists of error codes to a map from each error code to its kind of failure. */
 export function failuresByCode(
   codes: Readonly<Partial<Record<DestinationFailure, readonly string[]>>>,
 ): ReadonlyMap<string, DestinationFailure> {
@@ -9,7 +9,7 @@ export function failuresByCode(
   return new Map(failures.flatMap(([failure, own]) => own.map((code) => [code, failure] as const)));
 }
 
-/** Returns the first value that is an error code, from the untyped properties of an error of an SDK. */
+/** Returns the first of these values that is an error code. SDKs store error codes in different, untyped properties. */
 export function firstCode(...values: readonly unknown[]): string {
   const known = values.find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
   return typeof known === 'string' ? known : 'UnknownError';

@@ -145,7 +145,6 @@ export function checked<T>(decode: Decoder<T>, problemOf: (value: T) => string |
   };
 }
 
-/** Decoder of a member that may be absent. */
 export function optional<T>(decode: Decoder<T>): OptionalDecoder<T> {
   return Object.assign((place: ValuePlace, value: unknown) => decode(place, value), { isOptional: true as const });
 }

@@ -86,7 +86,6 @@ const gzipHeader = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 const lastBlock = Uint8Array.of(3, 0);
 const gzipTrailerBytes = 8;
 
-/** Compresses two chunks of a gzip file at the same time. */
 class ParallelGzip implements Packer {
   readonly parallel = 2;
   readonly #level: number;

@@ -29,7 +29,7 @@ export interface ParquetOptions {
   readonly compression: Compression;
   readonly groupBytes?: number;
   readonly footerBytes?: number;
-  /** Memory that the file shares with other files of the same columns. By default, the file has its own memory. */
+  /** Memory that this file shares with other files of the same columns. Absent if the file has memory of its own. */
   readonly memory?: ParquetMemory;
 }
 
@@ -46,8 +46,8 @@ interface RowGroup {
 }
 
 /**
- * Memory of Parquet files with the same columns. Files that are written one after the other use the same row group, because allocating its
- * memory takes as long as encoding thousands of rows.
+ * Memory of Parquet files with the same columns. One file after another uses the same memory, because allocating it takes as long as
+ * encoding thousands of rows.
  */
 export class ParquetMemory {
   readonly set: ColumnSet;
@@ -65,7 +65,7 @@ export class ParquetMemory {
     return this.#free.pop() ?? emptyGroup(this.set);
   }
 
-  /** Takes back a row group without rows. */
+  /** Keeps an empty row group for the next file. */
   giveBack(group: RowGroup): void {
     this.#free.push(group);
   }

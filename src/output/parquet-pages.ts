@@ -42,7 +42,7 @@ export interface PageTotals {
   readonly dataPages: number;
 }
 
-/** Memory for one page, which is reused for each page. */
+/** Memory for the current page, which is reused for the next page. */
 export class PageMemory {
   /** Flags of the rows, which show the rows with a value. */
   readonly levels = new ByteWriter();

@@ -51,7 +51,7 @@ export class PartWriter {
   readonly #options: PartOptions;
   readonly #packer: Packer;
   readonly #hash = createHash('sha256');
-  /** Ends when all chunks that the packer has taken are written. */
+  /** Fulfilled when all chunks that were passed to the compressor are written. */
   #written = Promise.resolve();
   /** Number of chunks that are being compressed, or wait for earlier chunks. */
   #running = 0;
@@ -152,7 +152,7 @@ export class PartWriter {
     await this.#pass(await this.#packer.end());
   }
 
-  /** Passes waiting chunks to the packer, as many as it may have at the same time. */
+  /** Passes waiting chunks to the compressor, as many as it accepts at the same time. */
   #takeChunks(): void {
     while (!this.#failure && this.#running < this.#packer.parallel) {
       const chunk = this.#spool.take();

@@ -216,7 +216,6 @@ export class WordDictionary {
 
 const minSlots = 16;
 
-/** Rounds up to a power of two. */
 function powerOfTwo(number: number): number {
   return 2 ** Math.ceil(Math.log2(number));
 }

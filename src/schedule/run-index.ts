@@ -73,7 +73,7 @@ export class RunIndex {
   }
 }
 
-/** Converts an export to an entry of this index. Returns undefined if no schedule owns the export. */
+/** Returns the run that a SearchExport is, or undefined if no schedule owns the SearchExport. */
 function indexedRun(resource: SearchExport): IndexedRun | undefined {
   const { namespace, name, uid, owner } = resource.metadata;
   if (owner?.kind !== 'SearchExportSchedule') return undefined;

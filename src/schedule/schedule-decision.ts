@@ -7,7 +7,7 @@ import type { TickCalendar } from './tick-calendar.ts';
 import { contains, coveredUntil, type TimeSpan, union, without } from './time-spans.ts';
 
 /**
- * State of a run, according to its SearchExport.
+ * State of a run, which is a SearchExport that a schedule created.
  * - `Active`: the run works, or waits for something that needs no person.
  * - `Stalled`: a person must correct something, such as a missing Secret.
  * - `Failed`: the run reached a limit, or cannot prove that its rows are complete.
@@ -33,7 +33,6 @@ export interface Gap {
 }
 
 export interface ScheduleSettings {
-  /** Name of the schedule. */
   readonly name: string;
   readonly calendar: TickCalendar;
   /** First time to export. */
@@ -70,7 +69,7 @@ export interface ScheduleDecision<R extends Run = Run> {
   readonly record: readonly R[];
   /** Failed and stalled runs to delete before the status is written, since a person has requested that they are repeated. */
   readonly repeat: readonly R[];
-  /** Old runs to delete after the status is written, because the status then contains the gaps of failed runs. */
+  /** Old runs to delete after the status is written, which then contains the time ranges of failed runs. */
   readonly remove: readonly R[];
   /** Time ranges of the runs to create, in this order. */
   readonly create: readonly TimeSpan[];
@@ -82,17 +81,17 @@ export interface ScheduleDecision<R extends Run = Run> {
   readonly pending: number;
   /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
-  /** End of the time without gaps that is exported, counted from the start of the schedule. */
+  /** End of the time that is exported without a gap, counted from the start of the schedule. */
   readonly coveredUntilMs: number;
   /** True if everything until the end of the schedule is covered. */
   readonly isComplete: boolean;
-  /** Last tick until now and until the end of the schedule; undefined if there was none. */
+  /** Last time at which the cron schedule has fired. Undefined if there was none. */
   readonly lastTickMs: number | undefined;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
 }
 
-/** Number of gaps from which on the schedule creates no runs until a person has retried failed runs (S5). */
+/** Maximum number of failed runs. A schedule that has so many creates no more runs until a person retries failed runs (S5). */
 export const mostGaps = 100;
 /** Number of pending runs at which counting ends. */
 export const mostCounted = 1_000;
@@ -109,7 +108,7 @@ export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): Sc
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
-  // Each active run can become a gap.
+  // The limit of failed runs counts active runs too, because each of them can fail.
   const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
@@ -137,24 +136,24 @@ export interface DueTime {
 }
 
 /**
- * Returns the time that is due and not in `taken`.
+ * Returns the time that is due and has no run yet.
  *
- * @param taken time that is recorded, failed or in a run that exists; a result of `union`
+ * @param taken time that is exported, failed or in an existing run; a result of `union`
  */
 export function dueTimeOf(
   { calendar, startMs, endMs }: ScheduleTimes,
   nowMs: number,
   taken: readonly TimeSpan[],
 ): DueTime {
-  // Time before an existing run is due, even if a change of the schedule has moved its last tick to an earlier time. Runs in the future,
-  // which a wrong clock can have caused, are ignored.
+  // The time before an existing run is due, even if the last tick of a changed schedule is earlier. Runs in the future, which a wrong clock
+  // can have caused, are ignored.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= nowMs);
   const closedMs = Math.max(calendar.lastUntil(nowMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, nowMs));
   const untilMs = nowMs >= endMs ? endMs : Math.min(closedMs, endMs);
   return { open: without({ fromMs: startMs, toMs: untilMs }, taken), untilMs };
 }
 
-/** Returns the first time after an instant at which a run becomes due; undefined if the schedule ends before. */
+/** Returns the next time at which a run becomes due, or undefined if the schedule ends before it. */
 export function nextDue({ calendar, startMs, endMs }: ScheduleTimes, afterMs: number): number | undefined {
   const tickMs = calendar.firstAfter(Math.max(afterMs, startMs));
   return afterMs >= endMs ? undefined : Math.min(tickMs ?? endMs, endMs);
@@ -169,7 +168,10 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }
 
-/** Returns all gaps in ascending order: time ranges of failed runs, and gaps in status that no other run has exported. */
+/**
+ * Returns the time ranges of failed runs in ascending order: of runs that exist, and of runs that status contains and that no other run has
+ * replaced.
+ */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));
   const found = failed.map(({ span, name: run, reason }) => ({ span, run, reason }));

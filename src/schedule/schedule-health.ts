@@ -7,7 +7,6 @@ import { isoTime } from '../controller/status-text.ts';
 import { mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
 
 export interface ScheduleHealthInput {
-  /** Name of the schedule. */
   readonly name: string;
   /** Flags of commands about the schedule and its runs, each with a space before it, as in ` -n logging`. */
   readonly flags: string;
@@ -15,7 +14,7 @@ export interface ScheduleHealthInput {
   readonly pausedBy: string | undefined;
   /** Error that prevents all work on the schedule; undefined if there is none. */
   readonly problem: LogfleetError | undefined;
-  /** Undefined if the problem prevented a decision. */
+  /** Undefined if an error prevented the decision. */
   readonly decision: ScheduleDecision | undefined;
   readonly runs: readonly Run[];
 }

@@ -26,7 +26,7 @@ export interface ScheduleReconcilerOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly places: ExportPlaces;
-  /** Opens a destination; the real one by default. */
+  /** Opens a destination. Tests can replace this function. */
   readonly openDestination?: ((settings: DestinationSettings) => Promise<Destination>) | undefined;
   /** Requests another reconcile of this key. */
   readonly enqueue: (key: ResourceKey) => void;
@@ -90,7 +90,7 @@ export class ScheduleReconciler implements Reconciler {
     this.#isDraining = true;
   }
 
-  /** A schedule has no work that outlasts a reconcile. */
+  /** Always true, because a schedule has no work that outlasts a reconcile. */
   drained(): boolean {
     return true;
   }
@@ -119,7 +119,7 @@ export class ScheduleReconciler implements Reconciler {
     });
   }
 
-  /** Drops the state of all schedules when the leadership changes, because another leader may have created runs and schedule records. */
+  /** Drops the state of all schedules in memory when the leadership changes, because another leader may have created runs meanwhile. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;

@@ -75,11 +75,13 @@ export class ScheduleRuntime {
   #stored: Stored | undefined;
   /** True if the schedule records must be read before the next decision. */
   #isReadDue = false;
-  /** Runs that this process has created and that the cache lacks. Maps the name to the monotonic time of the creation in ms. */
+  /**
+   * Runs that this process has created and that its cache does not contain yet. Maps the name to the monotonic time of the creation in ms.
+   */
   readonly #created = new Map<string, number>();
   /** Uids of runs that this process has deleted and that the cache still contains. */
   readonly #deleted = new Set<string>();
-  /** Names of runs that could not be created because another export has the name. Maps the name to the monotonic time in ms. */
+  /** Runs that could not be created because another SearchExport has the name. Maps the name to the monotonic time of the attempt in ms. */
   readonly #taken = new Map<string, number>();
   /** Error of the last creation of a run; undefined if it succeeded. */
   #refusal: LogfleetError | undefined;
@@ -144,7 +146,7 @@ export class ScheduleRuntime {
     const { runs, decision, create } = found;
     const { repeat } = decision;
     for (const run of repeat) await this.#remove(run);
-    // The status shows a deleted run no more, unless a new run with its name is announced.
+    // A deleted run disappears from the status, unless a new run with the same name is announced.
     const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;
@@ -173,7 +175,8 @@ export class ScheduleRuntime {
   }
 
   /**
-   * Returns the time ranges of announced runs that must be created: runs that the cache lacks and that this process has not just created.
+   * Returns the time ranges of runs that the status announces and that must be created. Runs that this process has just created are left
+   * out.
    */
   #absent(runs: readonly ObservedRun[]): readonly TimeSpan[] {
     const nowMs = this.#options.clock.monotonic();
@@ -181,7 +184,6 @@ export class ScheduleRuntime {
     return runs.filter(({ name, resource }) => !resource && !isRecent(name)).map(({ span }) => span);
   }
 
-  /** Throws if this process no longer leads. */
   #assertLeading(): void {
     if (!this.#options.isLeading()) throw failure('backoff', 'schedule.leadership', 'Another process leads.');
   }
@@ -223,7 +225,7 @@ export class ScheduleRuntime {
     });
   }
 
-  /** Reads the start and the recorded runs of the schedule from its destination. Writes lost records again. */
+  /** Reads the start of the schedule and its schedule records from the destination. Writes lost records again. */
   #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<Stored> {
     const fallbackMs = defaultStart(resource, calendar);
     return this.#withDestination(resource, async (destination, layout) => {
@@ -245,7 +247,6 @@ export class ScheduleRuntime {
     });
   }
 
-  /** Writes the records of complete runs. */
   async #record(resource: SearchExportSchedule, runs: readonly ObservedRun[]): Promise<void> {
     if (!this.#stored) return;
     const { startMs, recorded } = this.#stored;
@@ -276,7 +277,7 @@ export class ScheduleRuntime {
     }
   }
 
-  /** Returns all runs: those that exist, and those that the status announces and the cache lacks (S6). */
+  /** Returns all runs: those in the cache, and those that only the status announces (S6). */
   #runs(resource: SearchExportSchedule, { startMs, endMs }: ScheduleSettings): readonly ObservedRun[] {
     const existing = this.#options.runs();
     const uids = new Set(existing.map(({ metadata }) => metadata.uid));
@@ -357,7 +358,6 @@ interface Stored {
   readonly recorded: readonly TimeSpan[];
 }
 
-/** Result of a decision. */
 interface Found {
   readonly settings: ScheduleSettings;
   readonly runs: readonly ObservedRun[];

@@ -1,4 +1,4 @@
-/** Composes the status of a schedule, and reads what the next decision needs of it. */
+/** Composes the status of a schedule, and reads from the status what the next decision needs. */
 
 import { reasons } from '../api/conditions.ts';
 import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
@@ -128,7 +128,7 @@ export function readGaps(status: SearchExportScheduleStatus | undefined): readon
   return (status?.gaps ?? []).map(({ run, reason, ...span }) => ({ span: readSpan(span), run, reason }));
 }
 
-/** Reads the time range of a part of status. */
+/** Reads the time range of a run or gap in the status. */
 export function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeSpan {
   return { fromMs: Date.parse(from), toMs: Date.parse(to) };
 }
@@ -139,7 +139,7 @@ export function defaultStart({ metadata, status }: SearchExportSchedule, calenda
   return Date.parse(status?.startTime ?? '') || (calendar.lastUntil(createdMs) ?? createdMs);
 }
 
-/** Times of a schedule whose spec has this range. `startMs` is the first time to export if the spec has no `startTime`. */
+/** Returns the ticks, start and end of a schedule. `startMs` is used only if the spec has no `startTime`. */
 export function scheduleTimes(
   resource: SearchExportSchedule,
   range: TimeRange,

@@ -71,7 +71,6 @@ export interface ScheduleVerification extends TimeSpan {
 }
 
 export interface ScheduleVerificationOptions {
-  /** Name of the schedule. */
   readonly schedule: string;
   /** Start of the time range to prove, in ms since the epoch. By default the start of the schedule as stored, or else of its first run. */
   readonly fromMs?: number | undefined;

@@ -85,7 +85,7 @@ export class TickCalendar {
 
   /** Yields the ticks in a span, in ascending order. */
   *#ticks({ fromMs, toMs }: TimeSpan): Generator<number, undefined> {
-    // Ticks that were found but not yielded, because a clock change could place a tick of the next day before them.
+    // Times that were found but not yielded, because a clock change could place a time of the next day before them.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {
       const safeMs = this.#zone.instantOf(day) - longestChangeMs;

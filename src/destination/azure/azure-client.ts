@@ -36,7 +36,7 @@ export interface AzureConnection {
 export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
   const agents = new Agents(environment);
   const address = serviceAddress(settings);
-  // An agent is created now, so that a wrong proxy setting is reported before the first request.
+  // Creates an HTTP agent early, so that a wrong proxy setting is reported before the first request.
   agents.of(address);
   const { credentials } = settings;
   const given = credentials === 'ambient' ? credentialsOf(settings, environment) : credentials;

@@ -35,7 +35,7 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/** Form of the error codes of connections that cannot be opened or break off, also because of a certificate. */
+/** Matches error codes of connections that cannot be opened or that break off, including certificate errors. */
 const connectionForm = new RegExp(
   `^(?:ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR_)|${untrustedForm.source}`,
 );
@@ -63,7 +63,7 @@ export function errorOfAnswer(status: number, body: string): GcsError {
   return new GcsError(code, String(error['message'] ?? ''), status);
 }
 
-/** Error for credentials that give no token. If the token service cannot be reached or is not available, the error keeps its code. */
+/** Returns an error for a failed attempt to get an access token. If the token service is unavailable, the error keeps its code. */
 export function tokenError(cause: unknown): GcsError {
   const { code, status, message } = cause as { code?: unknown; status?: unknown; message?: unknown };
   const text = `no token for the store: ${typeof message === 'string' ? message : String(cause)}`;

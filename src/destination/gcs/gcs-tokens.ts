@@ -6,7 +6,7 @@ import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-se
 
 /** Right of an access token: to read, write and remove objects. */
 const scope = 'https://www.googleapis.com/auth/devstorage.read_write';
-/** Service that accepts the access tokens. Private endpoints accept tokens for the default endpoint too. */
+/** Service for which access tokens are issued. Private endpoints of Google Cloud Storage accept these tokens too. */
 const audience = `${defaultEndpoint}/`;
 
 /** Returns HTTP headers with a valid access token, which Google's library renews. */

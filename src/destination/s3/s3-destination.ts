@@ -83,8 +83,8 @@ export class S3Destination implements Destination {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store ignores the condition of the request, so the empty second object may have replaced the first one. The useless object is
-      // removed.
+      // The store overwrites objects although the request forbids it, so the empty test object may have replaced the first object. The
+      // object is now useless and is removed.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites existing objects although the request forbids it (If-None-Match)`;
       throw destinationError(
@@ -110,7 +110,7 @@ export class S3Destination implements Destination {
         return 'created';
       } catch (cause) {
         if (isTaken(cause)) return 'refused';
-        // A store without versions may check the lock of the existing object before the condition.
+        // A store may check the lock of an existing object before the condition that the object must not exist.
         if (httpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
         if (content.length > 0 && isBrokenOff(cause) && (await this.#exists(name))) return 'found';
         if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.#error('write', name, cause);
@@ -118,7 +118,7 @@ export class S3Destination implements Destination {
     }
   }
 
-  /** Returns whether the object exists, or false if the store does not answer. */
+  /** Returns whether the object exists, or false if the request fails. */
   async #exists(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -158,7 +158,7 @@ export class S3Destination implements Destination {
           offset += chunk.length;
           yield chunk;
         }
-        // Without a length in the store's answer, the object is complete when the body ends without an error.
+        // If the store's answer has no length, the object is complete when its body ends without an error.
         if (total === undefined || offset === total) return;
         throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
       } catch (cause) {
@@ -187,8 +187,8 @@ export class S3Destination implements Destination {
   }
 
   /**
-   * In a bucket with versions, the request for the removal of a locked object succeeds: the object disappears from lists, and its version
-   * stays. In another bucket, the store refuses the request.
+   * Removes an object. The content of a locked object stays: in a bucket with versions, only its name disappears, and in other buckets the
+   * store refuses the request.
    */
   async remove(name: string): Promise<void> {
     if (this.#lockedFiles.has(name)) return;
@@ -197,13 +197,13 @@ export class S3Destination implements Destination {
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
     } catch (cause) {
       if (isAbsent(cause)) return;
-      // The bucket may lock objects by a rule of its own.
+      // A rule of the bucket may lock the object, even if the export's spec has no `objectLock`.
       if (!(await this.#isLocked(name))) throw this.#error('remove', name, cause);
       this.#lockedFiles.add(name);
     }
   }
 
-  /** Returns whether the store keeps the object because of a retention or a legal hold. Returns false if that cannot be found out. */
+  /** Returns whether a retention or a legal hold locks the object, or false if the request fails. */
   async #isLocked(name: string): Promise<boolean> {
     try {
       const found = await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -244,7 +244,7 @@ export class S3Destination implements Destination {
     return { ServerSideEncryption: type, SSEKMSKeyId: kmsKeyID };
   }
 
-  /** Retention of an object that is uploaded now. */
+  /** Retention of an object that is uploaded at this moment. */
   get #retention(): Partial<PutObjectCommandInput> {
     const { objectLock } = this.#settings;
     if (!objectLock) return {};

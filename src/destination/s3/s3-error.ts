@@ -17,16 +17,17 @@ const failureByCode = failuresByCode({
   credentials: [
     ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired'],
     ...['CredentialsProviderError'],
-    // Code of the store versitygw for an unknown access key.
+    // Error code of the store versitygw for an unknown access key.
     'XAdminUserNotFound',
-    // Code of Node for invalid characters in a header, which can only come from the credentials.
+    // Error code of Node for invalid characters in a header. Only credentials can contain them, because other header values are checked
+    // earlier.
     'ERR_INVALID_CHAR',
   ],
   invalid: [
     ...['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect', 'IllegalLocationConstraintException'],
     ...['InvalidStorageClass', 'InvalidBucketName', 'InvalidEncryptionAlgorithmError'],
   ],
-  // Errors that disappear when the request is repeated, although their HTTP status is 400 or 403.
+  // Temporary errors, although their HTTP status is 400 or 403.
   away: [
     ...['RequestTimeout', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch', 'XAmzContentChecksumMismatch'],
     ...['ThrottlingException', 'RequestTimeTooSkewed'],

@@ -35,7 +35,7 @@ export interface JobInput {
   readonly resource: SearchExport;
   readonly image: string;
   readonly share: HeldShare;
-  /** Hash of the credentials for the service and the store, which cannot be computed from the hash. */
+  /** Hash of the credentials for the service and the store. The credentials cannot be computed from it. */
   readonly credentials: string;
   /** True if the pods get a token of the API server, with which they show their progress in status. */
   readonly showsProgress?: boolean;
@@ -61,7 +61,7 @@ export function causeHash({
   return hashOf([resource.metadata.annotations[annotations.requestedAt], credentials, image]);
 }
 
-/** Returns the name of a Job. It contains the hashes of the Job, so creating the same Job twice fails. */
+/** Returns the name of a Job. The name contains a hash of the Job's content, so creating the same Job twice fails. */
 export function jobName(input: JobInput): string {
   const { name, uid } = input.resource.metadata;
   const hash = hashOf([uid, workHash(input), causeHash(input)]).slice(0, 10);
@@ -105,7 +105,7 @@ export function buildJob(input: JobInput): BuiltJob {
     spec: {
       completionMode: 'Indexed',
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
-      // One worker that has written the manifest completes the export, even if another pod has no node.
+      // The export is complete as soon as one worker has written the export manifest, even if other pods could not start.
       successPolicy: { rules: [{ succeededCount: 1 }] },
       // Another pod may use the share of a pod only after the pod has ended.
       podReplacementPolicy: 'Failed',

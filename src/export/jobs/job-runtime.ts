@@ -230,7 +230,7 @@ export class JobRuntime {
         'The Kubernetes Job starts when enough requests of the operator to the service have ended, because the Job needs a share of the request limits.';
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
-    // Reading the ServiceAccount or the claim can outlast the leadership of this process.
+    // This process may have lost the leadership while it read the ServiceAccount or the claim.
     if (!host.leadership.isLeader()) return { health: waiting(reasons.jobPending, 'Another operator leads.') };
     try {
       const result = await store.create(job, manifest);
@@ -270,7 +270,10 @@ export class JobRuntime {
     throw mendable(reasons.serviceAccountNotAllowed, message);
   }
 
-  /** Throws if several workers need a claim that only one node can mount. A claim that does not exist yet may come later. */
+  /**
+   * Throws if an export with several workers uses a PersistentVolumeClaim that only one node can mount. Ignores a claim that does not exist
+   * yet.
+   */
   async #checkClaim({ spec }: SearchExport, { workers }: HeldShare, store: WorkerJobs): Promise<void> {
     const { persistentVolumeClaim: claim } = spec.destination;
     if (!claim || workers === 1) return;
@@ -287,7 +290,7 @@ export class JobRuntime {
   #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
-    // A query that cannot be split has one interval, so another worker would only repeat the search.
+    // A query that cannot be split needs only one worker, because other workers would repeat the same search.
     const workers = isSplittable ? (spec.execution.job?.workers ?? 1) : 1;
     if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
     const { requestsPerSecond, maxConcurrentRequests } = limits;
@@ -347,8 +350,8 @@ export class JobRuntime {
 }
 
 /**
- * Figures that the workers of a running Job have written into status. Each worker knows the commit records of all workers, so the worker
- * with the most rows has read them last.
+ * Returns the progress that the workers of a running Job have written to the status. Each worker counts the rows of all workers, so the
+ * highest number is the newest.
  */
 function describeWorkers(
   { status }: SearchExport,

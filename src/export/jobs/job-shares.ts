@@ -63,7 +63,7 @@ export class JobShares {
     onFree();
   }
 
-  /** Takes over the Jobs and pods that exist now. */
+  /** Updates the shares from the Jobs and pods that exist now. */
   observe(): void {
     const { store, shares, accounts, clock, onFree } = this.#options;
     this.#timer?.cancel();

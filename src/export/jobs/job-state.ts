@@ -25,7 +25,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[]): JobState {
   const end = endOf(job);
   if (end) {
     const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
-    // A pod that is complete has found the manifest, so the export is complete even if other pods failed.
+    // One pod has found the export manifest, so the export is complete even if other pods failed.
     const complete = reports.find((report) => report.end === 'complete');
     const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
     const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
