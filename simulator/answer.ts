@@ -21,10 +21,9 @@ export type Delivery =
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Values of the `Set-Cookie` headers. */
   readonly cookies?: readonly string[];
   readonly body: Body;
-  /** Error identifier of an error answer (chapter 7). */
+  /** Code of an error answer, such as `collector.in.upgrading`. */
   readonly code: string | undefined;
   readonly why?: Why | undefined;
 }

@@ -8,7 +8,6 @@ import { Buffer } from 'node:buffer';
 import type { PieceMemory } from './piece-memory.ts';
 
 export interface PiecedBody {
-  /** Length of the body in bytes. */
   readonly bytes: number;
   /** Yields the body in chunks. With `memory`, a chunk is valid until the caller returns it to `memory` for reuse. */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
@@ -25,7 +24,6 @@ export function piecesOf(body: Body, memory?: PieceMemory): Iterable<Uint8Array>
   return body === '' ? [] : [Buffer.from(body)];
 }
 
-/** Returns the whole body as text. */
 export function textOf(body: Body): string {
   return typeof body === 'string' ? body : Buffer.concat([...body.pieces()]).toString('utf8');
 }

@@ -22,7 +22,6 @@ export interface Call {
   readonly atMs: number;
   readonly request: ServiceRequest;
   readonly query: URLSearchParams;
-  /** Base path of the request's URL. */
   readonly basePath: string;
   /** Fault that applies to the request. An operation handles only faults of its own data, such as an outdated list. */
   readonly fault: Fault | undefined;
@@ -30,9 +29,8 @@ export interface Call {
 
 /** Ids of the upgrade task or search job that a request created. */
 export interface Created {
-  /** Decimal digits of the upgrade task. */
+  /** Id of the upgrade task in decimal digits. */
   readonly taskId?: string;
-  /** Id of the search job. */
   readonly jobId?: string;
 }
 

@@ -9,7 +9,7 @@ import type { PieceMemory } from './piece-memory.ts';
 export interface Wire {
   readonly response: ServerResponse;
   readonly clock: Clock;
-  /** The TCP connection below TLS, which can be reset. */
+  /** TCP connection below TLS, which can be reset. */
   readonly socket: Socket | undefined;
   /** Reusable memory for the chunks of the body. */
   readonly memory: PieceMemory;

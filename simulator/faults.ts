@@ -18,12 +18,11 @@ import { matchesCollector } from './upgrades/fleet.ts';
 export interface FaultSubject {
   readonly operation: Operation;
   readonly user: string;
-  /** Collector of the task that is created or read. */
+  /** Collector of the upgrade task that the request creates or reads. */
   readonly collector: Collector | undefined;
   /** Text of the query of the search job that the request creates or reads. */
   readonly searchText: string | undefined;
   readonly basePath: string;
-  /** Time in ms since the start of the service. */
   readonly elapsedMs: number;
 }
 

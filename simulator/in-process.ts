@@ -6,7 +6,7 @@ import { bytesOf, firstBytes, piecesOf, textOf } from './body.ts';
 import type { ServedAnswer, ServiceModel } from './model.ts';
 
 export interface Network {
-  /** Latency of requests and of answers, in ms each. */
+  /** Time in ms that each request and each answer needs on the network. */
   readonly latencyMs?: number;
   /** Maximum extra latency in ms, drawn at random for each request and each answer. */
   readonly jitterMs?: number;
@@ -70,7 +70,6 @@ export class InProcessService {
     this.#offsetMs = model.startMs - clock.monotonic();
   }
 
-  /** Returns the current time of the model in ms. */
   nowMs(): number {
     return this.#clock.monotonic() + this.#offsetMs;
   }
@@ -150,7 +149,6 @@ class Exchange {
     if (this.#answer?.delivery.kind === 'stall') this.leave(model, atMs);
   }
 
-  /** Settles the promise of the client. */
   end(settle: () => void): void {
     if (this.ended) return;
     this.ended = true;

@@ -124,7 +124,6 @@ export class ServiceModel {
     return this.#scenario;
   }
 
-  /** Returns whether the credentials are valid. */
   knows(authorization: string | undefined): boolean {
     return authenticate(authorization, this.#settings.accessKeys) !== undefined;
   }

@@ -14,7 +14,7 @@ export interface SimulateOptions {
   /** Names of at least one NDJSON file. */
   readonly logData?: readonly string[];
   readonly messages?: number;
-  /** Times in the notation of a scenario. */
+  /** Time range of the generated messages, in the notation of a scenario. */
   readonly from?: string;
   readonly to?: string;
   readonly journal?: string;

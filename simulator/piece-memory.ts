@@ -7,7 +7,7 @@
  */
 import { Buffer } from 'node:buffer';
 
-/** A buffer with two views. */
+/** A chunk of memory, with a view for bytes and a view for numbers. */
 export interface Piece {
   readonly bytes: Buffer;
   readonly view: DataView;
@@ -20,7 +20,6 @@ const maxFree = 64;
 
 export class PieceMemory {
   readonly #free: Piece[] = [];
-  /** Pieces that are lent to callers, by their buffer. */
   readonly #lent = new WeakMap<ArrayBufferLike, Piece>();
 
   /** Lends a chunk of memory of at least `bytes` bytes, with undefined content. */

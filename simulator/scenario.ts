@@ -23,15 +23,13 @@ export const operations = [
 export type Operation = (typeof operations)[number];
 
 export interface Scenario {
-  /** Random seed. */
   readonly seed?: number;
   /** Factor by which upgrades and searches are faster. Limits, keep-alive times, outdated lists and events are unchanged. */
   readonly timeScale?: number;
   /** Base paths of the service on its host. The simulator prints the first. */
   readonly basePaths?: readonly string[];
-  /** Users by name. A user has one rate limit. */
+  /** Users by name. The limit of requests per second applies to each user. */
   readonly users?: Readonly<Record<string, UserScenario>>;
-  /** Organisations by name, which users refer to. */
   readonly organisations?: Readonly<Record<string, OrganisationScenario>>;
   /** Offered builds (section 4.7). The newest build is the service's latest build, unless an entry sets `latest`. */
   readonly builds?: readonly (string | BuildScenario)[];
@@ -41,13 +39,13 @@ export interface Scenario {
   readonly collectors?: Readonly<Record<string, CollectorProperties>>;
   readonly upgrade?: UpgradeScenario;
   readonly search?: SearchScenario;
-  /** Messages to search. None if absent. */
+  /** Log messages for search jobs. Absent: no messages. */
   readonly logs?: LogScenario;
   readonly list?: ListScenario;
   readonly task?: TaskScenario;
   readonly limits?: LimitScenario;
   readonly errors?: ErrorScenario;
-  /** Time of an answer, or a range of times. */
+  /** Time from a request to its answer, or a range of times. */
   readonly latency?: DurationRange;
   /** Time for which the service reports a silent collector as alive (section 4.8). */
   readonly aliveFor?: string;
@@ -60,9 +58,9 @@ export interface UserScenario {
   readonly keys: Readonly<Record<string, string>>;
   /** Answers 403 to all operations, or to these (section 5.4). */
   readonly forbidden?: boolean | readonly Operation[];
-  /** Groups that the user may see. All if absent. */
+  /** Collector groups that the user may see. Absent: all groups. */
   readonly groups?: readonly string[];
-  /** Users without an organisation share one. */
+  /** Organisation of the user. All users without one share an organisation. */
   readonly organisation?: string;
 }
 
@@ -124,7 +122,6 @@ export interface CollectorProperties {
   readonly running?: boolean;
   /** Time for which a collector that does not run at the start has already been silent. */
   readonly silentFor?: string;
-  /** True if the collector does not exist. */
   readonly absent?: boolean;
   readonly omit?: readonly OmittableMember[];
   readonly upgrade?: UpgradeScenario;
@@ -145,7 +142,7 @@ export interface CollectorGroup extends CollectorProperties {
 }
 
 export interface UpgradeScenario {
-  /** Time from acceptance to the end of one increment. */
+  /** Duration of an upgrade for each of its `increments`. */
   readonly duration?: DurationRange;
   readonly increments?: number;
   /**
@@ -166,7 +163,7 @@ export interface UpgradeScenario {
    * then, it answers `collector.in.upgrading`.
    */
   readonly lockUntil?: 'end' | 'timeout';
-  /** Answer to a task for the running version. */
+  /** Answer to an upgrade to the version that the collector already runs. */
   readonly toRunningVersion?: 'accept' | 'refuse';
   /**
    * Answer to an upgrade request without `toVersion`: an upgrade to the latest build (section 4.9), or the error
@@ -184,7 +181,7 @@ export interface OutcomeScenario {
   readonly share?: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly message?: string;
-  /** Final status, in place of 2 or 3. */
+  /** Final status code of the upgrade task, in place of 2 (succeeded) or 3 (failed). */
   readonly status?: number;
   /**
    * Duration of the upgrade in place of the usual duration. With a duration beyond the timeout, the upgrade succeeds after its
@@ -193,7 +190,7 @@ export interface OutcomeScenario {
   readonly duration?: DurationRange;
   /** Limits the outcome to the first upgrades of each collector, for example 2. Default: no limit. */
   readonly attempts?: number;
-  /** Limits the outcome to upgrades to this build. */
+  /** Limits the outcome to upgrades to the build `toVersion`. */
   readonly toVersion?: string;
 }
 
@@ -229,7 +226,6 @@ export interface LimitScenario {
 
 export interface ErrorScenario {
   readonly shape?: 'object' | 'list' | 'html' | 'empty';
-  /** Prefix of each error code. */
   readonly codePrefix?: string;
   /** Prefix of the error codes of search jobs (sections 7.2 to 7.4), in place of `codePrefix`. */
   readonly searchCodePrefix?: string;
@@ -268,12 +264,11 @@ export interface FaultScenario {
   readonly probability?: number;
   /** Numbers, from 1, of the requests that have the fault, among all requests that its other members select. */
   readonly nth?: readonly number[];
-  /** Maximum number of times that the fault applies. */
   readonly times?: number;
   /** Start and end of the period in which the fault applies, as durations since the start of the service. */
   readonly from?: string;
   readonly until?: string;
-  /** Delay before the answer, with every kind. */
+  /** Delay before the answer, for faults of any kind. */
   readonly delay?: DurationRange;
   /** Speed of the answer for faults of kind `drip`. */
   readonly bytesPerSecond?: number;
@@ -299,10 +294,10 @@ export interface EventScenario {
   readonly at?: string;
   /** Names (with wildcards) or ids of collectors. */
   readonly collectors?: readonly string[];
-  /** An upgrade of these collectors by another tool. */
+  /** Upgrades the collectors of the event as another tool would. */
   readonly upgrade?: { readonly toVersion: string; readonly duration?: string };
-  /** A manual installation of this version. */
+  /** Version that the event installs manually on its collectors. */
   readonly setVersion?: string;
-  /** A merge patch on the scenario. */
+  /** Merge patch that the event applies to the scenario. */
   readonly patch?: Scenario | Readonly<Record<string, unknown>>;
 }

@@ -143,7 +143,7 @@ function receive(request: IncomingMessage, callback: (body: string | undefined) 
     else pieces = [];
   });
   request.on('end', () => callback(bytes > maxBodyBytes ? undefined : pieces.length === 0 ? '' : joined(pieces)));
-  // A client may abort a request.
+  // Without this listener, a request that its client aborts would end the process.
   request.on('error', () => {});
 }
 

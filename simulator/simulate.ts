@@ -20,7 +20,6 @@ import { startServer } from './server.ts';
 import { defaultCredentials } from './settings.ts';
 import { mixedFleet } from './upgrades/mixed-fleet.ts';
 
-/** Default number of simulated collectors. */
 const defaultCollectors = 100;
 
 interface Credentials {

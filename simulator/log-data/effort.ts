@@ -14,7 +14,7 @@ export class Effort {
     this.#perTurn = unitsPerTurn;
   }
 
-  /** Grants the full computing time again. */
+  /** Grants the full computing time (set by `limit`) again. */
   renew(): void {
     this.#left = this.#perTurn;
   }

@@ -32,7 +32,7 @@ export function spelt(name: string, fieldCase: FieldCase): string {
   }
 }
 
-/** Returns the fields of 2.5, in the order of 2.5. */
+/** Returns the message fields in the order of section 2.5, with names in the given spelling. */
 export function speltFields(fieldCase: FieldCase): readonly FieldDescriptor[] {
   return messageFields.map((field) => ({ ...field, name: spelt(field.name, fieldCase) }));
 }

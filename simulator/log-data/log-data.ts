@@ -65,7 +65,6 @@ export interface Search {
 /** A page of log messages (section 2.5) as JSON, in chunks of bytes that are created while the page is sent. */
 export interface MessagePage {
   readonly rows: number;
-  /** Length of the page in bytes. */
   readonly bytes: number;
   /**
    * Yields the messages as JSON, `{"map":{…}},{"map":{…}}`, in chunks of bytes. With `memory`, the caller returns each chunk to

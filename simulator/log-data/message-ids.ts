@@ -41,7 +41,6 @@ function added(value: number, word: number): number {
   return sum >= half ? sum - half : sum;
 }
 
-/** Returns a 32-bit hash of two numbers. */
 export function mixed(value: number, key: number): number {
   let hash = Math.imul(value ^ key, 0x9e3779b1);
   hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);

@@ -9,7 +9,6 @@ import { RankChunks } from './rank-chunks.ts';
 
 /** Messages by rank, which is the number of newer messages. */
 export interface SearchedRows {
-  /** Returns the length of `_raw` in bytes. */
   rawBytesOf(rank: number): number;
   row(rank: number): Row;
 }
@@ -66,7 +65,6 @@ export class RowFinder implements Finder {
     this.reachedMs = Math.max(targetMs, timeMs + 1);
   }
 
-  /** Reads the next message, and returns its time. */
   #readNext(effort: Effort): number {
     this.#rank = this.#nextRank(effort);
     this.#row = this.#rank < 0 ? undefined : this.#rows.row(this.#rank);

@@ -134,7 +134,6 @@ class Total {
   #large = 0n;
   #inexact = 0;
   #isExact = true;
-  /** Number of added numbers. */
   count = 0;
 
   add(value: Numeric | undefined, times: number): void {

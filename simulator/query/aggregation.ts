@@ -1,4 +1,4 @@
-/** Results of a query that aggregates. */
+/** Interface of aggregations: queries that count or sum messages. */
 import type { FieldDescriptor, Row } from './row.ts';
 
 /** An aggregation of a query, such as `count by host`, over the rows that were added so far. */

@@ -58,7 +58,6 @@ export class Cursor {
     return true;
   }
 
-  /** Reads a keyword in upper or lower case. */
   takeKeyword(keyword: string): boolean {
     const start = this.offset;
     const end = start + keyword.length;

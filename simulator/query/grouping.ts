@@ -151,7 +151,7 @@ export class GroupedRows implements Aggregation {
     };
   }
 
-  /** Returns the values of a group's keys. */
+  /** Returns the values of the grouping fields of a group. */
   #valuesOf(id: string, group: number): readonly string[] {
     if (this.#hasKeyLists) return this.#keys[group] as readonly string[];
     return this.#keyNames.length === 1 ? [id] : [];

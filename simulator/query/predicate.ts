@@ -1,6 +1,6 @@
 /** Conditions of queries. Parts that are fast to evaluate come first. Parts that are always true or false are removed. */
 
-/** Fields by name, of a row or a record. */
+/** Fields of a message or record. */
 export interface Fields {
   /** Returns the value of a field, or undefined. The case of the name does not matter. */
   field(name: string): string | undefined;

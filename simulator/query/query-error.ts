@@ -40,7 +40,6 @@ function shownAt(text: string, offset: number): string {
   return JSON.stringify(abridged(run));
 }
 
-/** Shortens a text for a message. */
 export function abridged(text: string): string {
   const characters = [...text];
   const shown = characters.slice(0, maxShownCharacters).join('');

@@ -39,7 +39,6 @@ export class RegularExpression {
     this.#seenCharacters = Math.floor(maxTries / program.programSize());
   }
 
-  /** Reads a regular expression in double quotes. */
   static expect(cursor: Cursor): RegularExpression {
     const start = cursor.offset;
     const written = expectQuoted(cursor, 'a regular expression in quotes, as "user=(?<user>\\w+)"');

@@ -124,7 +124,7 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
 }
 
 export interface Computation {
-  /** Lower-case names of the two operands. */
+  /** Lower-case names of the fields that are added or subtracted. */
   readonly left: string;
   readonly sign: '+' | '-';
   readonly right: string;
@@ -158,7 +158,6 @@ export function keepStep(names: readonly string[], sees: Visibility): RowStep & 
   return restriction((lowerName) => kept.has(lowerName), sees);
 }
 
-/** Hides the named fields. */
 export function hideStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
   const hidden = new Set(lowered(names));
   return restriction((lowerName) => !hidden.has(lowerName), sees);

@@ -35,7 +35,6 @@ export interface Filter {
 export interface Transform {
   /** Lower-case names of the stored message fields that the operators read. */
   readonly reads: ReadonlySet<string>;
-  /** Approximate relative cost of `apply`. */
   readonly cost: number;
   /** Returns the message with its parsed fields and without its hidden fields, or undefined if an operator drops the message. */
   apply(row: Row): Row | undefined;

@@ -5,7 +5,7 @@
 import type { Row } from './row.ts';
 
 interface ParsedField {
-  /** Name of the parsed field in pages of messages. */
+  /** Name of the field as result pages show it. */
   readonly name: string;
   readonly value: string;
 }

@@ -32,7 +32,6 @@ export function storedMessages(
   return { fields: withoutRaw(fields, withRaw), page: search.page(offset, limit, maxBytes, withRaw) };
 }
 
-/** Maximum number of messages in a part. */
 const maxPartRows = 200;
 const maxPartBytes = 1_000_000;
 
@@ -79,7 +78,6 @@ export function parsedMessages(
 class AddedFields {
   readonly #stored: ReadonlySet<string>;
   readonly #types: ReadonlyMap<string, FieldDescriptor>;
-  /** Number of messages that have each field. */
   readonly #counts = new Map<string, number>();
   /** Number of messages on the page to which the query left no field, so that they have only added empty fields. */
   #bare = 0;
@@ -127,7 +125,6 @@ function* pieces(
   }
 }
 
-/** Returns the fields of each message in a part. */
 function shownOf(part: MessagePage, transform: Transform, withRaw: boolean): Map<string, string>[] {
   const messages = JSON.parse(`[${textOf(part)}]`) as { readonly map: Readonly<Record<string, string>> }[];
   return messages.map(({ map }) => {

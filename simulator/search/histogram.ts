@@ -7,7 +7,6 @@
 
 export interface Bucket {
   readonly startTimestamp: number;
-  /** Width of the bucket in ms. */
   readonly length: number;
   readonly count: number;
 }
@@ -58,7 +57,6 @@ export class Histogram {
     return this.#buckets.slice(first);
   }
 
-  /** Returns all complete buckets. */
   get all(): readonly Bucket[] {
     return this.#buckets;
   }

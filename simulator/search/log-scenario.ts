@@ -56,7 +56,6 @@ const moment = {
   description: 'a time, as in 2026-11-01, 2026-11-01T12:00:00Z, -24h (before the start), or ms since the epoch',
 } as const;
 
-/** The JSON Schema of `LogScenario`. */
 export const logSchema = object({
   files: { ...listOf(text), minItems: 1 },
   seed: whole,

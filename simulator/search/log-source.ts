@@ -12,11 +12,10 @@ import { durationMs } from '../span.ts';
 import { type LogScenario, parseMoment } from './log-scenario.ts';
 
 export interface LogSourceOptions {
-  /** Start of the service, in ms since the epoch. */
   readonly startMs: number;
   /** Random seed of generated messages if `logs` has no seed. */
   readonly seed: number;
-  /** Messages of the scenario's files. */
+  /** Log messages from the files that the scenario names. */
   readonly fileData: LogData | undefined;
 }
 

@@ -56,7 +56,6 @@ export class SearchJob {
   /** Time in ms of the last request for the search job. */
   heardMs: number;
   end: { readonly why: JobEnd; readonly atMs: number } | undefined;
-  /** Number of messages found at the last evaluation. */
   messageCount = 0;
   recordCount = 0;
   scannedBytes = 0;

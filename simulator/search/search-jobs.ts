@@ -15,7 +15,7 @@ export class SearchJobs {
   readonly #timeline: Timeline;
   readonly #seed: number;
   readonly #jobs = new Map<string, SearchJob>();
-  /** Ids in the order of their end. */
+  /** Ids of ended search jobs, in the order of their end. */
   readonly #ended = new Set<string>();
   readonly #active = new Map<string, number>();
   /** Search jobs that have not ended their search. The job that has waited longest for computing time is first. */
@@ -34,7 +34,6 @@ export class SearchJobs {
     return this.#jobs.size - this.#ended.size;
   }
 
-  /** Returns the jobs in the order of their creation. */
   all(): Iterable<SearchJob> {
     return this.#jobs.values();
   }
@@ -83,7 +82,6 @@ export class SearchJobs {
     return !effort.isSpent;
   }
 
-  /** Returns whether a job may find more later. */
   get hasUnfinished(): boolean {
     return this.#unfinished.size > 0;
   }

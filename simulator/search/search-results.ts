@@ -133,7 +133,6 @@ export class SearchResults {
       : storedMessages(this.#search, data.fields, request);
   }
 
-  /** Returns the records of an aggregation. */
   table(): RecordTable {
     assert(this.#aggregation, 'only an aggregation has records');
     return this.#aggregation.table();
@@ -143,7 +142,6 @@ export class SearchResults {
 function tellingTo(aggregation: Aggregation, { transform, reads, sliceMs }: Query): MatchListener {
   return {
     each(row, times) {
-      // An aggregation that gave up never has records.
       if (aggregation.failure !== undefined) return;
       const seen = transform ? transform.apply(row) : row;
       if (seen) aggregation.add(seen, times);

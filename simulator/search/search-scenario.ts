@@ -26,7 +26,7 @@ export interface SearchScenario {
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
   /** Time without requests after which a search job is cancelled. */
   readonly keepAlive?: DurationRange;
-  /** Maximum age of a search job. */
+  /** Maximum age of a search job, after which it is cancelled. */
   readonly timeout?: string;
   /** Time for which a cancelled job has the status CANCELLED. After that, requests for it get 404. */
   readonly cancelledFor?: string;
@@ -36,7 +36,7 @@ export interface SearchScenario {
   readonly toInclusive?: boolean;
   /** Whether a job finds only messages that were received before its creation. */
   readonly onlyReceived?: boolean;
-  /** Whether times in ms need a time zone. */
+  /** When requests need a time zone: always, or only with local times. */
   readonly timeZone?: 'required' | 'whereUsed';
   /** Answer to a query with a syntax error. */
   readonly brokenQuery?: 'parseError' | 'creationError' | 'pendingError';
@@ -68,7 +68,6 @@ export interface StatusScenario {
 export interface PageScenario {
   readonly maxMessages?: number;
   readonly maxRecords?: number;
-  /** Maximum bytes of the messages of a page. */
   readonly maxBytes?: number;
   /** HTTP status of requests for pages of a job that never existed. */
   readonly unknownJob?: 400 | 404;
@@ -89,7 +88,6 @@ export interface PageScenario {
 
 const status = (...values: readonly number[]) => ({ enum: values, description: `one of ${values.join(', ')}` });
 
-/** The JSON Schema of `SearchScenario`. */
 export const searchSchema = object({
   duration: durationRange,
   rangePerSecond: duration,

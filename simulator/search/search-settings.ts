@@ -21,7 +21,7 @@ type Switches = Pick<
 
 export interface SearchSettings extends Required<Switches> {
   readonly duration: Span;
-  /** Replaces `duration`. */
+  /** Length in ms of the range that a job searches in a second. Replaces `duration`. */
   readonly rangePerSecondMs: number | undefined;
   readonly notStartedForMs: number;
   readonly subqueriesForMs: number;

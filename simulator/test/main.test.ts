@@ -6,7 +6,6 @@ import { expect, test } from 'vitest';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 
-/** Starts the stand-alone program. */
 function start(...args: readonly string[]) {
   const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   return { child, stdout: child.stdout, stderr: text(child.stderr), ended: once(child, 'exit') };

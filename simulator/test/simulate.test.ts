@@ -104,7 +104,6 @@ test('--access-id and --access-key are accepted', async () => {
 });
 
 describe('messages to search', () => {
-  /** Returns the number of all messages. */
   const count = async (options: Partial<SimulateOptions>) => {
     let found: unknown;
     await withSimulator({ timeScale: 1_000, ...options }, async (ready, client) => {

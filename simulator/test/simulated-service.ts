@@ -30,7 +30,6 @@ export interface Reply {
 export class SimulatedService {
   readonly model: ServiceModel;
   readonly journal: JournalEntry[] = [];
-  /** Time in ms since the start of the service. */
   elapsedMs = 0;
 
   constructor(scenario: Scenario, logData?: LogData) {

@@ -26,20 +26,20 @@ const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
 export class Collector {
-  /** Decimal digits. */
+  /** Id of the collector in decimal digits. */
   readonly id: string;
   readonly name: string;
-  /** Name of its group, or undefined without one. */
+  /** Name of the collector's group. Undefined without a group. */
   readonly group: string | undefined;
   properties: CollectorProperties;
   now: Condition;
-  /** Tasks that are neither finished nor timed out. */
+  /** Upgrade tasks that are neither finished nor timed out. */
   readonly activeTasks: UpgradeTask[] = [];
   /** Upgrades that end as soon as the collector is in contact with the service again. */
   readonly heldUpgrades: UpgradeTask[] = [];
-  /** Number of tasks answered with 202. */
+  /** Number of upgrade tasks that the service accepted (status 202). */
   acceptedTasks = 0;
-  /** Number of requests to create a task. */
+  /** Number of requests to create an upgrade task for the collector. */
   createTaskRequests = 0;
   #past: Past[] = [];
   #rendered: string | undefined;

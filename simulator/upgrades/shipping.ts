@@ -22,7 +22,7 @@ export class Shipping {
     this.#faults = shippingFaults;
   }
 
-  /** Applies changed effects of builds. */
+  /** Applies changed effects of builds on the messages of collectors. */
   declare({ shippingFaults }: Settings, collectors: Iterable<Collector>, atMs: number): void {
     this.#faults = shippingFaults;
     for (const collector of collectors) this.record(collector, atMs);

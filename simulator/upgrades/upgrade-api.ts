@@ -28,7 +28,6 @@ export class UpgradeApi implements Api {
     this.#operations = new UpgradeOperations(this.fleet, this.upgrades, this.#listing);
   }
 
-  /** Applies the changes from the scenario `before`. */
   declare(scenario: Scenario, before: Scenario, settings: Settings, atMs: number): void {
     this.#listing.clear();
     if (scenario.builds !== before.builds) this.shipping.declare(settings, this.fleet.all(), atMs);

@@ -44,7 +44,6 @@ const loneSurrogates = ['\ud800', 'half\udc00way', '\ude00\ud83d'] as const;
 
 export interface BodyOptions {
   readonly origin: Origin;
-  /** Approximate length of the text in bytes of UTF-8. */
   readonly bytes: number;
   readonly isOdd: boolean;
   readonly hasLoneSurrogate: boolean;

@@ -10,28 +10,25 @@ const fours = Uint32Array.from({ length: 10_000 }, (_, number) =>
   [...String(number).padStart(4, '0')].reduce((word, digit, index) => word | (digit.charCodeAt(0) << (8 * index)), 0),
 );
 
-/** Number of digits of a time in ms since the epoch. */
 export const timeDigits = 13;
 
 function writeFour(into: DataView, offset: number, number: number): void {
   into.setUint32(offset, fours[number] as number, true);
 }
 
-/** Writes eight digits of a whole number below 10^8. */
 function writeEight(into: DataView, offset: number, number: number): void {
   const high = (number / 10_000) | 0;
   writeFour(into, offset, high);
   writeFour(into, offset + 4, number - high * 10_000);
 }
 
-/** Writes nine digits of a whole number below 10^9. */
 export function writeNine(into: DataView, offset: number, number: number): void {
   const first = (number / 100_000_000) | 0;
   into.setUint8(offset, zero + first);
   writeEight(into, offset + 1, number - first * 100_000_000);
 }
 
-/** Writes the thirteen digits of a time. */
+/** Writes the thirteen digits of a time in ms into a message. */
 export function writeTime(into: DataView, offset: number, timeMs: number): void {
   const high = (timeMs / 100_000_000) | 0;
   const first = (high / 10_000) | 0;

@@ -21,18 +21,17 @@ export interface Layout {
   readonly templates: Uint16Array;
   /** Indices of the messages with a long delay of their receipt (up to `lateMs`), ascending. */
   readonly late: Uint16Array;
-  /** Bytes of `_raw` of all messages together. */
   readonly rawBytes: number;
 }
 
 /** Estimated computing time, in microseconds, for drawing the time and text of one message. */
 const unitsPerEntry = 0.3;
 
-/** Number of layouts, a power of two. */
+/** Number of different layouts. It must be a power of two. */
 export const layoutCount = 256;
 
 export class Layouts {
-  /** Number of messages in a layout, at most 65,535. */
+  /** Number of messages in each layout, at most 65,535. */
   readonly rows: number;
   readonly #settings: MadeUpSettings;
   readonly #templates: Templates;
@@ -46,7 +45,6 @@ export class Layouts {
     this.#key = mixed(settings.seed | 0, 0x3c6ef372);
   }
 
-  /** Returns the number of a block's layout. */
   numberOf(block: number): number {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }

@@ -44,7 +44,6 @@ export class MadeUpRows implements RowWriter {
     return this.templates.at(this.templateOf(rank)).rawBytes;
   }
 
-  /** Approximate mean length of `_raw` in bytes. */
   get meanRawBytes(): number {
     return this.layouts.layout(0).rawBytes / this.layouts.rows;
   }

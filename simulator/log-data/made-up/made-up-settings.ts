@@ -37,7 +37,6 @@ export interface DensePoint {
 
 export interface Crowds {
   readonly share: number;
-  /** Number of messages that share a millisecond. */
   readonly count: number;
 }
 
@@ -51,14 +50,13 @@ export interface ReceiptSettings {
 
 /** Size of a generated message as JSON in bytes (section 2.5). */
 export interface SizeSettings {
-  /** Mean size of the messages that are not large. */
+  /** Mean size of a message in bytes, without the large messages. */
   readonly typicalBytes: number;
   readonly largeShare: number;
-  /** Maximum size of a large message in bytes. */
   readonly largestBytes: number;
 }
 
-/** Settings with optional members. */
+/** Settings of generated messages, of which most are optional. */
 export type MadeUpOptions = Pick<MadeUpSettings, 'fromMs' | 'toMs' | 'amount'> &
   Partial<Pick<MadeUpSettings, 'seed' | 'dense' | 'oddShare' | 'loneSurrogateShare' | 'sources' | 'variety'>> & {
     readonly crowds?: Partial<Crowds>;
@@ -98,11 +96,9 @@ const maxPerMs = 1_000_000;
 const maxMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;
 const largestTypicalBytes = 65_536;
-/** Minimum value of the setting `largestBytes`. */
 export const smallestLargeBytes = 16 * 1024;
 const maxDensePoints = 10_000;
 
-/** Name of a setting, or of a member of a setting. */
 export type SettingsMember =
   | keyof MadeUpSettings
   | `crowds.${keyof Crowds}`
@@ -111,7 +107,6 @@ export type SettingsMember =
 
 export interface SettingsProblem {
   readonly member: SettingsMember;
-  /** Message that says what is wrong with the setting, and the remedy. */
   readonly text: string;
 }
 
@@ -173,7 +168,7 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   return problems;
 }
 
-/** Returns the number of messages outside the dense milliseconds. */
+/** Returns the number of messages outside the milliseconds of `dense`. */
 export function otherMessages({ amount, dense, fromMs, toMs }: MadeUpSettings): number {
   if ('perSecond' in amount) return Math.round((amount.perSecond * (toMs - fromMs - dense.length)) / 1000);
   return amount.messages - dense.reduce((sum, { count }) => sum + count, 0);

@@ -18,7 +18,6 @@ export class MatchTally {
   /** Kind of each message pattern: the index of the first pattern with equal fields. */
   readonly #kinds: Uint32Array;
   readonly #times: Float64Array;
-  /** Kinds that have at least one match. */
   #present: number[] = [];
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 

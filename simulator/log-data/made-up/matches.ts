@@ -54,7 +54,7 @@ export class TemplateMatches {
     return this.#templates[this.#rows.templateOf(rank)] === 1;
   }
 
-  /** Returns the number of matches in [from, to). */
+  /** Returns the number of matches among the messages [from, to), numbered from the newest. */
   count(from: number, to: number): number {
     const { layouts, timeline } = this.#rows;
     let count = 0;

@@ -10,7 +10,6 @@ export interface NewMatches {
   /** Approximate number of messages that are examined one by one for each match, at most 1. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
-  /** Reports a single match. */
   at(rank: number): void;
   /** Reports the matches among the messages [from, to), numbered from the newest. */
   between(from: number, to: number): void;
@@ -73,7 +72,7 @@ class CountedByKind implements NewMatches {
     this.#listener = listener;
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
-    // The start of each slice is looked up, too.
+    // In each time slice, one message of each kind is examined, and one at the start of the slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0

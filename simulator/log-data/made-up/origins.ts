@@ -11,7 +11,6 @@ export interface Origin {
   readonly collectorId: string;
   readonly collector: string;
   readonly service: string;
-  /** Kind of the messages that the origin sends. */
   readonly kind: OriginKind;
 }
 

@@ -42,7 +42,6 @@ export class PeriodMatches {
     this.lateMs = byReceiptTime ? lateMs : 0;
   }
 
-  /** Returns whether a message is in a period. */
   isWithin(period: Period, rank: number): boolean {
     const timeMs = this.#timeOf(rank);
     if (timeMs >= period.toMs) return false;
@@ -94,7 +93,7 @@ export class PeriodMatches {
   #countInBlock(block: BlockPart, period: Period): number {
     let count = 0;
     if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
-      // Only late messages can be outside the period.
+      // The prompt messages of this block are all in the period; late ones may not be.
       count = this.#matches.count(block.rank, block.rank + block.end - block.first);
       this.#eachLate(block, (rank) => {
         if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;

@@ -6,7 +6,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import { TemplateMatches } from './matches.ts';
 import { PeriodMatches } from './period-matches.ts';
 
-/** Approximate number of messages in a batch. */
+/** Approximate number of messages that are sorted at a time. */
 const batchRows = 5_000;
 /** Estimated computing time, in microseconds, for skipping a message that is not in the part of the list being sorted. */
 const unitsPerCandidate = 0.002;

@@ -14,7 +14,7 @@ interface Span {
   readonly firstRank: number;
   readonly rows: number;
   readonly firstBlock: number;
-  /** Width of a full block in ms. */
+  /** Length in ms of a full block. */
   readonly blockMs: number;
 }
 
@@ -78,9 +78,7 @@ export class Block {
 export class Timeline {
   /** Spans that contain messages, newest first. */
   readonly #spans: readonly Span[];
-  /** Mean number of messages in a millisecond. */
   readonly rowsPerMs: number;
-  /** Number of messages of all spans. */
   readonly rows: number;
   readonly #layouts: Layouts;
   /** Block that the last call returned. It is cached because callers mostly read messages in order. */

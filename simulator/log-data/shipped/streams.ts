@@ -6,7 +6,6 @@
  */
 import { mixed } from '../message-ids.ts';
 
-/** Rate at which a collector ships messages. */
 export interface ShippingRate {
   /** Mean number of messages per minute over a day. */
   readonly perMinute: number;
@@ -57,7 +56,6 @@ export class Stream {
     this.#periods.push({ fromMs, perMinute, dailyRhythm });
   }
 
-  /** Returns the number of messages in [fromMs, toMs). */
   count(fromMs: number, toMs: number): number {
     let count = 0;
     for (const { first, end } of this.#batches(fromMs, toMs)) count += end - first;

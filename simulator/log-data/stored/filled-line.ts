@@ -54,7 +54,7 @@ export function filledIn(line: LogLine, place: LinePlace, name: string): string 
   }
 }
 
-/** Returns nine digits that depend only on the name. */
+/** Returns an id of nine digits that depends only on the name. */
 function idOf(kind: string, name: string): string {
   return String(100_000_000 + Math.floor(drawFor(0, kind, name) * 900_000_000));
 }

@@ -2,7 +2,7 @@
 
 export interface Member {
   readonly name: string;
-  /** Range [start, end) of the value in the text. */
+  /** Offsets [start, end) of the member's value in the text. */
   readonly start: number;
   readonly end: number;
 }

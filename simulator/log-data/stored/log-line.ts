@@ -11,14 +11,13 @@ export interface LogLine {
   readonly receiptTimeMs: number;
   /** Values of the standard fields (section 2.5), including `_raw`, by field name. */
   readonly given: ReadonlyMap<string, string>;
-  /** Values of all other fields by name. */
+  /** Values of the fields that are not standard fields, by name. */
   readonly others: ReadonlyMap<string, string>;
 }
 
 /** The problem of an invalid line of a log file. `column` counts from 1. */
 export interface LineProblem {
   readonly column: number;
-  /** Description of the line's problem and its remedy. */
   readonly text: string;
 }
 

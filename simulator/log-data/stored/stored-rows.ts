@@ -28,7 +28,6 @@ const chunkBytes = 4 * 1024 * 1024;
 class Columns {
   readonly messageTimesMs: number[] = [];
   readonly receiptTimesMs: number[] = [];
-  /** Length of `_raw` in bytes. */
   readonly rawBytes: number[] = [];
   /** Position of a message's JSON in its chunk of memory, and position of the field `_raw` within this JSON. */
   readonly chunks: number[] = [];
@@ -76,7 +75,6 @@ export class StoredRowsBuilder {
     return new StoredRows(this.#columns, this.#chunks, order);
   }
 
-  /** Stores a text, and returns its length in bytes. */
   #store(json: string): number {
     const length = Buffer.byteLength(json);
     if (this.#used + length > (this.#chunks.at(-1)?.length ?? 0)) {

@@ -56,7 +56,6 @@ export class PlainSearch {
       .toSorted((left, right) => this.#timeOf(right) - this.#timeOf(left));
   }
 
-  /** Continues the search and returns the new matches. */
   advance(downToMs: number, maxMatches: number): readonly PlainMessage[] {
     const found = new Set(this.#found);
     const fresh: PlainMessage[] = [];

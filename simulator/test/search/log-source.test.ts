@@ -11,7 +11,6 @@ import { cookieOf, jobs } from './searching-service.ts';
 const hourMs = 3_600_000;
 const quick: Scenario = { search: { notStartedFor: '0s', duration: '0s' } };
 
-/** Returns a service with the messages of `logs`. */
 const serviceWith = (logs?: LogScenario, scenario: Scenario = {}) =>
   new SimulatedService({ ...quick, ...scenario, ...(logs ? { logs } : {}) });
 

@@ -5,7 +5,6 @@ import type { PageScenario, SearchScenario } from '../../search/search-scenario.
 import type { Message } from './row-data.ts';
 import { hour, minute, type Order, SearchingService } from './searching-service.ts';
 
-/** Returns a search job that has finished. */
 const done = (order: Order = {}, search: SearchScenario = {}, scenario: Scenario = {}, messages?: readonly Message[]) =>
   new SearchingService({ ...scenario, search: { duration: '0s', ...search } }, messages).job(order);
 
