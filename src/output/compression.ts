@@ -134,7 +134,21 @@ async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8
   const packed = await stream.packer.pack(chunk);
   if (idle.length < mostIdle) idle.push(stream);
   else stream.packer.close();
-  return packed;
+  return [withoutRepeatedMarkers(Buffer.concat(packed))];
+}
+
+/** End of a flush marker (an empty block), followed by a second flush marker. */
+const repeatedMarker = Buffer.of(0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff);
+const markerBytes = 5;
+
+/**
+ * Removes repeated flush markers from the end of compressed bytes. zlib repeats the marker if the output buffer of the stream becomes full
+ * within the marker, which depends on the chunks of other files.
+ */
+function withoutRepeatedMarkers(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (bytes.subarray(0, end).subarray(-repeatedMarker.length).equals(repeatedMarker)) end -= markerBytes;
+  return bytes.subarray(0, end);
 }
 
 function newStream(level: number): DeflateStream {

@@ -109,3 +109,12 @@ test('gzip compresses two chunks at the same time', async () => {
   await Promise.all(running);
   expect([packer.parallel, ended]).toEqual([2, [1, 0]]);
 });
+
+test('gzip compresses a chunk to the same bytes, wherever the output buffers of its stream end', async () => {
+  const packer = packerOf({ kind: 'gzip', level: 1 });
+  const packed = async () => Buffer.concat(await packer.pack(Buffer.from('a')));
+  await packed();
+  const first = await packed();
+  // Two output buffers of 128 KiB become full. A chunk has 7 bytes, so both buffers end within different bytes of a chunk.
+  for (let bytes = 0; bytes < 2 * 128 * 1024; bytes += first.length) expect((await packed()).equals(first)).toBe(true);
+});
