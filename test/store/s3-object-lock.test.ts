@@ -120,9 +120,27 @@ describe.each([
     expect([...(destination.lockedFiles ?? [])]).toEqual([]);
   });
 
+  test.each([
+    ['one request', 3],
+    ['parts', 6 * mebibyte],
+  ])('keeps a locked file that is sent in %s if the answer to the last request is lost', async (_, bytes) => {
+    const { client, bucket } = await lockedBucket(access());
+    const proxy = await StoreProxy.start(access().endpoint);
+    closed.push(() => proxy.stop());
+    const destination = await open({ ...access(), endpoint: proxy.endpoint }, bucket);
+    const upload = await destination.open('data/a');
+    await upload.write(Buffer.alloc(bytes, 'row'));
+    proxy.losesCreations = 1;
+    await upload.finish();
+    expect(proxy.losesCreations).toBe(0);
+    expect(await destination.read('data/a')).toHaveLength(bytes);
+    const { Versions } = await client.send(new ListObjectVersionsCommand({ Bucket: bucket }));
+    expect(Versions).toHaveLength(1);
+  });
+
   test('completes an export with a locked file that belongs to no interval', async () => {
     const { client, bucket } = await lockedBucket(access());
-    const counted = await CountingProxy.start(access().endpoint);
+    const counted = await StoreProxy.start(access().endpoint);
     closed.push(() => counted.stop());
     const destination = await open({ ...access(), endpoint: counted.endpoint }, bucket);
     const stored = new StoredExport(async () => destination, task, new VirtualClock());
@@ -157,7 +175,7 @@ describe.each([
 
 test('a file that the bucket locks by a rule of its own stays, and is not removed again', async () => {
   const { bucket } = await lockedBucket(inject('s3Gateway'));
-  const counted = await CountingProxy.start(inject('s3Gateway').endpoint);
+  const counted = await StoreProxy.start(inject('s3Gateway').endpoint);
   closed.push(() => counted.stop());
   await write(await open(inject('s3Gateway'), bucket), 'data/a', Buffer.from('row'));
   const access = { ...inject('s3Gateway'), endpoint: counted.endpoint };
@@ -209,14 +227,16 @@ describe('the checksum of an object', () => {
   });
 });
 
-/** Forwards requests to a store and counts the removals of objects. */
-class CountingProxy {
+/** Forwards requests to a store, counts the removals of objects, and can lose answers. */
+class StoreProxy {
   deletions = 0;
+  /** Number of answers to lose. Only answers to requests that create an object from its whole content or from sent parts are lost. */
+  losesCreations = 0;
   readonly #target: URL;
   readonly #server = createServer((request, response) => this.#forward(request, response));
 
-  static async start(target: string): Promise<CountingProxy> {
-    const proxy = new CountingProxy(target);
+  static async start(target: string): Promise<StoreProxy> {
+    const proxy = new StoreProxy(target);
     await once(proxy.#server.listen(0, '127.0.0.1'), 'listening');
     return proxy;
   }
@@ -238,7 +258,14 @@ class CountingProxy {
     const { method, url: path, headers } = request;
     if (method === 'DELETE') this.deletions++;
     const { hostname, port } = this.#target;
+    const isCreation =
+      method === 'POST' ? path?.includes('uploadId=') : method === 'PUT' && !path?.includes('uploadId=');
     const outer = requestTo({ hostname, port, method, path, headers }, (answer) => {
+      if (isCreation && this.losesCreations > 0) {
+        this.losesCreations--;
+        answer.resume().on('end', () => response.destroy());
+        return;
+      }
       response.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(response);
     });

@@ -113,7 +113,8 @@ export class S3Upload implements UploadRequests {
 
   mayExist(cause: unknown): boolean {
     const status = httpStatus(cause);
-    return isTaken(cause) || isAbsent(cause) || status === undefined || status >= 500;
+    // After a lost answer, a store may refuse the repeated request with status 403, because the first request has created a locked object.
+    return isTaken(cause) || isAbsent(cause) || status === undefined || status === 403 || status >= 500;
   }
 }
 
