@@ -188,6 +188,20 @@ test('a file that the retention of the bucket keeps is not removed again and aga
   expect(requests).toBe(1);
 });
 
+test.each([301, 302, 307, 308])('a redirection with status %d is not taken for success', async (status) => {
+  const endpoint = await serve((request, response) => {
+    void answer(request, response, status, 'moved', { location: 'https://other.example.com/' });
+  });
+  const destination = await open({ endpoint });
+  const upload = await destination.open('data/a');
+  await upload.write(Buffer.from('row'));
+  const refused = { code: 'destination.invalid', handling: { kind: 'stall' } };
+  await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject(refused);
+  await expect(destination.read('plan')).rejects.toMatchObject(refused);
+  await expect(destination.remove('plan')).rejects.toMatchObject(refused);
+  await expect(upload.finish()).rejects.toMatchObject(refused);
+});
+
 test('a missing right to list is reported by a listing, and when an object is missing', async () => {
   const endpoint = await serve((request, response) => {
     const isListing = request.url?.includes('/o?') === true;
@@ -200,14 +214,17 @@ test('a missing right to list is reported by a listing, and when an object is mi
   await expect(destination.read('plan')).rejects.toMatchObject(denied);
 });
 
-test('an upload of one request succeeds if its object exists, although the store answers 500', async () => {
+test.each([
+  [500, ''],
+  [403, refusal(403, 'retentionPolicyNotMet', 'retained until 2027')],
+])('an upload of one request succeeds if its object exists, although the store answers %d', async (status, body) => {
   let mark: string | undefined;
   const endpoint = await serve(async (request, response) => {
     if (request.method === 'GET') {
       await answer(request, response, 200, JSON.stringify({ metadata: { 'logfleet-upload': mark } }));
       return;
     }
-    const content = await answer(request, response, 500);
+    const content = await answer(request, response, status, body);
     mark = /"logfleet-upload":"([^"]+)"/.exec(content.toString())?.[1];
   });
   const upload = await (await open({ endpoint })).open('data/a');

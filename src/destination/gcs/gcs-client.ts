@@ -25,6 +25,8 @@ const silenceTimeoutMs = 60_000;
 const tokenTimeoutMs = 30_000;
 /** Maximum number of connections to the store, which all uploads and other requests share. */
 const maxConnections = 32;
+/** Status of the answer to a chunk (`PUT`) of an upload session that expects more chunks. */
+export const sessionIncomplete = 308;
 
 export interface GcsRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -36,7 +38,7 @@ export interface GcsRequest {
 }
 
 export interface GcsAnswer {
-  /** HTTP status below 400. */
+  /** HTTP status below 300, or `sessionIncomplete`. */
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
   readonly text: string;
@@ -96,7 +98,8 @@ export class GcsClient {
       body: body ?? null,
       signal: stop ?? null,
     });
-    if (answer.statusCode >= 400) throw errorOfAnswer(answer.statusCode, await answer.body.text());
+    const isExpected = answer.statusCode < 300 || (method === 'PUT' && answer.statusCode === sessionIncomplete);
+    if (!isExpected) throw errorOfAnswer(answer.statusCode, await answer.body.text());
     return answer;
   }
 

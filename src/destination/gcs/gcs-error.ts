@@ -53,7 +53,7 @@ export class GcsError extends Error {
   }
 }
 
-/** Returns the error for an answer with an HTTP status of at least 400. Its body is JSON or, for downloads, plain text. */
+/** Returns the error for an answer that is a redirection or a failure. Its body is JSON or, for downloads, plain text. */
 export function errorOfAnswer(status: number, body: string): GcsError {
   const { error } = (parsed(body) ?? {}) as { error?: unknown };
   if (!isRecord(error)) return new GcsError(`HTTP status ${status}`, body.startsWith('<') ? '' : body, status);

@@ -3,14 +3,13 @@
  * and the store removes it after a week.
  */
 import { markName, type UploadRequests } from '../parted-upload.ts';
-import type { GcsAnswer, GcsClient } from './gcs-client.ts';
-import { GcsError, gcsError, httpStatus, isTaken, sessionError } from './gcs-error.ts';
+import { type GcsAnswer, type GcsClient, sessionIncomplete } from './gcs-client.ts';
+import { GcsError, gcsError, httpStatus, isRetained, isTaken, sessionError } from './gcs-error.ts';
 
 /** Query parameter of requests that must not overwrite an object. */
 export const unlessTaken = 'ifGenerationMatch=0';
 
 const contentType = 'application/octet-stream';
-const sessionIncomplete = 308;
 /** HTTP status of the store's answer after an upload session was cancelled. */
 const sessionCancelled = 499;
 
@@ -108,7 +107,7 @@ export class GcsUpload implements UploadRequests {
 
   mayExist(cause: unknown): boolean {
     const status = httpStatus(cause);
-    return isTaken(cause) || isGone(cause) || status === undefined || status >= 500;
+    return isTaken(cause) || isRetained(cause) || isGone(cause) || status === undefined || status >= 500;
   }
 
   /** Sends the next bytes of the file. The store may keep only some of them, so the rest is sent again. */
