@@ -11,7 +11,7 @@ export interface Line {
 export interface Section {
   readonly title: string;
   readonly lines: readonly Line[];
-  /** Method of the measurement, and its limits. */
+  /** Notes that are printed below the figures: how they were measured. */
   readonly notes: readonly string[];
 }
 

@@ -6,13 +6,13 @@
 import { logDataOf } from '../simulator/search/log-source.ts';
 
 const messagesOfPage = 10_000;
-/** Size of a page of made-up messages in bytes, without its last message. */
+/** Minimum size in bytes of a page whose messages the simulator generates. */
 const pageBytes = 9_000_000;
 const chunkBytes = 65_536;
 
 /**
- * Kind of the messages of a page: messages of a web server with this number of log lines (1 line makes messages of 0.9 KB, and 20 lines
- * messages of 10 KB), or messages of about this number of bytes that the simulator makes up.
+ * Kind of messages: log messages of a web server with `lines` lines each (1 line is 0.9 KB, 20 lines are 10 KB), or
+ * messages of about `madeUpBytes` bytes that the simulator generates.
  */
 export type PageKind = { readonly lines: number } | { readonly madeUpBytes: number };
 
@@ -54,7 +54,7 @@ export function* logMessages(count: number, linesOfMessage = 1): Generator<Reado
   for (let index = 0; index < count; index++) yield message(index, linesOfMessage, random);
 }
 
-/** Time of the newest message. */
+/** Wall-clock time in ms of the newest generated message. */
 export const newestLogMs = 1_788_000_000_000;
 export const oldestLogMs = (count: number): number => newestLogMs - 3 * (count + 1);
 

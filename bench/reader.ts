@@ -19,7 +19,6 @@ export function scenarioWith(logs: LogScenario): Scenario {
   };
 }
 
-/** Client of one simulator. */
 export class Reader {
   readonly #pool: Pool;
   readonly #base: string;
@@ -42,7 +41,7 @@ export class Reader {
     return this.#json('GET', `${jobsPath}/${id}`);
   }
 
-  /** Returns the size of a page in bytes. */
+  /** Reads a page of messages and returns its size in bytes. */
   async page(id: string, offset: number, limit: number): Promise<number> {
     const under = `${this.#base}${jobsPath}/${id}/messages?offset=${offset}&limit=${limit}`;
     const { statusCode, body } = await this.#pool.request({ method: 'GET', path: under, headers: this.#headers });

@@ -122,7 +122,6 @@ async function withService(
   }
 }
 
-/** Runs `logfleet export` like a user. */
 async function exportMessages(context: CommandContext, manifest: string, exports: string): Promise<number> {
   // The address of the manifest on stdout is for programs; the report shows the folder.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };

@@ -72,7 +72,7 @@ export function renderReport(found: Findings, width: number, paint: Paint): read
   ];
 }
 
-/** Describes the rollouts, oldest first. */
+/** Returns a table of the rollouts, oldest first. */
 function renderRollouts({ policy }: Findings): readonly string[] {
   const rows = (policy.status?.history ?? [])
     .toReversed()
@@ -130,7 +130,6 @@ function renderStates(found: Findings, width: number, paint: Paint): readonly st
   return [...states, ...renderCount(found).flatMap((line) => ['', ...wrap(line, width)])];
 }
 
-/** Explains the number of updated collectors. */
 function renderCount({ policy: { status } }: Findings): readonly string[] {
   const note = status && explainUpdated(status);
   return note === undefined ? [] : [`Updated ${status?.summary?.updated}: ${note}.`];

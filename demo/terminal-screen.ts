@@ -9,7 +9,7 @@
  */
 export type Style = '' | `${number}`;
 
-/** Characters of the same style in a row. */
+/** Adjacent characters of a terminal line with the same style. */
 export interface Run {
   readonly text: string;
   readonly style: Style;
@@ -22,7 +22,7 @@ interface Cell {
   readonly style: Style;
 }
 
-/** A sequence, a control character, or text. */
+/** Matches an escape sequence of a terminal, a control character, or text. */
 const pieces = /\p{Cc}\[(\??)(\d*)([A-Za-z])|\p{Cc}|[^\p{Cc}]+/gu;
 
 export class TerminalScreen {

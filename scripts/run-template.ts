@@ -58,7 +58,7 @@ function templateOf(spec: StructuralSchema): StructuralSchema {
   };
 }
 
-/** Copies the schema of destinations, with another description of PersistentVolumeClaims. */
+/** Returns the schema of `destination` for schedules, which describes PersistentVolumeClaims differently. */
 function destinationOf({ properties }: StructuralSchema): StructuralSchema {
   const destination = properties?.['destination'];
   const { persistentVolumeClaim: claim, ...stores } = destination?.properties ?? {};

@@ -12,7 +12,7 @@ import { runSpecImport, runSpecTitle, runSpecType } from './run-template.ts';
 
 const style = { printWidth: 120, singleQuote: true };
 
-/** Named types in the order of their first use. */
+/** Generated TypeScript types by name, in the order of their first use. */
 type NamedTypes = Map<string, JSONSchema>;
 
 export async function renderTypes(definition: CustomResourceDefinition, source: string): Promise<string> {

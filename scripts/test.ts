@@ -18,7 +18,7 @@ const tools = { name: 'tools', program: process.execPath, args: ['scripts/tools.
 
 interface Suite {
   readonly checks: readonly { readonly name: string; readonly program: string; readonly args: readonly string[] }[];
-  /** Projects of vitest. `!` excludes one. */
+  /** Names of vitest projects to run. A name after `!` is excluded. */
   readonly projects: readonly string[];
 }
 

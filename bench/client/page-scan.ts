@@ -14,7 +14,7 @@ export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
 export interface ScanCase extends PageSize {
   readonly reader: PageReader;
-  /** Number of measured reads after a first one. */
+  /** Number of times that the page is read and measured, after a first reading that is measured separately. */
   readonly rounds: number;
 }
 

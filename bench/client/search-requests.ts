@@ -14,7 +14,7 @@ import type { Line, Section } from '../figures.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
-/** Results for one job of 100,000 messages. */
+/** Figures of one search of 100,000 messages. */
 export interface OneSearchFigures {
   readonly name: string;
   /** Time in seconds that the service needs for the search. */
@@ -82,7 +82,6 @@ const shapes: readonly SearchShape[] = [
     range: { fromMs: hour.fromMs - twoDaysMs, toMs: hour.toMs },
   },
 ];
-/** Resets the settings that a shape changes. */
 const plain = { subqueriesFor: '0s', histogramFirst: false, notStartedFor: '0s' } as const;
 
 export async function measureSearchRequests(): Promise<SearchRequestFigures> {
@@ -123,7 +122,7 @@ export async function measureSearchRequests(): Promise<SearchRequestFigures> {
   };
 }
 
-/** Journal entries of operations, in order. */
+/** Returns the simulator's log of requests, in order of time. */
 function journalIn(file: string): readonly JournalEntry[] {
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
   const journal = lines.map((line) => JSON.parse(line) as JournalEntry);

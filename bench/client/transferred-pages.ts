@@ -7,9 +7,9 @@ import type { Ready } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
 export interface TransferCase {
-  /** Million bytes to read after a warm-up. */
+  /** Size of the pages to read after a warm-up, in million bytes. */
   readonly totalMb: number;
-  /** Number of concurrent pages. */
+  /** Number of pages that are read at the same time. */
   readonly atOnce: number;
 }
 

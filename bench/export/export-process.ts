@@ -97,7 +97,6 @@ function taskOf({ query, fromMs, toMs, format, compression, partitionBy, baseURL
 }
 
 if (import.meta.main) {
-  // The heap settings are those of the operator.
   keepHeapSmall();
   await exportAll(JSON.parse(process.argv[2] ?? '') as ExportOrder);
   process.exit();

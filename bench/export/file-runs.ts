@@ -40,7 +40,7 @@ export interface FileRun {
 }
 
 export interface FileRunFigures extends FileRun, Corpus, ProcessFigures {
-  /** CPU time in seconds before the first message. */
+  /** CPU time in seconds that the process needs to start, before it reads messages. */
   readonly startSeconds: number;
   /** Size of all pages of messages that were read, in million bytes. */
   readonly pagesMb: number;

@@ -75,7 +75,7 @@ const uncounted = {
   refused: { kind: 'status', status: 400, code: 'parse.error', operations: ['createJob'], queries: ['*timeslice*'] },
 } as const satisfies Scenario['faults'];
 
-/** Durations of searches, and positions of messages. */
+/** Measured exports. They differ in the duration of their searches and in the distribution of their messages. */
 const shapes: readonly Shape[] = [
   { name: 'searches of 2 s', search: { duration: '2s' } },
   { name: 'searches of 9.5 s', search: { duration: '9500ms' } },

@@ -16,7 +16,7 @@ const lookEveryMs = 20;
 /** Memory settings of Node in the container image (Dockerfile). */
 export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-semi-space-size=4' } as const;
 
-/** Arguments of Node in the container image. */
+/** Command-line options of Node in the container image (Dockerfile). */
 export const imageArguments = ['--min-semi-space-size=4'] as const;
 
 /**
@@ -58,7 +58,7 @@ function peakOf(pid: number): number {
   try {
     return peakResidentMiB(pid) || 0;
   } catch {
-    // The process has just ended.
+    // The process has ended, so `/proc` no longer shows its memory.
     return 0;
   }
 }

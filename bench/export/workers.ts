@@ -17,11 +17,11 @@ import { imageEnvironment } from './whole-process.ts';
 export interface WorkersFigures {
   readonly workers: number;
   readonly messages: number;
-  /** Time from the start of the workers until one of them has ended with success. */
+  /** Time in seconds from the start of all workers until the first one has ended. */
   readonly seconds: number;
-  /** Processor time of each worker until its end. */
+  /** CPU time of each worker in seconds. */
   readonly processorSeconds: readonly number[];
-  /** Processor time of the simulated service in this time. */
+  /** CPU time of the simulated service in seconds. */
   readonly simulatorSeconds: number;
 }
 

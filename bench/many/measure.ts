@@ -35,7 +35,7 @@ export interface ManyFigures {
   readonly restartRequests: Readonly<Record<string, number>>;
   readonly residentMiB: number;
   readonly metricsBytes: number;
-  /** Figures of one minute in which nothing changes. */
+  /** CPU time in seconds that the operator needs for one minute in which nothing changes. */
   readonly idleCpuSeconds: number;
   readonly idleRequests: Readonly<Record<string, number>>;
   /** Time from the creation of the Secret to the first request to the service. Absent if the Secret existed before. */

@@ -74,7 +74,6 @@ async function answer(question: Question): Promise<RequestFigures | number | 'do
   switch (question.ask) {
     case 'figures':
       return { requests: Object.fromEntries(requests), statusWritesMs };
-    // Number of resources with a written status.
     case 'written':
       return written.size;
     case 'forget':

@@ -37,7 +37,7 @@ export interface Reached {
 }
 
 export interface Rest extends Reached {
-  /** Whether the operator became idle in time. */
+  /** False if the operator was still busy at the time limit. */
   readonly isAtRest: boolean;
 }
 

@@ -18,16 +18,16 @@ export interface EncodeCase {
   /** Program of the case: the operator's code, or simple user code (only for NDJSON). */
   readonly way: 'export' | 'plain';
   readonly format: OutputFormat['kind'];
-  /** Message fields to write, if not all. */
+  /** Names of the message fields that the file contains; empty for all fields. */
   readonly fields: readonly string[];
   readonly compression: Compression;
   readonly messages: PageKind;
-  /** Number of pages after the first one. */
+  /** Number of pages to convert after one page for warm-up. */
   readonly pages: number;
 }
 
 export interface EncodeFigures extends EncodeCase {
-  /** Speed in million bytes of pages per second of CPU time. */
+  /** Speed in million bytes of pages per second. `mbPerProcessorSecond` is the speed per second of CPU time. */
   readonly mbPerSecond: number;
   readonly mbPerProcessorSecond: number;
   /** Size of the output file as a fraction of the size of the pages. */
@@ -75,7 +75,6 @@ const writePlainly: Way = async (pages, { compression }) => {
 };
 
 async function measure(one: EncodeCase): Promise<EncodeFigures> {
-  // Same heap settings as the operator.
   if (one.way === 'export') keepHeapSmall();
   const way = one.way === 'export' ? writeAsExports : writePlainly;
   const page = new LogPage(one.messages);

@@ -11,10 +11,10 @@ import { compileCache } from '../process-figures.ts';
 import type { EncodeCase, EncodeFigures } from './encode-case.ts';
 
 const mostResidentMb = 150;
-/** Minimum ratio of the speed with two processors to the speed with one. */
+/** Target: minimum ratio of the conversion speed on two processors to the speed on one processor. */
 const leastProcessorTimes = 1.7;
 
-/** Figures of the same case with one processor, and with all processors of the machine. */
+/** Figures of one conversion on one processor, and on all processors of the machine. */
 export interface ProcessorFigures {
   readonly single: EncodeFigures;
   readonly all: EncodeFigures;
@@ -70,7 +70,7 @@ export function measureLevels(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(levelCases, quick ? 3 : 10);
 }
 
-/** Measures each compression of large messages with one processor, and then with all processors. */
+/** Measures conversions with each compression, on one processor and on all processors. */
 export async function measureProcessors(quick: boolean): Promise<ProcessorFigures[]> {
   const figures: ProcessorFigures[] = [];
   for (const compression of [gzip5, gzip6]) {
@@ -84,7 +84,7 @@ export async function measureProcessors(quick: boolean): Promise<ProcessorFigure
 async function measureCases(cases: readonly Omit<EncodeCase, 'pages'>[], pages: number): Promise<EncodeFigures[]> {
   const figures: EncodeFigures[] = [];
   for (const one of cases) {
-    // The first process only fills the compile cache.
+    // The first process is not measured, because it compiles the code for the others.
     if (figures.length === 0) await encodeApart({ ...one, pages: 1 });
     figures.push(await encodeApart({ ...one, pages }));
   }

@@ -34,7 +34,7 @@ export class ApiServer {
     return this.#apply(`${secrets}/${name}`, { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
   }
 
-  /** The policy uses the Secret with the same name. */
+  /** Creates or changes a policy that uses the Secret with the same name. */
   applyPolicy(name: string, version: string): Promise<void> {
     return this.#apply(`${policies}/${name}`, {
       apiVersion: 'logfleet.dev/v1alpha1',
@@ -58,7 +58,7 @@ export class ApiServer {
     const seen: { readonly name: string; readonly atMs: number; readonly shown: Shown }[] = [];
     const listeners = new Set<() => void>();
     const lines = createInterface({ input: answer.body });
-    // A broken watch is not reported as an error.
+    // If the connection breaks, the watch ends without an error.
     lines.on('error', () => lines.close());
     lines.on('line', (line) => {
       const { object } = JSON.parse(line) as { readonly object: CollectorVersionPolicy };

@@ -36,7 +36,7 @@ export interface HeldFleet {
   readonly readMiB: number;
   /** CPU time in seconds of one more sweep (pass over the whole collector list) while nothing changes. */
   readonly sweepCpuSeconds: number;
-  /** Figures during a rollout of `rollingSeconds`. */
+  /** Duration in seconds of the measured part of a rollout. */
   readonly rollingSeconds: number;
   readonly rollingCpuShare: number;
   readonly accepted: number;
@@ -74,7 +74,7 @@ class Workplace {
     return simulator;
   }
 
-  /** Starts the operator with the manifests. */
+  /** Starts the operator in a separate process, and returns its process id. */
   operator(program: string, args: readonly string[]): number {
     const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
     this.#processes.push(child);

@@ -60,7 +60,7 @@ export interface WorkerPod extends WorkerObject {
 }
 
 export interface WorkerJobs {
-  /** Image of the pods. */
+  /** Container image of pods that run exports. */
   readonly image: string;
   /** True after Jobs and pods were listed once. */
   synced(): boolean;

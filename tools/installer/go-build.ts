@@ -6,7 +6,7 @@ import { startStep } from './progress.ts';
 
 export interface GoProgram {
   readonly name: string;
-  /** The folder of the go.mod that pins its modules. */
+  /** Folder with the `go.mod` that fixes the versions of the program's modules. */
   readonly modules: string;
   readonly package: string;
   readonly ldflags: string;

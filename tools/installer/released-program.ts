@@ -17,17 +17,17 @@ const downloadTimeoutMs = 300_000;
 
 export interface ReleasedProgram {
   readonly name: string;
-  /** What the program is, as in `a small S3 store`. */
+  /** Description of the program for messages, such as `a small S3 store`. */
   readonly purpose: string;
   /** Environment variable with the path of an installed program. */
   readonly variable: string;
-  /** Name of the folder in the cache. */
+  /** Name of the program's folder in the cache of programs. */
   readonly cacheName: string;
-  /** Folder of the go.mod that requires the module. */
+  /** Folder with the `go.mod` that names the version of the program. */
   readonly modulesDirectory: string;
   readonly module: string;
   readonly package: string;
-  /** Address of the releases, which the version and a file name follow. */
+  /** Beginning of the URL of release archives. The version and the file name follow. */
   readonly releases: string;
   /** Name of the archive without `.tar.gz`. `system` is as in `Linux`, `processor` as in `amd64`. */
   archive(version: string, system: string, processor: string): string;

@@ -133,7 +133,7 @@ export class DirectoryContents {
     return this.#problems;
   }
 
-  /** Called after a change of the list of problems. */
+  /** Called after the problems with the manifests or the stored state have changed. */
   protected onProblems(): void {}
 
   /** Called when a resource is retained (its manifest was deleted and its state is kept), or when its manifest returns. */
@@ -250,7 +250,7 @@ export class DirectoryContents {
         await this.#addRecord(record);
       }
     }
-    // An operator has deleted the record of a resource that it had created.
+    // An operator that runs beside this command may have deleted resources that it had created.
     for (const record of this.cache.all()) {
       if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }

@@ -18,7 +18,7 @@ export interface TextPrint {
   readonly significant: number;
 }
 
-/** A manifest file at its last complete reading. */
+/** Stored facts about a manifest file, from the last time at which it was read completely. */
 export interface FileMemory {
   /** Identities of the valid resources, Secrets and settings in the file. */
   readonly ids: readonly string[];
@@ -76,7 +76,6 @@ function isSignificant(line: string): boolean {
   return /^(?!---\s*$|\.\.\.\s*$)\s*[^#\s]/.test(line);
 }
 
-/** Returns a digest of 48 bits for one line. */
 function digest(text: string): string {
   return hash('sha256', text, 'base64').slice(0, 8);
 }

@@ -97,7 +97,6 @@ interface Gathering {
   isUnfinished: boolean;
 }
 
-/** A manifest file at the last reading. */
 interface KnownFile {
   /** Modification time and length of the file. */
   readonly version: string;

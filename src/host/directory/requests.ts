@@ -85,7 +85,7 @@ interface Requests {
    * decoded pauses the operator, because it may contain a pause.
    */
   readonly settings: SettingsRequest | undefined;
-  /** Paths of files that contain no valid request. */
+  /** Paths of files in the folder for requests that contain no valid request. */
   readonly unreadable: readonly string[];
 }
 

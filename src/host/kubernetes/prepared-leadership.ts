@@ -8,11 +8,10 @@ export class PreparedLeadership implements Leadership {
   readonly #inner: Leadership;
   readonly #prepare: () => Promise<void>;
   readonly #listeners = new Set<() => void>();
-  /** Term whose preparation began last, and term whose preparation has ended. */
+  /** Number of the leadership term for which the preparation began last. `#preparedTerm`: for which it has ended. */
   #begunTerm = 0;
   #preparedTerm = 0;
 
-  /** `prepare` must not reject. */
   constructor(inner: Leadership, prepare: () => Promise<void>) {
     this.#inner = inner;
     this.#prepare = prepare;

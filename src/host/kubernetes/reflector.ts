@@ -90,9 +90,9 @@ export class Reflector<R extends CachedResource> {
   #relistAtMs = 0;
   #failures = 0;
   #steppedAtMs: number;
-  /** Ends the current step, so that a requested list begins at once. */
+  /** Aborts the running list or watch when another list is requested. */
   #step = new AbortController();
-  /** Called when the next list is complete. */
+  /** Callbacks of callers that wait for the next complete list. */
   #listed: (() => void)[] = [];
 
   constructor(options: ReflectorOptions<R>) {

@@ -16,7 +16,7 @@ import { keyText } from '../../base/key-text.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ResourceKey, ResourceSource } from '../host.ts';
 
-/** Members that every cached object must have. */
+/** Metadata that each cached resource must have. */
 export interface CachedResource {
   readonly metadata: {
     readonly namespace: string;
