@@ -32,8 +32,8 @@ export interface ExportRequestFigures {
   readonly requests: Readonly<Record<string, number>>;
   readonly total: number;
   /**
-   * Minimum number of requests for the export: 13 for each search of 100,000 messages, plus those of one more search
-   * job for each search that the message limit ended early.
+   * Minimum number of requests for the export: 13 for each search of 100,000 messages, and some more for each search
+   * that the message limit ended early.
    */
   readonly least: number;
   /** Bytes that the service scanned for the export, divided by the bytes that one search of all messages scans. */

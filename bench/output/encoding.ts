@@ -84,7 +84,7 @@ export async function measureProcessors(quick: boolean): Promise<ProcessorFigure
 async function measureCases(cases: readonly Omit<EncodeCase, 'pages'>[], pages: number): Promise<EncodeFigures[]> {
   const figures: EncodeFigures[] = [];
   for (const one of cases) {
-    // The first process is not measured, because it compiles the code for the others.
+    // The first process is not measured, because it also compiles the code, which later processes read from a cache.
     if (figures.length === 0) await encodeApart({ ...one, pages: 1 });
     figures.push(await encodeApart({ ...one, pages }));
   }

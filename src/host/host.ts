@@ -57,34 +57,32 @@ export interface NewResource<K extends KindName> {
  */
 export type Creation = 'created' | 'exists' | 'taken';
 
-/** One shard (stored part) of a resource's ledger. */
+/** One ledger object: a stored part of the ledger of a resource. */
 export interface LedgerShard {
-  /** Text of the shard (ledger object), at most `maxShardBytes` bytes of UTF-8. */
+  /** Text of the ledger object, at most `maxShardBytes` bytes of UTF-8. */
   readonly content: string;
-  /** Opaque version of the shard, which changes with every write. */
+  /** Opaque version of the ledger object, which changes with every write. */
   readonly version: string;
 }
 
 /** Version of the format of ledgers. A policy's status names the format of its ledger (U1). */
 export const ledgerFormat = 2;
 
-/** Maximum size of a ledger shard in bytes: 512 KiB, half of the size that an API server accepts (U1). */
+/** Maximum size of a ledger object in bytes: 512 KiB, half of the size that an API server accepts (U1). */
 export const maxShardBytes = 512 * 1024;
 
 /**
  * Stores the ledgers of resources: facts that cannot be observed again, such as upgrade attempts in flight (U1). A
- * ledger consists of named shards (ledger objects), each with its own optimistic lock. A read may return an outdated
- * shard. This does no harm, because a write that is based on an outdated shard fails with `host.conflict`.
+ * ledger consists of named objects, each with its own optimistic lock. A read may return an outdated object. This does
+ * no harm, because a write that is based on an outdated object fails with `host.conflict`.
  */
 export interface LedgerStore {
-  /** Reads one shard of the ledger of the resource with this uid. Returns undefined if the shard does not exist. */
+  /** Reads one ledger object of the resource `owner`. `shard` is the name of the object. Returns undefined if the object does not exist. */
   read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined>;
   /**
-   * Writes one complete shard of a ledger. `expected` is the version that was last read or written, or undefined to
-   * create the shard. If the stored version differs, the write fails with `host.conflict`. Resolves to the new version
-   * when the shard is durable.
-   *
-   * @param summary content of the shard in a few words, for users
+   * Writes one complete ledger object. `expected` is the version that was last read or written, or undefined to create
+   * the object. If the stored version differs, the write fails with `host.conflict`. Resolves to the new version when
+   * the object is stored durably. `summary` describes the content to users in a few words.
    */
   write(
     owner: OwnerRef,
@@ -97,7 +95,7 @@ export interface LedgerStore {
 
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
-/** Checks the size of a ledger shard before it is written. Fails with `ledger.full` if the shard is too large. */
+/** Checks the size of a ledger object before it is written. Fails with `ledger.full` if the object is too large. */
 export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, content: string): void {
   assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
   const bytes = Buffer.byteLength(content);

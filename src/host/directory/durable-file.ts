@@ -98,7 +98,7 @@ export async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have created the folder in the meantime. That is a success.
+    // The folder may exist by now, because another process created it.
     if (await isFolder(folder)) return;
     throw error;
   }

@@ -1,10 +1,9 @@
 /**
- * Stores ledgers of resources as files, one file for each shard (part of a ledger): `{"version":"3","content":"…"}`.
- * Each read goes to the disk.
+ * Stores ledgers of resources as files, one for each ledger object (in code: shard): `{"version":"3","content":"…"}`.
  *
  * Invariants:
- * - Reads and writes of one resource's ledger never overlap, so the version cannot change between its comparison and
- *   the write. The lock of the directory keeps other processes out.
+ * - Reads and writes of one resource's ledger never overlap, and the lock of the directory keeps other processes out.
+ *   Therefore the version of a file cannot change between its comparison and the write.
  * - A ledger belongs to one uid. The ledger of a deleted resource with the same name is neither read nor changed.
  */
 

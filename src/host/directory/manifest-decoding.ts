@@ -1,9 +1,9 @@
 /**
- * Decodes the text of one manifest file into resources, Secrets and operator settings. Fills in defaults and reports
- * problems. Documents of other kinds are ignored. Reconcilers interpret the content of valid documents.
+ * Decodes the text of one manifest file into resources, Secrets and operator settings. Fills in defaults, reports
+ * problems, and ignores YAML documents of other kinds.
  *
- * Invariant: invalid input removes nothing. A refused document is listed by name if its name can be read. A file that
- * contains documents without a readable name is marked as `unclear`, and resources read from that file before are kept.
+ * Invariant: an invalid file deletes no resource. A resource whose document is invalid stays as it was. If a document
+ * has no readable name, the file is `unclear`, and all resources that the file contained before stay as they were.
  */
 
 import { error, type Finding, fileError, type PlacedFinding, type Position, placeFinding } from '../../api/finding.ts';

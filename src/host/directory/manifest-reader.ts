@@ -3,11 +3,10 @@
  * requests of users, and the problems.
  *
  * Invariants:
- * - An unreadable file removes nothing: `mayExist` is then true for every object (D2).
- * - A file that lost only its end counts as truncated. A file that changed a moment ago counts as not completely
- *   written (D2).
- * - A resource with manifests in two files is refused in both (D5).
- * - An unusable manifest without an earlier valid version stops all policies from starting upgrades (D1).
+ * - An unreadable file deletes no resource, because the file may contain the manifest of any resource (D2).
+ * - A file that lost only its end counts as truncated, and a file that has just changed as incomplete (D2).
+ * - If two files contain a manifest of the same resource, neither manifest is used (D5).
+ * - A manifest that was never valid stops all policies from starting upgrades (D1).
  */
 
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
@@ -48,7 +47,7 @@ export interface Reading {
   readonly secrets: ReadonlyMap<string, Found<DecodedSecret>>;
   readonly settings: readonly FoundSettings[];
   readonly requests: ReadonlyMap<string, Request>;
-  /** Identities of all resources, Secrets and settings that the reading found. */
+  /** Identities of all resources, Secrets and settings in the manifests. */
   readonly ids: ReadonlySet<string>;
   readonly problems: readonly PlacedFinding[];
   readonly unusable: readonly UnusableManifest[];
@@ -57,7 +56,7 @@ export interface Reading {
   /** True if a manifest file changed so recently that all manifests must be read again soon. */
   readonly isUnfinished: boolean;
   /**
-   * Returns whether an object that this reading did not find may still exist, because its manifest is invalid, or
+   * Returns whether a resource or Secret that was not found may still exist, because its manifest is invalid, or
    * because a file that could contain it was unreadable.
    */
   mayExist(id: string): boolean;

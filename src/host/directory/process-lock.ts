@@ -3,10 +3,9 @@
  * `{"pid":…,"processStart":…,"hostname":…,"scope":…,"since":…,"token":…}`.
  *
  * The complete file is created under a temporary name and then linked to its final name. The holder updates its
- * modification time every `heartbeatMs`. Another process may take the lock over in two cases:
- * - The holder was visible from here (same `scope`) and is dead: immediately.
- * - The holder cannot be seen from here (another container, another machine, or before a reboot): after no heartbeat
- *   was seen for `silenceMs`, regardless of clocks.
+ * modification time every `heartbeatMs`. Another process may take over the lock of a dead holder:
+ * - immediately, if the holder ran in the same machine or container (`scope`), where its process id can be checked,
+ * - otherwise when the file has not changed for `silenceMs`, regardless of the clocks of other machines.
  *
  * Invariant: a process that lost its lock file notices at the next heartbeat. A process that could not check its lock
  * file for `silenceMs`, for example after suspension, no longer holds the lock. `held` uses the clock that shows more

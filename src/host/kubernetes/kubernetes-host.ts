@@ -254,8 +254,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Starts reflectors after the operator settings were read. Otherwise every resource would briefly report a pause,
-   * because unknown settings pause everything.
+   * Starts to list and watch resources after the operator settings were read, because every resource would briefly
+   * report a pause without the settings.
    */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;

@@ -1,19 +1,19 @@
 /**
  * Leader election on a Lease of `coordination.k8s.io`. The Lease lasts 15 s, must be renewed within 10 s, and is renewed every 2 s.
  *
- *   Following ── lease released, unchanged for 15 s, or absent for 10 s: written with our name ──▶ Leading
+ *   Following ── lease released, unchanged for 15 s, or absent for 10 s: written with own name ──▶ Leading
  *       ▲                                                                                  │ every 2 s: written again
- *       ├── 10 s since the last renewal that succeeded was sent (by our clock) ────────────┤
+ *       ├── 10 s since the last renewal that succeeded was sent (by own clock) ────────────┤
  *       └── the lease has another name; released on stop ──────────────────────────────────┘
  *
  * Invariants:
  * - Times are measured by clocks of this process, never by a time in the Lease. The age of another process's Lease begins at the last
- *   change that this process saw. The age of our Lease begins when the last renewal was *sent*. The clock that shows more elapsed time
+ *   change that this process saw. The age of the own Lease begins when the last renewal was *sent*. The clock that shows more elapsed time
  *   decides, because the monotonic clock stops while the machine sleeps.
  * - This process stops leading 5 s before another process may start. A process that was suspended for that long notices on waking, before
  *   any of its timers runs.
  * - Each write has an optimistic lock, so one of two concurrent writes succeeds.
- * - A name identifies one process: the identity has a random suffix. A lease with our name was written by us, even if the answer to the
+ * - Each process has its own name, with a random suffix. A Lease with that name was written by this process, even if the answer to the
  *   write was lost.
  */
 import { sameValue } from '../../base/canonical-text.ts';

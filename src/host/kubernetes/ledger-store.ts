@@ -1,5 +1,5 @@
 /**
- * Stores each shard (part) of a ledger as a Kubernetes resource of the kind `Ledger` (U1). Form of its name:
+ * Stores each ledger object (in code: shard) as a Kubernetes resource of the kind `Ledger` (U1). Form of its name:
  *
  *   <owner>-<hash of uid>-<shard>      e.g. production-3fa1b2c3d4-head
  *
@@ -7,8 +7,6 @@
  * - A Ledger is owned by the resource that it belongs to. Kubernetes deletes both together.
  * - Its name and its field `owner` contain the uid of that resource. A resource that is deleted and created again starts without a ledger.
  * - Each write is one request with an optimistic lock on the version last read or written.
- *
- * The owner's kind defines the content of shards and references between them.
  */
 import { createHash } from 'node:crypto';
 import { type AnyResource, apiGroup, apiVersionName, ledgerKind } from '../../api/kinds.ts';
@@ -30,7 +28,7 @@ const maxSummaryLength = 200;
 
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
-  /** List of all Ledgers, read once after a start. Without the list, each shard is read by its own request. */
+  /** List of all Ledgers, read once after a start. Without the list, each Ledger is read by its own request. */
   readonly startList?: LedgerStartList;
   /** Returns the cached owner of a ledger. Needed to find ledgers that older logfleet versions stored in ConfigMaps. */
   readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
@@ -93,7 +91,7 @@ export class KubernetesLedgerStore implements LedgerStore {
     }
   }
 
-  /** Returns the shard in the Ledger resource with this name, or undefined if the Ledger does not exist. */
+  /** Returns the content of the Ledger with this name, or undefined if the Ledger does not exist. */
   async #get(namespace: string, name: string): Promise<StoredShard | undefined> {
     const ledger = await this.#options.client.findObject<LedgerObject>(ledgerPath(namespace, name));
     return ledger && decodeLedger(ledger);
@@ -175,9 +173,9 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
 
 const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
-/** Maximum length in characters of a shard that the list of Ledgers keeps in memory. Longer shards are read by name. */
+/** Maximum length in characters of a ledger object that the list of Ledgers keeps in memory. Longer ones are read by name. */
 const maxKeptLength = 64 * 1024;
-/** Maximum total length in characters of the shards that a list of Ledgers keeps in memory. Further shards are read by name. */
+/** Maximum total length in characters of the ledger objects that a list of Ledgers keeps in memory. Further ones are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
 /** Number of Ledgers on the first page of a list. It is small, because Ledgers of 512 KiB may fill the page. */
 const firstPageLimit = 50;
@@ -192,17 +190,17 @@ interface LedgerStartListOptions {
   readonly clock: Clock;
 }
 
-/** Shards by the path of their Ledger resource. */
+/** Contents of Ledgers, by the API path of the Ledger. */
 type Shards = Map<string, StoredShard>;
 
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
-  /** Listed shards. Undefined after `endsAtMs`, to free their memory. */
+  /** Contents of the listed Ledgers. Undefined after `endsAtMs`, to free their memory. */
   shards: Promise<Shards> | undefined;
   /**
-   * API paths of shards, and uids of owners, that must be read by name, because the listed content is missing, outdated
-   * or already used.
+   * API paths of Ledgers, and uids of their owners, that must be read by name, because the listed content is missing,
+   * outdated or already used.
    */
   readonly byName: Set<string>;
 }
@@ -211,13 +209,13 @@ interface Listing {
  * Lists all Ledgers in pages after a start of the operator, so that reading the ledgers of ten thousand policies takes
  * twenty requests instead of ten thousand.
  *
- * The first read in a term of leadership starts the list, and all reads wait for it. An operator for some namespaces
- * lists each namespace separately, so a forbidden namespace does not affect others. Each shard is returned once. After
- * that, and after a write to its owner's ledger, the list is outdated, and the shard is read by name.
+ * The first read after this process became leader starts the list, and all reads wait for it. An operator for some
+ * namespaces lists each namespace separately, so a forbidden namespace does not affect others. Each Ledger is returned
+ * once. Later reads, and reads after a write to the owner's ledger, request the Ledger by name.
  *
  * Invariants:
- * - The list starts after the term of leadership began, so it contains everything that earlier leaders wrote.
- * - Memory is bounded: large shards are not kept, and the list is dropped after ten minutes.
+ * - The list starts after this process became leader, so it contains everything that earlier leaders wrote.
+ * - Memory is bounded: large Ledgers are not kept, and the list is dropped after ten minutes.
  */
 export class LedgerStartList {
   readonly #options: LedgerStartListOptions;
@@ -228,7 +226,10 @@ export class LedgerStartList {
     this.#options = options;
   }
 
-  /** Returns the shard with this name from the list of Ledgers, undefined if it does not exist, or `unknown` if it must be read by name. */
+  /**
+   * Returns the listed content of the Ledger with this name, undefined if the Ledger does not exist, or `unknown` if it
+   * must be read by name.
+   */
   async take(owner: OwnerRef, name: string): Promise<StoredShard | undefined | 'unknown'> {
     const listing = this.#current(owner);
     const shards = await listing?.shards;
@@ -244,7 +245,7 @@ export class LedgerStartList {
     return shard;
   }
 
-  /** Marks the listed shards of an owner as outdated after a write, so that later reads request them by name. */
+  /** Marks the listed Ledgers of an owner as outdated after a write, so that later reads request them by name. */
   outdate(owner: OwnerRef): void {
     this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);
   }
@@ -253,7 +254,7 @@ export class LedgerStartList {
     return this.#options.allNamespaces ? undefined : namespace;
   }
 
-  /** Returns the list of Ledgers from this term of leadership. Returns undefined if this process does not lead. */
+  /** Returns the list of Ledgers that was read since this process became leader. Undefined if this process does not lead. */
   #current(owner: OwnerRef): Listing | undefined {
     const { leadership, clock } = this.#options;
     const term = leadership.term();

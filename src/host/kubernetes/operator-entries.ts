@@ -103,10 +103,7 @@ export class OperatorEntries {
     return bare;
   }
 
-  /**
-   * Returns the resource with the operators' entries in its status: our own entry, and the entries of operators that
-   * are not gone.
-   */
+  /** Returns the resource with the entries of this operator and of all other running operators in its status. */
   show<R extends AnyResource>(resource: R): R {
     const known = this.#options.newest(resource.kind, resource.metadata);
     const { condition } = this.#hiddenOf(known);

@@ -7,8 +7,8 @@
  * - A write of this process is in the cache before the write returns. Older versions that a watch or list still
  *   delivers are ignored.
  * - A resource with the same name and another uid counts as a deletion and an addition. Listeners are called for both.
- * - Listeners are called for changes by other writers, not for our own writes. A listener that throws affects neither
- *   the cache nor other listeners.
+ * - Listeners are called for changes by other writers, not for writes of this process. A listener that throws affects
+ *   neither the cache nor other listeners.
  * - The watch may report a write before its answer arrives. Listeners of a resource are therefore called only after its
  *   writes in flight have ended, and only if another writer changed the resource.
  */
@@ -33,7 +33,7 @@ interface Entry<R> {
   resource: R;
   /** Resource versions that writes of this process have replaced. The cache ignores them if the watch delivers them later. */
   superseded: string[];
-  /** Number of our writes of this resource that are in flight. */
+  /** Number of writes of this resource by this process that are in flight. */
   writes: number;
   /**
    * Resource versions that the watch delivered while this process wrote the resource. After the write, listeners are
