@@ -18,7 +18,7 @@ afterAll(() => service.close());
 const get = (where: Deployment, path: string, options = {}) => where.send('GET', `${upgrades}${path}`, options);
 const create = (where: Deployment, body: string, options = {}) => where.send('POST', upgrades, { body, ...options });
 
-/** Body of a request that creates an upgrade task (section 4.9). The collector id may have 64 bits. */
+/** Body of a request that creates an upgrade task. The collector id may have 64 bits. */
 function order(collectorId: string, toVersion?: string): string {
   return `{"collectorId":${collectorId}${toVersion === undefined ? '' : `,"toVersion":${JSON.stringify(toVersion)}`}}`;
 }
@@ -28,7 +28,7 @@ async function latestBuild(where: Deployment): Promise<string> {
   return targets.find(({ latest }: { latest: boolean }) => latest).version;
 }
 
-/** Upgrade task (section 2.9) that was created for the simulator's collector with this name. */
+/** Creates an upgrade task for a collector, and returns a function that reads the task. */
 async function startTask(where: Deployment, collectorId: string, toVersion = '19.500-1') {
   const { id } = (await create(where, order(collectorId, toVersion))).json;
   return async () => (await get(where, `/${id}`)).json.upgrade;

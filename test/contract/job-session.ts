@@ -1,4 +1,4 @@
-/** A search job that a contract test creates, with its id and its cookies (section 5.3). */
+/** A search job that a contract test creates, with its id and its cookies. */
 import { onTestFinished } from 'vitest';
 import { type Deployment, onSimulator } from './deployment.ts';
 import type { Received, SendOptions } from './https-client.ts';
@@ -8,7 +8,7 @@ export const jobsPath = '/v1/search/jobs';
 /** Fields in the body of a request that creates a search job. An undefined value removes a field. */
 export type JobOrder = Readonly<Record<string, unknown>>;
 
-/** Creation body (section 4.1) for a search of this deployment's sample of messages, with the given changes. */
+/** Body of a request that creates a search job for this deployment's sample of messages, with the given changes. */
 export function orderFor({ logs }: Deployment, changes: JobOrder = {}): JobOrder {
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
@@ -30,7 +30,7 @@ export async function startJob(service: Deployment, changes: JobOrder = {}): Pro
   return session;
 }
 
-/** Status of a search job as the service sends it (section 2.3). */
+/** Status of a search job as the service sends it. */
 export interface JobStatus {
   readonly state: string;
   readonly messageCount: number;
@@ -96,7 +96,7 @@ export class JobSession {
     return this.send('DELETE');
   }
 
-  /** Polls the search job once a second and yields each status, until the state is final (section 4.10). */
+  /** Polls the search job once a second until its state is final. Returns all statuses. */
   async pollUntilDone(): Promise<readonly JobStatus[]> {
     const seen: JobStatus[] = [];
     for (let poll = 0; poll < mostPolls; poll++) {

@@ -16,7 +16,7 @@ export function fieldOf({ map }: PageMessage, name: string): string | undefined 
   return key === undefined ? undefined : map[key];
 }
 
-/** Standard message fields (section 2.5) with their types. */
+/** Fields that every message has, with their types. */
 export const messageFields: readonly Pick<FieldDescriptor, 'name' | 'fieldType'>[] = [
   { name: '_messageid', fieldType: 'long' },
   { name: '_sourceid', fieldType: 'long' },

@@ -1,6 +1,4 @@
-/**
- * Makes the random choices of a simulated history. All choices come from one generator, so a seed determines the whole history.
- */
+/** Makes the random choices of a simulated run. They depend only on its seed. */
 import { type Random, seededRandom } from '../../src/base/random.ts';
 
 export class Chance {

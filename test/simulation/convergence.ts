@@ -26,7 +26,7 @@ import {
 
 /** State of the simulated service, policies and ledgers at one time. */
 export interface Truth {
-  /** Time in ms since the start of the history. */
+  /** Time in ms since the start of the simulated run. */
   readonly nowMs: number;
   readonly plan: HistoryPlan;
   readonly state: SimulatorState;
@@ -261,7 +261,7 @@ function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | unde
   ];
 }
 
-/** Whether collectors may disappear during the history, because a later event may shrink a group of collectors. */
+/** Whether collectors may disappear during the simulated run, because an event makes a group of collectors smaller. */
 function mayShrink({ fleet }: HistoryPlan): boolean {
   return Object.keys(fleet.events).filter((name) => name.startsWith('more')).length > 1;
 }

@@ -316,7 +316,9 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   },
 };
 
-/** Kinds of directed histories for the rules of rollouts: windows, the kill switch, stages, failures, rollback, and stopped rollouts. */
+/**
+ * Plans of simulated runs for the rules of rollouts: windows, the kill switch, stages, failures, rollbacks and stops.
+ */
 const rolloutDirections: typeof directions = {
   /** A maintenance exclusion begins while POSTs wait for the request budget. */
   excluded: (seed, chance) => {

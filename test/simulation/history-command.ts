@@ -1,6 +1,6 @@
 /**
- * Command that runs simulated histories and prints how to replay each one that broke a rule. With a single seed, it
- * replays that history, and `--trace` prints its steps.
+ * Command that simulates the operator with many seeds, and prints how to replay each run that broke a rule. With a
+ * single seed, `--trace` prints the steps of its run.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,7 @@ export interface HistoryKind {
   readonly program: string;
   /** Path of the program that worker threads run. */
   readonly worker: URL;
-  /** Runs one history on the main thread. `figures` is a text with numbers about the history, for people. */
+  /** Runs one simulation on the main thread. `figures` is a text with numbers about the simulation, for people. */
   readonly replay: (
     seed: number,
     directions: string | undefined,
@@ -20,7 +20,7 @@ export interface HistoryKind {
   ) => Promise<{ readonly violations: readonly string[]; readonly digest: string; readonly figures: string }>;
 }
 
-/** Runs the histories that the command line names. The exit status is 1 if a history broke a rule. */
+/** Runs the simulations that the command line names. The exit status is 1 if a simulation broke a rule. */
 export async function runHistories(kind: HistoryKind): Promise<void> {
   const { values } = parseArgs({
     options: {

@@ -1,5 +1,5 @@
 /**
- * Runs many simulated histories in parallel on worker threads. A history that does not end, or whose thread ends
+ * Runs many simulations in parallel on worker threads. A simulation that does not end, or whose thread ends
  * unexpectedly, is reported by its seed.
  */
 import { Worker } from 'node:worker_threads';
@@ -10,20 +10,20 @@ import { brokeOff } from './replay.ts';
 export interface HistoryBatch {
   readonly seeds: Iterable<number>;
   readonly directions?: string | undefined;
-  /** Called after each history. Returns true when no more histories are wanted. */
+  /** Called after each simulation. Returns true when no more simulations are wanted. */
   readonly onReply?: (reply: WorkerReply) => boolean;
 }
 
-/** Maximum processor time in ms of a simulated history, which shows an endless loop even on a busy machine. */
+/** Maximum processor time in ms of a simulation, which shows an endless loop even on a busy machine. */
 const usualProcessorMs = 30_000;
-/** Maximum real time in ms of a simulated history, for one that waits forever and takes no processor time. */
+/** Maximum real time in ms of a simulation, for one that waits forever and takes no processor time. */
 const longestMs = 5 * 60_000;
 /** Interval in ms at which the processor time of a thread is read. */
 const readEveryMs = 500;
 
 /**
- * Number of histories after which a thread is replaced. Processes that a history has killed keep 10 to 20 MB of memory, because their
- * promises never settle.
+ * Number of simulations after which a thread is replaced, because simulated processes that were killed keep 10 to 20
+ * MB.
  */
 const mostPerThread = 30;
 
@@ -35,7 +35,7 @@ export interface HistoryPoolOptions {
   readonly longestProcessorMs?: number;
 }
 
-/** Programs of the worker threads: one for each kind of histories (upgrades, exports, schedules). */
+/** Programs of the worker threads: one each for simulations of upgrades, exports and schedules. */
 export const upgradeHistories = new URL('./history-worker.ts', import.meta.url);
 export const exportHistories = new URL('./exports/history-worker.ts', import.meta.url);
 export const scheduleHistories = new URL('./schedules/history-worker.ts', import.meta.url);
@@ -48,7 +48,7 @@ export class HistoryPool {
     this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }, longestProcessorMs));
   }
 
-  /** Runs the simulated histories and returns those that broke a rule, in the order of their seeds. */
+  /** Runs the simulations and returns those that broke a rule, in the order of their seeds. */
   async run({ seeds, directions, onReply }: HistoryBatch): Promise<WorkerReply[]> {
     const left = seeds[Symbol.iterator]();
     const violated: WorkerReply[] = [];
@@ -69,7 +69,9 @@ export class HistoryPool {
   }
 }
 
-/** Worker thread that starts with its first history, and again after a history during which it ended or was stopped. */
+/**
+ * Worker thread that starts with its first simulation, and again after a simulation in which it ended or was stopped.
+ */
 class HistoryThread {
   readonly #program: URL;
   readonly #data: WorkerData;
@@ -120,7 +122,7 @@ export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistorie
 export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
 export const schedulePool = new HistoryPool({ threads: 2, worker: scheduleHistories });
 
-/** Reply of a worker thread about a history, or the reason why there is no reply. */
+/** Reply of a worker thread about a simulation, or the reason why there is no reply. */
 function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number): Promise<WorkerReply | string> {
   return new Promise((resolve) => {
     const stopGuard = guard(worker, longestProcessorMs, (why) => end(why));
@@ -137,7 +139,8 @@ function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number
 }
 
 /**
- * Watches the history that a worker thread begins now, and calls `tell` when it takes too long. Returns the function that ends the watch.
+ * Calls `tell` if the simulation that a worker thread begins now takes too long. Returns the function that ends the
+ * watch.
  */
 function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) => void): () => void {
   const endMs = performance.now() + longestMs;

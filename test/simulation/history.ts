@@ -10,10 +10,10 @@ import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
 import { SimulationWorld } from './simulation-world.ts';
 
-/** Maximum time in ms from the end of all faults until the history converges. */
+/** Maximum time in ms after the last fault until all policies must be complete or report why not. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
-/** Time in ms for which a history must stay converged, which means that all policies are complete or report why not. */
+/** Time in ms for which all policies must stay complete, or must still report why not. */
 const restMs = 90_000;
 
 export interface HistoryResult {

@@ -5,7 +5,7 @@ import type { Mutation } from './mutated-sources.ts';
 export interface Mutant {
   readonly rule: string;
   readonly name: string;
-  /** Kind of directed histories (see `directed-plans.ts`) that detects the mutant. */
+  /** Kind of simulated runs (see `directed-plans.ts`) that detects the mutant. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
   /** Beginning of the violation that detects the mutant, if it does not begin with the mutant's own rule. */
@@ -27,8 +27,7 @@ export function mutant(
 const mostTold = 3;
 
 /**
- * Runs histories until one of them detects the mutant. Returns undefined, or a message with the violations of other
- * rules.
+ * Simulates until a run detects the mutant. Returns undefined then, or a message with the violations of other rules.
  */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,

@@ -1,4 +1,6 @@
-/** Plans the fleet of a history: builds, groups of collectors, outcomes of their upgrades, and events such as an outage or another tool. */
+/**
+ * Plans the fleet of a simulated run: builds, groups of collectors, outcomes of upgrades, and events such as an outage.
+ */
 import type {
   CollectorGroup,
   EventScenario,

@@ -1,4 +1,4 @@
-/** Plans the policies of a history, and the changes that users make to them. */
+/** Plans the policies of a simulated run, and the changes that users make to them. */
 import type { Chance } from './chance.ts';
 import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 

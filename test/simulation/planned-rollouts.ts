@@ -141,7 +141,7 @@ function planMaintenance(chance: Chance): object {
 
 function planExclusion(chance: Chance): object {
   const startMs = epochMs + chance.whole(-600, 300) * 1_000;
-  // Some exclusions outlast the history, so that the policy waits until the end.
+  // Some maintenance exclusions last longer than the simulated run, so that the policy waits until the end.
   const lengthMs = chance.happens(0.1) ? 30 * 24 * 3_600_000 : chance.whole(20, 600) * 1_000;
   return {
     name: 'frozen',

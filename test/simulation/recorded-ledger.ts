@@ -7,7 +7,7 @@ import type { Intent, LedgerWrite, RecordedStage } from './record.ts';
 /** Contents of the objects that store one ledger, by object name. */
 export type Shards = ReadonlyMap<string, string>;
 
-/** Fields of a ledger's first object, `head`. */
+/** Fields of a ledger's first object, which is named `head`. */
 interface Head {
   readonly header: Header;
   /** For each started stage, the number of ledger objects that list its collectors. */

@@ -1,4 +1,4 @@
-/** Checks (oracle) how many requests the operator sends while no policy has anything to upgrade (U9). */
+/** Checks how many requests the operator sends while no policy has anything to upgrade (U9). */
 import { parseDuration } from '../../src/base/duration.ts';
 import type { HistoryRecord } from './record.ts';
 

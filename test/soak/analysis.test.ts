@@ -1,4 +1,4 @@
-/** Tests message analyses with more random histories (simulated runs) than `make test`. */
+/** Tests message analyses with more random simulations than `make test`. */
 import { expect, test } from 'vitest';
 import { planAnalysis, planHealthy, runAnalysis } from '../simulation/analysis/analysis-history.ts';
 

@@ -1,10 +1,10 @@
-/** Tests the whole operator with more random histories (simulated runs by seed) than `make test`. */
+/** Tests the whole operator with more random simulations than `make test`. */
 import { describe, expect, test } from 'vitest';
 import { directionNames } from '../simulation/exports/directed-plans.ts';
 import { countFrom, exportPool, upgradePool } from '../simulation/history-pool.ts';
 import { exportProgram, upgradeProgram, violationsTold } from '../simulation/replay.ts';
 
-/** `make test` runs the histories below this seed. */
+/** `make test` uses the seeds below this one. */
 const firstSeed = 201;
 const lastSeed = 2_000;
 const perTest = 100;

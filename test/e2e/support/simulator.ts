@@ -135,7 +135,7 @@ export class Tenant {
     return this.#simulator.address.caFile;
   }
 
-  /** Environment variables with the credentials of this tenant's user, for `logfleet run DIR`. */
+  /** Environment variables for `logfleet run DIR` with the credentials of this user. */
   get env(): Readonly<Record<string, string>> {
     return {
       LOGFLEET_BASE_URL: this.baseURL,
@@ -170,7 +170,7 @@ export class Tenant {
     return collectors.filter(({ name }) => name.startsWith(`${this.user}-`));
   }
 
-  /** Tasks of the collectors of this tenant, in order of acceptance. */
+  /** Upgrade tasks of this user's collectors, in order of acceptance. */
   async tasks(): Promise<readonly TaskState[]> {
     const { collectors, tasks } = await this.#simulator.state();
     const own = new Set(collectors.filter(({ name }) => name.startsWith(`${this.user}-`)).map(({ id }) => id));

@@ -80,13 +80,13 @@ function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: Tre
   return first !== undefined && first <= (wrongAt ?? text.length) ? undefined : told;
 }
 
-/** Members of a valid page besides its rows. */
+/** Top-level fields of a valid page other than its rows. */
 function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   const { warning, fields } = JSON.parse(text.toString('utf8'));
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };
 }
 
-/** Returns the field descriptions of a page, or undefined if one of them is invalid (section 2.4). */
+/** Returns the field descriptions of a page, or undefined if one of them is invalid. */
 function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefined {
   const fields: ReferenceField[] = [];
   for (const each of list) {

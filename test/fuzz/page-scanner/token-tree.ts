@@ -18,9 +18,9 @@ export interface TreeNode {
 
 export interface TreeMember {
   readonly name: string;
-  /** Offset of the first byte of the member's name. */
+  /** Offset of the first byte of a field's name in a JSON object. */
   readonly start: number;
-  /** Value of the member. Undefined if the text has an error before the value. */
+  /** Value of a field in a JSON object; undefined if the text has an error before the value. */
   value?: TreeNode;
 }
 

@@ -28,7 +28,7 @@ interface Fengari {
 
 const { lua, lauxlib, lualib, to_luastring } = createRequire(import.meta.url)('fengari') as Fengari;
 
-/** Runs a Lua program with these globals, given as JSON. Returns the members of the table that the program returns, as texts. */
+/** Runs a Lua program with these globals, given as JSON. Returns the fields of the resulting table as texts. */
 export function runLua(
   program: string,
   globals: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** Tests exports that digests prove, which are aggregations that check the exported rows (E6). */
+/** Tests exports that are proven by digests, aggregations that check the exported rows (E6). */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';

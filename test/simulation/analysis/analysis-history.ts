@@ -22,7 +22,7 @@ interface AnalysisPlan {
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /** Minimum ratio of messages, in percent. */
   readonly minRatio: number;
-  /** Delay in ms of the start of a history, so that histories start at different times of day. */
+  /** Delay in ms of the start of a simulated run, so that the runs start at different times of day. */
   readonly laterMs: number;
   readonly stopsShipping: number;
   readonly drops: number;
@@ -74,7 +74,7 @@ export function planAnalysis(seed: number): AnalysisPlan {
   };
 }
 
-/** Plans a history of a healthy build whose traffic has a daily rhythm, compared with the day before. */
+/** Plans a simulated run with a healthy build, and with traffic that varies by the time of day. */
 export function planHealthy(seed: number): AnalysisPlan {
   const random = seededRandom(seed);
   const pick = pickWith(random);
@@ -94,7 +94,7 @@ function pickWith(random: Random) {
   return <T>(of: readonly T[]): T => of[Math.floor(random.next() * of.length)] as T;
 }
 
-/** Runs one history, and returns a sentence for each rule that was broken. */
+/** Simulates one rollout, and returns a sentence for each rule that was broken. */
 export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]> {
   const world = worldOf(plan);
   const snapshot = () => world.model.snapshot(world.service.nowMs());

@@ -72,7 +72,8 @@ const directions: Readonly<Record<string, Direction>> = {
   },
   cut: {},
   /**
-   * Digests (aggregations that check the exported rows) prove the export. Messages arrive late, and the service stores some of them twice.
+   * A proof by digests, aggregations that check exported rows, while messages arrive late and the service stores some
+   * twice.
    */
   digested: {
     messages: (chance) =>
@@ -80,31 +81,32 @@ const directions: Readonly<Record<string, Direction>> = {
     more: () => ({ proof: 'Digest' }),
   },
   /**
-   * Digests prove an export whose searches the service cuts off, so that intervals begin and end at arbitrary times.
+   * A proof by digests (aggregations that check exported rows) of intervals that begin and end where searches were cut
+   * off.
    */
   digestedCut: {
     messages: (chance) => plain(chance, 300, 40),
     more: (_, plan) => ({ ...withLowerLimit(plan), proof: 'Digest' }),
   },
-  /** Digests prove an export from a service that stores some rows twice. No message arrives late. */
+  /** A proof by digests (aggregations that check exported rows), with a service that stores some rows twice. */
   digestedTwice: {
     messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
   /**
-   * Digests prove an export although result pages lack counted rows, and some searches miss a part of the service's
-   * data.
+   * A proof by digests (aggregations that check exported rows), with a service that leaves out rows in pages and
+   * searches.
    */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),
     more: () => ({ proof: 'Digest', flaws: { missShard: 0.2, holes: 0, forget: 0.2 } }),
   },
-  /** Digests prove an export whose processes are killed at any time. */
+  /** A proof by digests (aggregations that check exported rows), during which processes are killed. */
   digestedKilled: {
     messages: (chance) => late(chance, plain(chance, 60)),
     more: (chance) => ({ proof: 'Digest', actions: killedAnywhere(chance) }),
   },
-  /** Two processes prove the same export by digests. */
+  /** A proof by digests (aggregations that check exported rows) by two processes at the same time. */
   digestedRaced: {
     messages: (chance) => late(chance, plain(chance, 100)),
     more: (chance) => ({

@@ -1,4 +1,4 @@
-/** The Export resource of a history in the API server, with the changes by users and every status that the operator wrote. */
+/** The Export resource of a simulated run, with the changes by users and every status that the operator wrote. */
 import { annotations } from '../../../src/api/annotations.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';

@@ -1,4 +1,4 @@
-/** A simulated process of an export history. It runs either only the export's work or a whole operator. */
+/** A process of a simulated export, which is either a whole operator or only the export itself. */
 import type { Seat } from './planned-actions.ts';
 
 export interface HistoryProcess {

@@ -1,4 +1,4 @@
-/** Checks (oracle) that an export keeps its limits on rows, time and scanned bytes until a user raises them. */
+/** Checks that an export keeps its limits on rows, time and scanned bytes until a user raises them. */
 import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { countingRecords } from './standing-verdicts.ts';

@@ -1,4 +1,4 @@
-/** A whole operator as the process of an export history, connected to a simulated API server, service and destination. */
+/** A whole operator in a simulated export, connected to a simulated API server, service and destination. */
 
 import type { InProcessService } from '../../../simulator/in-process.ts';
 import type { Clock } from '../../../src/base/clock.ts';

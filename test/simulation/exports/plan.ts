@@ -1,4 +1,4 @@
-/** The plan of one export history. The seed of the history determines the whole plan. */
+/** The plan of one simulated export, which depends only on a seed. */
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
@@ -13,7 +13,7 @@ export interface ExportHistoryPlan {
   readonly seed: number;
   /** True if whole operators work on an Export resource of an API server; false if only the export's work runs. */
   readonly isWhole: boolean;
-  /** True if the processes of the history are two workers of one Kubernetes Job, which share the segments of the export. */
+  /** True if two workers of one Kubernetes Job share the segments of the export. */
   readonly areWorkers: boolean;
   readonly apiFaults: ApiFaultPlan;
   readonly query: string;
@@ -108,7 +108,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const calmAtMs = chance.whole(1, 12) * minuteMs;
   const spanMs = chance.one([50, 20_000, 60 * minuteMs, 7 * 24 * 60 * minuteMs]);
   const settleMs = chance.one([0, 60_000, 180_000]);
-  // In most histories, the time range of the export is long past. In some, it ends in the future.
+  // In most simulated exports, the time range is long past. In some, it ends in the future.
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;

@@ -1,4 +1,4 @@
-/** Plans for an export history: the faults of its processes, and the actions of users. */
+/** Plans the faults of processes and the actions of users in a simulated export. */
 import type { Chance } from '../chance.ts';
 
 /** Name of one of the two processes that may work on the export. */

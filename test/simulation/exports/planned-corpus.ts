@@ -1,11 +1,11 @@
-/** Plans the messages of an export history: their number, density and delay, and the errors that the service makes. */
+/** Plans the messages of a simulated export: their number, density and delay, and the errors of the service. */
 import type { Chance } from '../chance.ts';
 
 /** Messages that an export selects. */
 export type Scope = '*' | 'app' | '* | where _size > 12';
 
 export interface CorpusPlan {
-  /** Messages of the history, in no order. */
+  /** All planned messages, in no order. */
   readonly messages: readonly PlannedMessage[];
   /** Spelling of field names in result pages, for example `_messagetime` or `_messageTime`. */
   readonly fieldCase: 'lower' | 'camel';
@@ -17,7 +17,7 @@ export interface PlannedMessage {
   /** Message time in ms since the epoch. */
   readonly atMs: number;
   readonly receivedMs: number;
-  /** Time from which on searches find the message. Messages that are older than the history can be found from its start on. */
+  /** Time in ms from which on searches find the message. */
   readonly searchableMs: number;
   readonly id: string;
   readonly raw: string;
@@ -56,8 +56,8 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // Several searches return the rows of a dense millisecond. A missing late message and a message that is found twice
-    // could then cancel out.
+    // Several searches together return the rows of a millisecond with many messages. In the total, a late message and a
+    // message that is found twice could cancel out.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,

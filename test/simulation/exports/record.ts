@@ -1,4 +1,4 @@
-/** Observations of a finished export history, which the oracles check. */
+/** What was observed in a simulated export, for the checks of its rules. */
 
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';

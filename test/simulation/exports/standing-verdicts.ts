@@ -15,7 +15,7 @@ interface Standing {
   readonly store: MemoryStore;
 }
 
-/** Verdicts of digests at the destination, in the order in which they were written. */
+/** Stored results of digests, the aggregations that check exported rows, in the order in which they were written. */
 export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
   for (let round = 1; ; round++) {
@@ -26,7 +26,10 @@ export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] 
   }
 }
 
-/** Commit records that a verdict made void, so that the export no longer uses their rows. */
+/**
+ * Commit records that a digest (an aggregation that checks exported rows) made void, so that the export dropped their
+ * rows.
+ */
 export function voidedOf(standing: Standing, records: readonly StandingRecord[]): ReadonlySet<CommitRecord> {
   const { task, store } = standing;
   const plan = store.objects.get(task.layout.plan);

@@ -1,4 +1,4 @@
-/** Worker thread that runs histories of schedules by seed, with the unchanged program or with a mutant (the program with one rule broken). */
+/** Worker thread that simulates schedules by seed, with the unchanged program or with one that breaks a rule. */
 import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compileCache } from '../../support/compile-cache.ts';
