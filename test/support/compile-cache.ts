@@ -1,4 +1,7 @@
-/** Compile cache of Node.js for the programs and threads of tests, which halves their start time. */
+/**
+ * Folder of Node's compile cache for the programs and threads that tests start. Without the cache, compiling takes half of their start
+ * time.
+ */
 import { join } from 'node:path';
 
 /** Path of the compile cache, a folder that is kept between test runs. Node.js itself ignores outdated entries. */

@@ -12,7 +12,10 @@ import { Agent, request } from 'undici';
 import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
 import { freePorts, type Kept, keep } from './kept-program.ts';
 
-/** Addresses and credentials of a control plane. They are plain data, because they are passed between processes. */
+/**
+ * Addresses and credentials with which a test connects to the control plane. They are plain data, because they are passed between
+ * processes.
+ */
 export interface ControlPlaneAccess {
   /** Address of the API server, such as `https://127.0.0.1:PORT`. */
   readonly server: string;

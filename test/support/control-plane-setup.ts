@@ -1,6 +1,6 @@
 /**
- * Global vitest setup for the tests that need a Kubernetes cluster. They share one control plane, except the project `cluster-wide`, whose
- * operators manage all namespaces (L2).
+ * Global vitest setup for the projects that need a Kubernetes cluster. These projects share one control plane while any of them needs it.
+ * The project `cluster-wide` has its own control plane, because its operators manage all namespaces, including those of other tests (L2).
  */
 import type { TestProject } from 'vitest/node';
 import { type ControlPlane, type ControlPlaneAccess, startControlPlane } from './control-plane-process.ts';
@@ -16,7 +16,10 @@ interface Shared {
   users: number;
 }
 
-/** Control planes by name, on the global object because each vitest project loads this file separately. */
+/**
+ * Shared control planes. They are stored on the global object of the process, because each vitest project loads this file
+ * separately.
+ */
 const place = globalThis as { logfleetControlPlanes?: Map<string, Shared> };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -1,6 +1,7 @@
 /**
- * Access of a test file to the control plane of the test run. Several files share it, so each creates its own namespaces and leaves
- * everything else unchanged.
+ * Access of a test file to the control plane of the test run. The files of the projects `cluster` and `e2e` share one control
+ * plane, so each file creates its own namespaces and leaves everything else unchanged. The project `cluster-wide` has its own
+ * control plane.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,9 @@
 /**
- * Transport from the real client to the simulated service in the same process, without sockets and in virtual time. Connections always
- * succeed, and the whole body of an answer arrives with its first chunk, even if the body breaks off.
+ * Transport to a simulated service in the same process, in virtual time. Tests and simulations use it to run the real client
+ * against the simulator without sockets.
+ *
+ * Connections always succeed. The check `beforeWrite` is called in the same turn of the event loop in which the request starts.
+ * The whole body of an answer arrives with its first chunk, even if the body breaks off.
  */
 
 import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../simulator/in-process.ts';

@@ -14,6 +14,7 @@ export type Install = (typeof installs)[number];
 
 export interface Installation {
   readonly namespace: string;
+  /** Path of the kubeconfig of the operator's service account. */
   readonly kubeconfig: string;
   readonly account: string;
   /** Namespaces whose resources the operator manages, in the form of `run --namespaces`. */

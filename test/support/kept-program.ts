@@ -1,4 +1,7 @@
-/** Starts programs that end with the test process, however it ends, because a keeper process kills them when its pipe closes. */
+/**
+ * Starts programs that end when the test process ends, however it ends. Each program has a keeper process, which reads a pipe
+ * from the test process and kills the program when the pipe ends.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';

@@ -57,7 +57,10 @@ export interface RequestRecord {
   readonly client: string;
   readonly method: RequestInfo['method'];
   readonly path: string;
-  /** HTTP status of the server's answer; undefined if a fault prevented the request from taking effect. */
+  /**
+   * HTTP status of the server's answer, whether or not the answer reached the client. Undefined if a fault prevented the request
+   * from taking effect.
+   */
   readonly status: number | undefined;
 }
 
@@ -88,6 +91,7 @@ export class MemoryApiServer {
     this.store.onEvent = (event) => this.#publish(event);
   }
 
+  /** Connection of one operator process to the API server. */
   client(name: string): MemoryApiClient {
     return new MemoryApiClient(this, name);
   }
@@ -101,6 +105,7 @@ export class MemoryApiServer {
     return this.#act('POST', path, object);
   }
 
+  /** Applies a merge patch to the newest version of an object. */
   patch(path: string, patch: object): StoredObject {
     return this.#act('PATCH', path, patch);
   }
@@ -120,6 +125,7 @@ export class MemoryApiServer {
     this.store.compact();
   }
 
+  /** Random number of milliseconds between the two limits. */
   spread([least, most]: readonly [number, number]): number {
     return least + (most - least) * this.#options.random.next();
   }

@@ -338,6 +338,7 @@ function objectOf(body: unknown): Json {
   return (body ?? {}) as Json;
 }
 
+/** Whether two JSON values are equal, regardless of the order of members. */
 function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

@@ -1,6 +1,7 @@
 /**
- * Destination of exports in memory. Any call can fail before or after its effect. Several destinations can share a store as processes share
- * a bucket, and each can be killed like a process.
+ * Destination of exports in memory, with the guarantees of the real destinations. Any call can fail before or after it takes
+ * effect. Several destinations can share a store, as processes share a bucket. A single destination can be killed, as if its
+ * process were killed.
  */
 import type { Destination, FileUpload, LeftoverChoice, ListedObject } from '../../src/destination/destination.ts';
 import { type DestinationFailure, destinationError } from '../../src/destination/destination-error.ts';

@@ -1,4 +1,7 @@
-/** A watch of the simulated API server, which sends events and bookmarks in order and with delays, and can fail. */
+/**
+ * A watch of the simulated API server in memory. The watch sends events in order, each with a delay, and bookmarks. It can end,
+ * fail, or stop sending without an error.
+ */
 import { unreachable } from '../../src/base/assert.ts';
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { WatchRequest } from '../../src/host/kubernetes/kube-api.ts';
@@ -15,7 +18,9 @@ const bookmarkLeadMs = 2_000;
 interface WatchedServer {
   readonly clock: Clock;
   readonly store: MemoryApiStore;
+  /** Minimum and maximum time in ms from a change until the watch sends its event. */
   readonly watchLatencyMs: readonly [number, number];
+  /** Returns a random number of milliseconds between the two limits. */
   spread(range: readonly [number, number]): number;
 }
 

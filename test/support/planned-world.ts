@@ -1,4 +1,7 @@
-/** Computes the plan that `logfleet plan` would show for the policies of a simulated world in virtual time. */
+/**
+ * Computes the plan of rollouts that `logfleet plan` would show in a cluster, for the policies of a simulated world in virtual
+ * time.
+ */
 import { Accounts } from '../../src/account/accounts.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';

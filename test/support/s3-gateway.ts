@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { s3GatewayProgram } from '../../tools/installer/s3-gateway.ts';
 import { type StoreCommand, StoreProgram } from './store-program.ts';
 
-/** Address and credentials of the S3 gateway. They are plain data, because they are passed between processes. */
+/**
+ * Address and credentials with which a test connects to the S3 gateway. They are plain data, because they are passed between
+ * processes.
+ */
 export interface S3GatewayAccess {
   /** Address of the gateway, such as `http://127.0.0.1:PORT`. */
   readonly endpoint: string;

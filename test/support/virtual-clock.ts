@@ -1,6 +1,6 @@
 /**
- * Clock for tests that moves only on request and fires timers in order. All promises settle before the next timer, so hours pass in
- * milliseconds, and every run is the same.
+ * Clock for tests that moves only on request. It fires timers in the order of their times, and timers of equal times in the order of
+ * creation. All promises settle in between, so hours pass in milliseconds and every run is the same.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { isCompressing } from './compression-watch.ts';
@@ -63,7 +63,10 @@ export class VirtualClock implements Clock {
     this.#elapsedMs = Math.max(this.#elapsedMs, end);
   }
 
-  /** Fires timers until `done` returns true, none is left, or the next is after `untilMs`. Returns the last result of `done`. */
+  /**
+   * Fires timers until `done` returns true, no timer is left, or the next one is after `untilMs`. Returns the last result of
+   * `done`.
+   */
   async run(done: () => boolean, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     for (;;) {
       await this.#rest();
@@ -76,6 +79,7 @@ export class VirtualClock implements Clock {
     }
   }
 
+  /** Fires timers until the promise settles. Returns its result. */
   async during<T>(promise: Promise<T>): Promise<T> {
     let isSettled = false;
     const settled = promise.finally(() => {

@@ -1,4 +1,7 @@
-/** Simulated world in virtual time: the simulated service, an API server in memory, and operators with the real code. */
+/**
+ * Simulated world in virtual time for tests, simulations and benchmarks. The world connects the simulated service, an API server
+ * in memory, and operators with the real client, host, controllers and policies.
+ */
 
 import { InProcessService, type Network } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -92,7 +95,10 @@ export class ServiceWorld {
     };
   }
 
-  /** Connects to the simulated service, as long as `isAlive` returns true. Every other host is unknown. */
+  /**
+   * Connects to the simulated service. Every other host is unknown. While `isAlive` returns false, the service is unreachable as
+   * well.
+   */
   connect(options: ConnectOptions = {}) {
     const { metrics = noMetrics, isAlive = () => true, transports = [] } = options;
     const { clock } = this;
