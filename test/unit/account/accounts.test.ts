@@ -1,4 +1,7 @@
-/** Tests accounts: Secrets that share an account, repeated reads of a Secret, and unusable Secrets. */
+/**
+ * Tests of accounts (credentials and request budget of one service user): Secrets that share an account, repeated reads of a Secret, and
+ * unusable Secrets.
+ */
 import { describe, expect, test } from 'vitest';
 import { type Account, Accounts } from '../../../src/account/accounts.ts';
 import type { LogfleetError } from '../../../src/base/errors.ts';
@@ -63,7 +66,10 @@ class World {
     if (members) this.write(members);
   }
 
-  /** Test set-up without a manifest of the Secret, so that environment variables replace the Secret. */
+  /**
+   * Test set-up in which environment variables replace the Secret, as in a directory of manifests that has no manifest of the
+   * Secret.
+   */
   static withVariables(members?: Record<string, string>): World {
     const world = new World(members);
     world.takesVariables = true;

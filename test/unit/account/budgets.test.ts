@@ -1,4 +1,7 @@
-/** Tests how accounts share request budgets: the rate by user, the concurrency by API key, and the smallest configured share (B6, B7). */
+/**
+ * Tests how accounts share request budgets. The rate is limited by user, the concurrency by API key, and the smallest configured
+ * share applies (B6, B7, section 8 of docs/service.md).
+ */
 import { expect, test } from 'vitest';
 import { Budgets, type Spender } from '../../../src/account/budgets.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
@@ -21,7 +24,9 @@ function world(right: SendRight = everlastingRight) {
   return { clock, budgets: new Budgets({ clock, metrics: noMetrics, right }) };
 }
 
-/** Number of requests that start within `durationMs` if requests always wait and each is answered immediately. */
+/**
+ * Number of requests that start within `durationMs` if further requests always wait, and each request is answered immediately.
+ */
 async function startsWithin(clock: VirtualClock, keys: readonly KeyBudget[], durationMs: number): Promise<number> {
   let starts = 0;
   for (const key of keys) {

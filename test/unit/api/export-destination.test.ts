@@ -1,4 +1,7 @@
-/** Checks that a destination accepts every setting that the CRD accepts, because a rejected setting would stop a started export. */
+/**
+ * Checks that destinations accept every setting that the CRD accepts, so that invalid settings are reported before an export
+ * starts.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validateResource } from '../../../src/api/validation.ts';

@@ -1,4 +1,7 @@
-/** Tests the comparison of JSON values: as on an API server, the order of members does not matter, and undefined members are ignored. */
+/**
+ * Tests the comparison of JSON values, which works as on an API server: the order of members does not matter, and undefined
+ * members are ignored.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalText, sameValue } from '../../../src/base/canonical-text.ts';

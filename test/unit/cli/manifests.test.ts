@@ -1,4 +1,7 @@
-/** Tests the flags of `logfleet manifests`. A cluster test compares the rest of its output with that of kustomize. */
+/**
+ * Tests `logfleet manifests`: the effects of its flags. A cluster test compares its remaining output with that of
+ * kustomize.
+ */
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runProgram } from '../../../src/cli/program.ts';

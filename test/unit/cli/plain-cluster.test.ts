@@ -1,4 +1,7 @@
-/** Checks that logfleet finds the same API server as the library client-node, in simple kubeconfigs and in pods. */
+/**
+ * Checks that logfleet reads simple kubeconfigs and the service account of a pod without the library client-node, and finds the
+ * same API server as that library.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,7 @@
-/** Fake `CommandContext` (environment of a CLI command) that records the output. A test can make the output a terminal of any size. */
+/**
+ * Fake `CommandContext` (environment of a CLI command) that records the command's output. A test can make the output a terminal
+ * of any size.
+ */
 import type { CommandContext, Output, StopSignal } from '../../../src/cli/context.ts';
 
 export interface RecordingOutput extends Output {
@@ -46,7 +49,10 @@ export function recordingContext(terminal?: Terminal): RecordingContext {
   };
 }
 
-/** Returns the lines that a terminal shows after this output. Supports only the control sequences that `Screen` writes. */
+/**
+ * Returns the lines that a terminal shows after the recorded output. Supports only the control sequences that `Screen`
+ * writes.
+ */
 export function shownOn(text: string): readonly string[] {
   const lines: string[] = [''];
   let row = 0;

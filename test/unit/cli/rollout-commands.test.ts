@@ -1,4 +1,7 @@
-/** Tests `approve`, `retry` and `abort`: their annotations, their messages, and the commands that they refuse. */
+/**
+ * Tests `approve`, `retry` and `abort`: the annotations that they write, their messages, and the commands that they
+ * refuse.
+ */
 import { describe, expect, it } from 'vitest';
 import { parseApproval, parseRolloutRequest } from '../../../src/api/annotations.ts';
 import type {

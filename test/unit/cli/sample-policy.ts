@@ -4,6 +4,7 @@ import type { CollectorVersionPolicy, ObjectMeta } from '../../../src/api/kinds.
 
 export const nowMs = Date.UTC(2026, 10, 2, 12, 0, 0);
 
+/** Returns the RFC 3339 time that is `seconds` before `nowMs`. */
 export function ago(seconds: number): string {
   return new Date(nowMs - seconds * 1_000).toISOString();
 }
@@ -74,7 +75,10 @@ export const rollingStatus: CollectorVersionPolicyStatus = {
   ],
 };
 
-/** Sample status with a completed canary, a soaking stage, a stage that waits for approval, and actions of users. */
+/**
+ * Sample status with stages: a completed canary, a soaking stage, a stage that waits for approval, and actions of
+ * users.
+ */
 export const stagedStatus: CollectorVersionPolicyStatus = {
   ...rollingStatus,
   rollout: {

@@ -1,4 +1,7 @@
-/** Tests the metrics of resource states: all resources are counted, but only a limited number of resources has series of its own (C3). */
+/**
+ * Tests the metrics series for states of resources. All resources are counted, but only a limited number of resources has series
+ * of its own (C3).
+ */
 import { expect, test } from 'vitest';
 import type { Condition } from '../../../src/api/conditions.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';

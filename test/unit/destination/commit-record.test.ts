@@ -1,4 +1,7 @@
-/** Tests commits of export intervals: if two processes search one interval, one commit wins, and each row is exported once (E3, E4, E6). */
+/**
+ * Tests committing intervals of an export (E3, E4, E6): when two processes search the same interval, one commit wins,
+ * and every millisecond is exported once.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, commit, readRecords, recordKind } from '../../../src/destination/commit-record.ts';
@@ -207,8 +210,8 @@ describe('the committed part of an export', () => {
 });
 
 /**
- * Two operators export to one destination. Both repeatedly read the commit records, export a random part of the remaining range, lose
- * answers, and crash.
+ * Simulates two operators that export to one destination. Each one repeatedly reads the committed records, exports a
+ * random part of the remaining range, loses answers, and can crash before its commit.
  */
 test('commits of two processes in any order cover the range once, and leave no other files (E3)', async () => {
   const step = fc.record({

@@ -32,7 +32,7 @@ export const identity: ExportIdentity = {
 export const layout = ExportLayout.of('audit', fingerprintOf(identity));
 export const plan: ExportPlan = { boundariesMs: [startMs, startMs + 2 * hourMs, startMs + 4 * hourMs] };
 
-/** Returns the commit record of an interval with `rows` rows in one file, or without a file if `rows` is 0. */
+/** Returns the commit record of an interval with `rows` rows in one file. A record without rows names no file. */
 export function recordOf(
   segment: number,
   fromMs: number,

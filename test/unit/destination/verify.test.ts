@@ -1,4 +1,7 @@
-/** Tests the verification of an export, which reports every change of the files after the export, and nothing else. */
+/**
+ * Tests the verification of an export. It reports every change of the files after the export, and nothing if the files are
+ * unchanged.
+ */
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, parquetWrite } from 'hyparquet-writer';

@@ -1,4 +1,7 @@
-/** Tests the comparison of the row counts, sizes and times that the service computes with those of the exported rows. */
+/**
+ * Tests the comparison of a digest (numbers, sizes and times of rows that the service computes) with the rows that the export has written.
+ * The result is same, different, or unknown.
+ */
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { joinProven } from '../../../src/destination/proof-range.ts';

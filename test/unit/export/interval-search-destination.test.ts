@@ -1,4 +1,7 @@
-/** Tests interval searches whose calls to the destination fail before or after their effect, and the file formats of the exported rows. */
+/**
+ * Tests interval searches whose destination fails, before or after the effect of each call, and the file formats of the
+ * exported rows.
+ */
 import { describe, expect, test } from 'vitest';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';

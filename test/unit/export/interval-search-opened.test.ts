@@ -1,4 +1,7 @@
-/** Tests interval searches that take over a search job with a range longer than the interval, such as the search job of the planning. */
+/**
+ * Tests interval searches that take over a search job with a range longer than the interval, as after the planning of
+ * an export.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { evenly, hour, hourMs, SearchWorld, type SearchWorldOptions, startMs } from './search-world.ts';

@@ -1,4 +1,7 @@
-/** Checks with random messages, services and faults that the consecutive searches of an interval export each row once. */
+/**
+ * Checks with random messages, services and faults that consecutive searches of an interval export every row exactly
+ * once.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';

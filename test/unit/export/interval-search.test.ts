@@ -1,4 +1,7 @@
-/** Tests the search of one export interval on the simulated service: the results of the search, their causes, and the written files. */
+/**
+ * Tests the search of one export interval on the simulated service: each result of a search, its cause, and the files at the
+ * destination.
+ */
 import { describe, expect, test } from 'vitest';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';

@@ -1,4 +1,7 @@
-/** Test world for the search of one interval in virtual time: the simulated service, a destination in memory, and checks of the rows. */
+/**
+ * Test world for the search of one interval, in virtual time: the simulated service, a destination in memory, and checks of the written
+ * rows.
+ */
 
 import type { LogData } from '../../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -141,7 +144,10 @@ export class SearchWorld {
     });
   }
 
-  /** Differences between the files of a commit record and the expected rows, and leftover files or search jobs, as texts. */
+  /**
+   * Differences between the files of a commit record and the expected rows, and files or search jobs that were left behind. Empty
+   * if the search was correct.
+   */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
     const inside = this.messages.filter(({ at, received = at }) => {

@@ -1,4 +1,7 @@
-/** Tests the reads of the collector list: the requests, their order, and what the operator knows afterwards (U7, U9). */
+/**
+ * Tests of the reads of the collector list: the requests, their order, and the state of the fleet that the operator knows afterwards (U7,
+ * U9).
+ */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { FleetListing, type ListingUser } from '../../../src/fleet/fleet-listing.ts';

@@ -21,6 +21,7 @@ export class ListedService implements UpgradeService {
   /** Maximum number of rows in a page, whatever limit the request has. */
   cutRows = Number.POSITIVE_INFINITY;
   latencyMs = 10;
+  /** Error with which the next calls fail. Undefined if they succeed. */
   readonly failures: (Error | undefined)[] = [];
   /** Recorded calls in order: `builds` for the list of builds, and `build offset+limit` for a page. */
   readonly calls: string[] = [];

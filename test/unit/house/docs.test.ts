@@ -1,4 +1,7 @@
-/** Checks that the sections (`4.9`) and rules (`U3`) that code and tests cite exist in docs/, and that links lead to existing targets. */
+/**
+ * Checks that the sections of docs/service.md (`4.9`, `5.3`) and the rules of docs/protocol.md (`U3`) that code and tests cite exist, and
+ * that the links of every page lead to an existing target.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -7,13 +7,17 @@ import { readText } from './source-file.ts';
 
 const readme = readText('README.md');
 
-/** Returns the code blocks of the README in this language, without the indentation of lists. */
+/**
+ * Returns the text of each code block of the README in the given language. The indentation of code blocks in lists is removed.
+ */
 function blocks(language: string): readonly string[] {
   const found = readme.matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]*?)^\\1\`\`\`$`, 'gm'));
   return [...found].map(([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
 }
 
-/** Returns every command line of the README, from console blocks and from inline code. */
+/**
+ * Returns every command line of the README: from its console blocks, and from inline code that begins like a command.
+ */
 const inConsoles = blocks('console').flatMap((block) =>
   block.split('\n').flatMap((line) => line.match(/^\$ (.+)$/)?.[1] ?? []),
 );

@@ -1,4 +1,7 @@
-/** Checks the manifests in docs/rollouts.md and examples/, and that the page lists every state, outcome, action and annotation. */
+/**
+ * Checks that the manifests in docs/rollouts.md and examples/ are valid, and that docs/rollouts.md lists every state, outcome,
+ * action and annotation.
+ */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** Parsed source files for the house tests (checks of this code base), with their imports and syntax-tree nodes. */
+/**
+ * Parsed source files for the house tests (checks of this code base): the imports and all syntax-tree nodes of each
+ * file. The parser comes with vitest.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -80,6 +83,7 @@ function walkNode(
   ancestors.pop();
 }
 
+/** Returns how many of the sorted numbers are below the given number. */
 function countBelow(numbers: readonly number[], number: number): number {
   let [from, to] = [0, numbers.length];
   while (from < to) {

@@ -133,7 +133,10 @@ function cellText(value: unknown, isGuarded: boolean): string {
   return isGuarded && isFormula ? `'${text}` : text;
 }
 
-/** Returns the expected CSV file. The library never quotes empty cells, but a row with one empty cell needs quotes. */
+/**
+ * Returns the expected CSV file. It adds quotes to rows with one empty cell, because the library csv-stringify never quotes empty
+ * cells.
+ */
 function expectedCsv(names: readonly string[], rows: readonly Members[], isGuarded: boolean): string {
   const values = rows.map((members) => sorted(names, members).values);
   const table = [names, ...values.map((each) => names.map((name) => each.get(name)))];

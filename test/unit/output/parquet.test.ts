@@ -1,4 +1,6 @@
-/** Tests the types, row groups and values of Parquet files with two independent readers, hyparquet and DuckDB. */
+/**
+ * Tests the types, row groups and values of Parquet files, as the independent readers hyparquet and DuckDB read them.
+ */
 
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';

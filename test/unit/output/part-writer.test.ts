@@ -1,4 +1,7 @@
-/** Tests the writer of one data file: compression, counts, hashes, back-pressure, failures and aborts. */
+/**
+ * Tests the writer of one part (data file) of an interval. It compresses, counts and hashes the rows, and also handles
+ * back-pressure, failures and aborts.
+ */
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
@@ -162,7 +165,8 @@ describe('a series of parts', () => {
         expect(parts[index]?.rows).toBe(file.toString().split('\n').length - 1);
       }
       for (const { bytes } of parts.slice(0, -1)) {
-        // The maximum size limits an estimate of the uncompressed data, so these files may be slightly larger.
+        // The maximum size applies to an estimate of the uncompressed data, and these parts are only slightly larger than the
+        // maximum.
         expect(bytes).toBeGreaterThan(150_000);
         expect(bytes).toBeLessThan(600_000);
       }

@@ -1,4 +1,7 @@
-/** Tests which collectors are chosen for the next upgrades, in which order, and why the others wait (U2, U3, U6, U8). */
+/**
+ * Tests of admission: which collectors the operator chooses for the next upgrades, in which order, and why the other collectors wait (U2,
+ * U3, U6, U8).
+ */
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/attempts/admission.ts';
 import { backOffMs } from '../../../src/policy/attempts/start-rules.ts';

@@ -1,4 +1,7 @@
-/** Tests the annotations by which users act on a rollout: each takes effect once, only in the rollout that it names, and is recorded. */
+/**
+ * Tests of the annotations by which users act on a rollout. Each value of an annotation takes effect once and only in the rollout
+ * that it names, and is recorded with author and time.
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';

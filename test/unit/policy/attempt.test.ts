@@ -1,4 +1,7 @@
-/** Tests how answers, task statuses and lists change the state of an upgrade attempt (U3 to U7). */
+/**
+ * Tests of the states of an upgrade attempt: how each state changes by an answer, a task status or a listing (U3 to U7). Refused
+ * requests are tested in `refusals.test.ts`.
+ */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evaluateEntry, evidenceFromMs, probeIsDue } from '../../../src/policy/attempts/attempt.ts';
 import type { AttemptState, Entry } from '../../../src/policy/ledger/ledger.ts';

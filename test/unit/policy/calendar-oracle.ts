@@ -1,4 +1,7 @@
-/** Independent model of maintenance windows for tests, which looks at the local time of every minute. */
+/**
+ * Independent model of maintenance windows for tests. It computes the local time of each minute with the JavaScript runtime and compares
+ * this time with the schedule.
+ */
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
 
 export const minuteMs = 60_000;

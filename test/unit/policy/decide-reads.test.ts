@@ -1,4 +1,6 @@
-/** Tests the reads that `decide` plans for a policy, what it learns from their answers, and the time of its next call (U9). */
+/**
+ * Tests of the reads that `decide` plans for a policy, of what it learns from the answers, and of the time of its next call (U9).
+ */
 import { describe, expect, test } from 'vitest';
 import { endedEntry, minuteMs, openEntry, settings, target, task } from './builders.ts';
 import { decided, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';

@@ -1,4 +1,7 @@
-/** Tests the failure tolerance of a stage and of a rollout: a number applies at once, a percentage after enough attempts or at the end. */
+/**
+ * Tests of the failure tolerance of a stage and of a rollout. A limit that is a number applies at once. A limit that is a
+ * percentage applies after enough attempts, or at the end of a stage.
+ */
 import { describe, expect, test } from 'vitest';
 import type { FailurePolicy } from '../../../src/api/generated/collector-version-policy.ts';
 import type { LedgerHeader, StageRecord } from '../../../src/policy/ledger/ledger.ts';

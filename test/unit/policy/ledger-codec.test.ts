@@ -1,4 +1,7 @@
-/** Tests the ledger's text format: entries survive encoding, other formats are refused, and lines are short (U1). */
+/**
+ * Tests of the ledger's text format. Its content is the same after encoding and decoding, content in another format is refused,
+ * and lines are short (U1).
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';

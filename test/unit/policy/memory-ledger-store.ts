@@ -1,4 +1,7 @@
-/** Ledger store in memory with optimistic locking. A test can inspect writes or let them fail. */
+/**
+ * Ledger store in memory with optimistic locking. As in Kubernetes, a write of unchanged content keeps the version. A test can
+ * inspect writes or let them fail.
+ */
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../../src/host/host.ts';
 

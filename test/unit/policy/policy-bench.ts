@@ -1,4 +1,7 @@
-/** Test set-up with one policy in memory and all inputs of `decide`, the function that chooses the policy's next actions. */
+/**
+ * Test set-up with one policy in memory and all inputs of `decide`, the function that chooses the policy's next actions:
+ * collector rows, ownership of collectors, ledger, and the index of the policy's collectors.
+ */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
@@ -70,7 +73,10 @@ export interface BenchParts {
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly header?: Partial<LedgerHeader>;
   readonly entries?: readonly Entry[];
-  /** Ids of the collectors of each started stage. A started stage that is missing here has no list of collectors. */
+  /**
+   * Collectors of the started stages, by stage name. A stage in the ledger header that is not named here has no list of
+   * collectors.
+   */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
   /** Time in ms at which the list of collectors was requested. */
@@ -140,6 +146,7 @@ export class PolicyBench {
     return members;
   }
 
+  /** Applies the changes of a decision to the ledger, as a successful write of the ledger does. */
   write({ header, changes, started }: LedgerChange): void {
     this.ledger.setHeader(header, started);
     this.ledger.apply(changes);

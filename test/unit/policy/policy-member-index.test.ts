@@ -1,4 +1,7 @@
-/** Tests the index of a policy's collectors by state: after any changes, it equals an index that is built anew. */
+/**
+ * Tests of the index of a policy's collectors, which holds the state of each. After any sequence of changes, the index equals one
+ * that is built anew.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, EntryChange } from '../../../src/policy/ledger/ledger.ts';

@@ -1,4 +1,7 @@
-/** Tests the POST requests that start upgrades: the checks before them, their outcomes, and their queue (U2, U3, U11). */
+/**
+ * Tests of the POST requests that start upgrades: the checks before an attempt is written to the ledger (U2), the outcomes of a
+ * POST (U3, U11), and the size of the queue of waiting POSTs.
+ */
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { Posting } from '../../../src/policy/attempts/posting.ts';

@@ -1,4 +1,7 @@
-/** Tests refused POST requests for upgrades, in a first attempt, a retry, and a repetition after an unknown outcome (U3, U11). */
+/**
+ * Tests of POST requests for upgrades that the service refuses (U11). Each refusal is tested for a first attempt, for a retry,
+ * and for a probe, which repeats a POST of unknown outcome (U3).
+ */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evaluateEntry, evidenceFromMs, probeIsDue } from '../../../src/policy/attempts/attempt.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';

@@ -62,6 +62,7 @@ export type Rule = Blocker | 'rollback' | "person's retry" | 'age of the build';
 export const nowMs = 90 * minuteMs;
 /** Version that web-9 runs before the rollout. */
 export const formerTarget = '19.150-1';
+/** Start time of an upgrade attempt that is in flight. */
 export const justNow = { sinceMs: nowMs - 500 };
 /** Time of a failed upgrade: its back-off still lasts, and the list that must follow a failure may have been read (U6). */
 export const failedMs = nowMs - 2 * settings.graceMs;
@@ -271,6 +272,7 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
+/** The last stage, `rest`, as the ledger has it; empty when the stage has not started. */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
   return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];

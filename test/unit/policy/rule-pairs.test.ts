@@ -173,7 +173,9 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   expect(failed).not.toMatch(blockers.drift);
 }
 
-/** Expects that web-9 counts only as in progress during an upgrade to another target, even if it failed or drifted before. */
+/**
+ * Expects that web-9 counts only as in progress while an upgrade to another target is in flight, even if web-9 failed or drifted before.
+ */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
   const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
@@ -225,7 +227,7 @@ describe('two rules that forbid the upgrade of web-9', () => {
   });
 });
 
-/** Rules that forbid the rollback of web-9. */
+/** All rules that keep web-9 from being rolled back to its former version. */
 const holdsBack: readonly Blocker[] = [
   'window',
   'own window',

@@ -1,4 +1,7 @@
-/** Tests the choice of a stage's collectors: the exact number, upgradable collectors first, and the same choice after a restart. */
+/**
+ * Tests of the choice of a stage's collectors. The stage gets exactly the requested number, collectors that can be upgraded are
+ * chosen first, and the choice is the same after a restart.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stage } from '../../../src/api/generated/collector-version-policy.ts';

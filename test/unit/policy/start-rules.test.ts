@@ -1,4 +1,6 @@
-/** Tests the rules that forbid the start of an upgrade: their reasons, and which rule is reported first. */
+/**
+ * Tests of the rules that forbid the start of an upgrade. Each rule gives a reason for people, and the first rule that applies is reported.
+ */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import {

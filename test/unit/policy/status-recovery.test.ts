@@ -1,4 +1,7 @@
-/** Tests a ledger that disagrees with the policy's status, for example after a restore: the stricter of the two applies (U1). */
+/**
+ * Tests of a ledger that disagrees with the policy's status, for example after a restore. The operator then follows whichever of
+ * the two forbids more (U1).
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type {

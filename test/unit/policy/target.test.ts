@@ -1,4 +1,7 @@
-/** Tests which of the offered builds a policy chooses as its target, also by the time for which a build has been offered. */
+/**
+ * Tests of the target version that a policy chooses from the builds that the service offers (section 4.7), and from the time for
+ * which each build has been offered.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
 import { resolveTarget, type TargetPast } from '../../../src/policy/rollout/target.ts';

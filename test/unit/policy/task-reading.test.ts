@@ -1,4 +1,7 @@
-/** Tests the background reads of upgrade task status: their number at the same time, and how long their results are kept. */
+/**
+ * Tests of the background reads of upgrade task status (section 4.8): how many run at the same time, and how long their results
+ * are kept.
+ */
 import { expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { TaskReadings } from '../../../src/policy/attempts/task-reading.ts';

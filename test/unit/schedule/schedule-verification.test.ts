@@ -1,4 +1,6 @@
-/** Tests that the verification proves an unchanged schedule, and reports each change of its records, manifests and files. */
+/**
+ * Tests the verification of a schedule: it proves an unchanged schedule, and reports each change of its records, manifests and files.
+ */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Tests the detailed and the live view of an export: numbers, progress bar, histogram, reason for waiting, and narrow windows. */
+/**
+ * Tests the detailed view and the live view of an export: numbers, progress bar, histogram, reason for waiting, and narrow
+ * windows.
+ */
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../../src/api/generated/search-export.ts';
 import { renderHistogram } from '../../../../src/cli/render/bars.ts';

@@ -1,4 +1,6 @@
-/** Tests unusable manifests in a directory: each kind of damage, and its effect on the other manifests (D1 to D3, D5). */
+/**
+ * Tests unusable manifests in a directory (D1 to D3, D5): each kind of damage by itself, and its effect on the other manifests.
+ */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -13,6 +15,7 @@ const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-set
 const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: logging}\nstringData: {accessId: a}\n';
 const utf16 = (text: string, mark = true) => Buffer.from(`${mark ? '\ufeff' : ''}${text}`, 'utf16le');
 
+/** Advances the clock beyond all delays of the directory reader. */
 async function wait(place: Workplace, host: DirectoryHost): Promise<void> {
   for (let round = 0; round < 3; round++) {
     await place.clock.advance(deletionDelayMs + quietMs);

@@ -1,4 +1,7 @@
-/** Tests the pause of all policies and exports in a directory, by a ConfigMap among the manifests or by a request file. */
+/**
+ * Tests the pause of all policies and exports in a directory. It is set by a ConfigMap among the manifests, or by a request file
+ * beside them.
+ */
 
 import { mkdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

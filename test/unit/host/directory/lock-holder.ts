@@ -1,4 +1,7 @@
-/** Program that opens a directory of manifests, prints success or the error, and holds the directory's lock until it is stopped. */
+/**
+ * Program that opens a directory of manifests, reports success or the error on stdout, and holds the lock of the
+ * directory until it is stopped.
+ */
 import { systemClock } from '../../../../src/base/clock.ts';
 import { asLogfleetError } from '../../../../src/base/errors.ts';
 import { silentLogger } from '../../../../src/base/log.ts';

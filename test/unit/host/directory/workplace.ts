@@ -48,7 +48,9 @@ export class Workplace {
     rmSync(this.path(file), { recursive: true });
   }
 
-  /** Opens the directory. The test must close it before it opens the directory again. */
+  /**
+   * Opens the directory. Only one host (reader of the directory) can be open, so the test must close it before it opens the next.
+   */
   async open(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     const host = await createDirectoryHost({
       directories: [this.directory],
@@ -85,6 +87,7 @@ export function find(host: Pick<DirectoryHost, 'resources'>, name: string): Coll
   return host.resources('CollectorVersionPolicy').get({ namespace: 'logging', name });
 }
 
+/** Returns the policy with this name. Throws if the policy does not exist. */
 export function get(host: Pick<DirectoryHost, 'resources'>, name: string): CollectorVersionPolicy {
   const resource = find(host, name);
   if (!resource) throw new Error(`there is no ${name}`);

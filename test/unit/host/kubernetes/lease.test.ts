@@ -14,7 +14,10 @@ import { createWorld, ProcessClock, surroundings, type World } from './world.ts'
 
 const namespace = 'logfleet-system';
 const path = leasePath(namespace, 'operator');
-/** Maximum time in ms between two checks of the lease: 2 s ± 10 %, and a few milliseconds for each request. */
+/**
+ * Maximum time in ms between two checks of the lease. A follower checks the lease every 2 s ± 10 %, and each request
+ * takes a few milliseconds.
+ */
 const checkIntervalMs = 2_300;
 
 class Candidate {

@@ -64,7 +64,9 @@ function heardFrom(host: KubernetesHost): readonly string[] {
   return heard;
 }
 
-/** Delays status writes by `delayMs`. A write takes effect after half of this time, and its answer arrives at the end. */
+/**
+ * Delay in ms of each status write. The write takes effect after half of this time, and its answer arrives at the end.
+ */
 function delayWrites(world: World, delayMs: number): void {
   world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);
 }

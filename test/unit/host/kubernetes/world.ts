@@ -86,7 +86,10 @@ export function codeOf(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-/** Clock of one simulated process. It can be wrong, and its timers wait while the process is frozen. */
+/**
+ * Clock of one simulated process. The clock can be wrong. Its timers wait while the process is frozen as by SIGSTOP, although time
+ * continues.
+ */
 export class ProcessClock implements Clock {
   readonly #clock: VirtualClock;
   #waiting: (() => void)[] | undefined;

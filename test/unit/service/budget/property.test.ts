@@ -23,7 +23,10 @@ interface Caller {
   readonly bodyMs: number;
 }
 
-/** Time in ms for which the server works on a cancelled request: less than the 10 s for which the budget counts the request (B2). */
+/**
+ * Time in ms for which the server works on a cancelled request. It is less than the 10 s for which the budget still counts the
+ * request (B2).
+ */
 const longestAfterMs = 9_000;
 /** Time in ms for which the server works on a cancelled status request of a search job. */
 const longestAfterPollMs = 1_500;
@@ -44,7 +47,10 @@ const history = fc.record({
   /** Minimum duration in ms of all requests at the server, and the client's deadline. */
   slowMs: fc.constantFrom(0, 0, 2_000, 7_000),
   deadlineMs: fc.constantFrom(1_500, 5_000, 15_000),
-  /** Ratio (0 to 1) of requests that the server rejects with status 429. */
+  /**
+   * Ratio (0 to 1) of requests that the server rejects with status 429: because of the request rate, or for creations of search
+   * jobs because of the number of jobs.
+   */
   refused: fc.constantFrom(0, 0, 0.03, 0.2),
   tooManyJobs: fc.constantFrom(0, 0.5),
   /** Period in which status requests get no answer. */

@@ -1,4 +1,7 @@
-/** Tests decoding answers about search jobs: states, counts, missing, null and unknown members, and warnings (sections 2.2 to 2.6). */
+/**
+ * Tests decoding answers about search jobs: states, counts, members that are missing, null or unknown, and warnings, from which
+ * the service's notice about cookies is removed (sections 2.2 to 2.6).
+ */
 import { describe, expect, test } from 'vitest';
 import { decodeCreatedJob, decodeJobStatus, decodeRecordPage } from '../../../../src/service/jobs/decode-jobs.ts';
 import { newsOf, withoutCookieNotice } from '../../../../src/service/jobs/job-client.ts';

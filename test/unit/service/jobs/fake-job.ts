@@ -123,6 +123,7 @@ export class FakePermit implements JobPermit {
   }
 }
 
+/** Delivers the requested page of a search job with `total` rows. A page has at most `most` rows. */
 export function serve(total: number, most = 10_000) {
   return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {
     const rows = Math.max(0, Math.min(total - offset, limit, most));

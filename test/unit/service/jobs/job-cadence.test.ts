@@ -19,7 +19,10 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
   return times;
 }
 
-/** Ratio (0 to 1) of the messages in the histogram of a running job, which shows only complete buckets. */
+/**
+ * Ratio (0 to 1) of the messages that the histogram of a running job shows. The histogram shows only whole buckets, and no bucket
+ * before the first message.
+ */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
 

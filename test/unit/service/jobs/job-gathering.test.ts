@@ -29,7 +29,10 @@ describe('the histogram', () => {
     });
   });
 
-  /** Random search job. The counts of its histogram buckets become final from the newest bucket to the oldest. */
+  /**
+   * Random search job. The counts of its histogram buckets become final from the newest bucket to the oldest, a few with each
+   * status.
+   */
   const course = fc.record({
     counts: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 12 }),
     /** For each status answer, the percentage of all messages that the search job has found. */

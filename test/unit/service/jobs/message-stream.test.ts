@@ -1,4 +1,7 @@
-/** Tests reading pages of messages: rows that arrive early, timeouts, back-pressure, and who caused an error (4.3, B2, B3). */
+/**
+ * Tests reading pages of messages with the client: delivery of rows while the page arrives, timeouts, back-pressure, and who
+ * caused an error (4.3, B2, B3).
+ */
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
 import { failureOf, good, goodBodies, harness, messages, RowLog, settled } from '../requests/harness.ts';

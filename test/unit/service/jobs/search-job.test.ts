@@ -226,7 +226,8 @@ describe('a status request without an answer', () => {
     answers[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
     answers[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });
     await settle();
-    // Errors and warnings are returned once and always kept. All other data come from the status that was requested last.
+    // Errors and warnings that the service returns only once are always kept. For all other data, the status that was requested last
+    // counts.
     expect(job.progress).toMatchObject({ messageCount: 9, isTainted: false, statuses: 2 });
     expect(job.progress.errors.texts).toEqual(['second', 'first']);
     expect(job.progress.warnings.texts).toEqual(['slow']);

@@ -1,4 +1,7 @@
-/** Tests search jobs on the simulated service in virtual time: number of requests, keep-alives, histograms and faults. */
+/**
+ * Tests search jobs from creation to end on the simulated service in virtual time: number of requests, keep-alives,
+ * histograms and faults.
+ */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../../simulator/scenario.ts';
 import type { LogfleetError } from '../../../../src/base/errors.ts';
@@ -8,6 +11,7 @@ import type { JobOrder } from '../../../../src/service/jobs/search-service.ts';
 import { RowLog } from '../requests/harness.ts';
 import { messageCount, SimulatedWorld } from '../simulated-world.ts';
 
+/** Opens a search job, waits for its end, and reads its messages. */
 async function search(world: SimulatedWorld, order: Partial<JobOrder> = {}) {
   const job = await world.run(world.jobs.open({ ...world.order, ...order }));
   const progress = await world.run(job.whenFinished());

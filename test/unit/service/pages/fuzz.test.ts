@@ -1,6 +1,7 @@
 /**
- * Tests the page scanner with random pages, valid and damaged, against JSON.parse and @streamparser/json (2.5, E9). The command `node
- * test/fuzz/page-scanner.ts` replays the page of a seed.
+ * Tests the page scanner with random pages, valid and damaged. Its results are compared with those of JSON.parse and of the
+ * tokenizer of @streamparser/json (2.5, E9). `make soak` tries more pages. `node test/fuzz/page-scanner.ts` replays the page of a
+ * seed.
  */
 import { expect, test } from 'vitest';
 import { runTrial } from '../../../fuzz/page-scanner/trial.ts';

@@ -39,6 +39,7 @@ function errorOf(page: string | Uint8Array): PageError {
   throw new Error('the page was taken');
 }
 
+/** Returns a page that has one row with these members. */
 const pageOf = (members: string) => `{"messages":[{"map":{${members}}}]}`;
 const time = '"_messagetime":"1788000000123"';
 const id = '"_messageid":"-5"';

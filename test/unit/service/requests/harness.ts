@@ -111,6 +111,7 @@ export const goodBodies: { readonly [O in Operation]: string } = {
 
 export const good = (operation: Operation): Step => ({ kind: 'answer', status: 200, body: goodBodies[operation] });
 
+/** Result of a call to the client after the virtual clock has run. */
 export async function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {
   let done = false;
   const result = call.then(

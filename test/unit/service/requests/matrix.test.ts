@@ -1,4 +1,7 @@
-/** Tests each operation of the service with each fault (7.1, 10.1): a request with an effect is never reported as one without. */
+/**
+ * Tests each of the nine operations of the service with each fault of the service or of a proxy (sections 7.1 and 10.1). A
+ * request that had an effect must never be classified as one without.
+ */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario } from '../../../../simulator/scenario.ts';
 import type { OpenJob } from '../../../../src/service/jobs/search-service.ts';
@@ -7,7 +10,10 @@ import { ServiceError } from '../../../../src/service/requests/service-error.ts'
 import { firstCollector, SimulatedWorld } from '../simulated-world.ts';
 import { RowLog } from './harness.ts';
 
-/** Simulated service with an upgrade task, and with a finished search job that survives all timeouts. */
+/**
+ * Simulated service without faults, with the objects that the operations need: an upgrade task, and a finished search
+ * job that survives all timeouts.
+ */
 async function prepared() {
   const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '10m' } });
   const { client, clock } = world;

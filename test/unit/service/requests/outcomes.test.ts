@@ -1,4 +1,7 @@
-/** Tests each service operation with each outcome: the caller's result, the number of requests, and the report to the request budget. */
+/**
+ * Tests of each service operation with each outcome: the result for the caller, the number of requests, and the outcome that the
+ * client reports to the request budget.
+ */
 import { describe, expect, test } from 'vitest';
 import { type Operation, operations } from '../../../../src/service/requests/operation.ts';
 import { jobMissings, type Outcome, outcomes, treatmentOf } from '../../../../src/service/requests/outcome.ts';
@@ -198,7 +201,10 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
 ]);
 
-/** Operations with an effect. A status request is one of them, because it returns each error only once (E5). */
+/**
+ * Operations whose requests have an effect. A status is among them, because it returns each error only once, so that a lost
+ * answer loses errors (E5).
+ */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
 /** Number of requests that an operation sends. A request that may have had an effect is not repeated, except a deletion. */

@@ -1,4 +1,7 @@
-/** Tests the HTTP transport over TLS on loopback: when a request is written, which certificates are trusted, and failures. */
+/**
+ * Tests the HTTP transport over real TLS on loopback: the time at which a request is written, trusted certificates, and
+ * failures.
+ */
 
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
