@@ -90,7 +90,7 @@ const repeatedMessage = object({
 });
 export type RepeatedMessage = Stored<typeof repeatedMessage>;
 
-/** Maximum number of different repeated messages that a commit record lists. */
+/** Maximum number of messages in `repeated`. The list is omitted if it would be longer. */
 export const maxRepeatedMessages = 100;
 
 const recordForm = object({
@@ -128,7 +128,7 @@ const recordForm = object({
 });
 export type CommitRecord = Stored<typeof recordForm>;
 
-/** Stored form of a commit record, also used for the intervals of a manifest. */
+/** Form of a commit record as it is stored. The manifest stores intervals in the same form. */
 export const commitRecord = checked(recordForm, recordProblem);
 
 export const recordKind: StoredKind<CommitRecord> = new StoredKind({
@@ -222,7 +222,7 @@ function fileProblem({ name }: CommittedFile): string | undefined {
   return name.startsWith('data/') ? undefined : '/name does not lie in data/';
 }
 
-/** Returns the first contradiction between the numbers in a record (E6), or undefined if there is none. */
+/** Returns the first contradiction between the numbers in a commit record (E6), or undefined if there is none. */
 function recordProblem(record: CommitRecord): string | undefined {
   const { fromMs, toMs, received, written, outside, duplicates, left, count, files, incomplete } = record;
   if (fromMs >= toMs)

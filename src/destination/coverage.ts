@@ -4,7 +4,7 @@ import { type DigestVerdict, lowerBound, type TimeRange } from './digest-verdict
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 
 export interface Coverage {
-  /** Committed intervals in order of time. Within a segment, they follow each other without gaps. */
+  /** Intervals with a valid commit record, in order of time. */
   readonly intervals: readonly CommitRecord[];
   /** Parts of the time range that logfleet must still search, in order of time. */
   readonly remaining: readonly Segment[];
@@ -41,7 +41,7 @@ export function coverageOf(
   return { intervals, remaining, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
-/** All segments of an export in order of their numbers: those of the plan, followed by those of each digest verdict. */
+/** Segments of an export (planned parts of its time range), those of the plan first, then those of each digest verdict. */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
 }

@@ -22,7 +22,7 @@ const kinds = {
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** An object at the destination differs from the object that logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
-  /** An object must be restored before it can be read, for example from an archive. */
+  /** An object is in an archive and must be restored before it can be read. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   /** The export has more data files or intervals than logfleet can list in one object, so a user must change the spec. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },

@@ -42,7 +42,7 @@ export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
 export const rangeFigures = object({ rows: integer(), ...messageFigures });
 export type RangeFigures = Stored<typeof rangeFigures>;
 
-/** Values that a digest compares for each range, beside the number of rows. */
+/** Values that a digest compares for each range, besides the number of rows. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
@@ -73,7 +73,7 @@ export type ProvenRange = Stored<typeof provenRange>;
 /** Time range in which numbers, sizes or times from the service differ from those of the written rows. */
 const differingRange = object({
   ...range,
-  /** Values that the service's aggregation returned for this range, without values that the service rounded. */
+  /** Numbers, sizes and times that the service computed for this range, without rounded values. */
   counted: rangeFigures,
   written: rangeFigures,
   inSlices,
@@ -82,10 +82,10 @@ export type DifferingRange = Stored<typeof differingRange>;
 
 const digestVerdict = object({
   round: integer(1),
-  /** Ranges in which the digest agrees with the written rows, in order of time. */
+  /** Time ranges in which the service's values equal those of the written rows, in order of time. */
   proven: list(checked(provenRange, rangeProblem)),
   differing: list(checked(differingRange, rangeProblem)),
-  /** New segments for the ranges that differ. The segments are searched again. */
+  /** New segments (planned parts of the time range) for the ranges that differ, which are searched again. */
   segments: list(checked(timeRange, rangeProblem)),
   /** Time ranges that still differ after the last repeated search. Their rows are kept, but the ranges are marked as incomplete. */
   incomplete: list(checked(differingRange, rangeProblem)),
@@ -97,7 +97,7 @@ export const verdictKind: StoredKind<DigestVerdict> = new StoredKind({
   form: digestVerdict,
 });
 
-/** Writes the verdict of one round of the digest, or returns the verdict that another process has written for this round. */
+/** Writes the result of one comparison with the service, or returns the result that another process has written. */
 export async function settleVerdict(
   destination: Destination,
   layout: ExportLayout,

@@ -73,8 +73,8 @@ export class ExportLayout {
   }
 
   /**
-   * Returns the name of a commit record. The name depends only on the segment and the end of the interval (E3), so a second process that
-   * searches the interval finds the record of the first process.
+   * Returns the name of a commit record. A second process that searches the same interval uses the same name, so it finds the record of the
+   * first process (E3).
    */
   commit(segment: number, toMs: number): string {
     return `${this.commits}/${key(segment, toMs)}.json`;

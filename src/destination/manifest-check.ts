@@ -35,7 +35,10 @@ export type DifferenceKind =
   | 'figures'
   /** A data file is in the folder of a day or hour to which its messages do not belong. */
   | 'partition'
-  /** The proof in the manifest differs from the sums over its intervals, or contradicts the digest verdicts in the export's folder (E6). */
+  /**
+   * The proof in the manifest differs from the sums over its intervals, or contradicts the digest verdicts, which are stored comparisons
+   * with the service (E6).
+   */
   | 'proof';
 
 export interface Difference {

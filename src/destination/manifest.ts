@@ -46,12 +46,12 @@ const exportManifest = object({
   totals: manifestTotals,
   /** Time ranges of the export, each with its strongest proof that no rows are missing (E6). In order of time, without gaps. */
   proof: list(proofRange),
-  /** Committed intervals in order of time. They cover the export's range without gaps. */
+  /** Intervals in order of time. They cover the export's time range without gaps. */
   intervals: list(commitRecord),
 });
 export type Manifest = Stored<typeof exportManifest>;
 
-/** Remedy for a damaged manifest. A user can safely remove the manifest, because the commit records contain the same data. */
+/** Advice for users with a damaged manifest. They can safely remove it, because the commit records contain the same data. */
 export const manifestAdvice =
   'restore the original export manifest, or remove it so that logfleet writes it again from the commit records';
 
@@ -62,7 +62,7 @@ export const manifestKind: StoredKind<Manifest> = new StoredKind({
   mostBytes: largestManifestBytes,
 });
 
-/** Creates the manifest of an export whose range is completely covered by commit records. */
+/** Creates the manifest of an export. Commit records must cover the whole time range. */
 export function manifestOf(
   identity: ExportIdentity,
   { intervals, remaining, strays }: Pick<Coverage, 'intervals' | 'remaining' | 'strays'>,
@@ -82,7 +82,7 @@ export function manifestOf(
   };
 }
 
-/** Returns whether the proof flags no range of the export as incomplete. */
+/** Returns whether the proof marks no time range as incomplete. */
 export function isWhole(proof: readonly ProofRange[]): boolean {
   return proof.every(({ level }) => level !== 'None');
 }

@@ -1,8 +1,8 @@
 /**
- * Validation of object names for all destinations. Names are relative, with `/` between their segments.
+ * Validation of object names for all destinations. Names are relative, and `/` separates their segments.
  *
- * Invariant: a valid name stays below the root, because no segment is `..`. A valid name never names a temporary file of logfleet, because
- * the names of temporary files begin with a dot. No character has a special meaning for a shell, a URL or a file system.
+ * A valid name cannot lead out of the destination's root, because no segment is `..`. It cannot be the name of a temporary file of
+ * logfleet, which begins with a dot. No character has a special meaning for a shell, a URL or a file system.
  */
 import { destinationError } from './destination-error.ts';
 
@@ -19,14 +19,14 @@ const maxNameBytes = 1_024;
  */
 const segmentForm = /^[\p{L}\p{N}_=+,@~!()][\p{L}\p{M}\p{N}_=+,@~!().-]*(?: +[\p{L}\p{M}\p{N}_=+,@~!().-]+)*$/u;
 
-/** Splits a name into its segments. Throws `destination.name` if the name is invalid. */
+/** Splits a name at its slashes. Throws `destination.name` if the name is invalid. */
 export function nameSegments(name: string): readonly string[] {
   const problem = nameProblem(name);
   if (problem !== undefined) throw destinationError('name', `${shown(name)} is not a valid file name: ${problem}`);
   return name.split('/');
 }
 
-/** Splits the name of a folder into its segments, like `nameSegments`. An empty name means the root. */
+/** Splits the name of a folder at its slashes. An empty name means the root. */
 export function folderSegments(folder: string): readonly string[] {
   return folder === '' ? [] : nameSegments(folder);
 }

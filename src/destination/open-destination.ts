@@ -23,8 +23,8 @@ export type DestinationSettings =
 export interface DestinationPorts {
   readonly clock: Clock;
   /**
-   * Identity of this process, shared by all its destinations. If one destination cannot remove an upload, the next one recognizes the
-   * upload by this identity and removes it (E15).
+   * Identity of this process as the writer of files. All destinations share it, so that one destination can remove unfinished uploads of
+   * another (E15).
    */
   readonly writer: Writer;
   /** Environment variables, of which proxy settings (`HTTPS_PROXY`, `NO_PROXY`) and Azure's credentials (`AZURE_STORAGE_*`) are used. */

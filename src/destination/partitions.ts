@@ -27,7 +27,7 @@ export class Partitions {
     this.#zone = zone;
   }
 
-  /** Returns the folder of the partition that contains a time in ms since the epoch. */
+  /** Returns the folder for a time in ms since the epoch. */
   folderOf(timeMs: number): string {
     if (!(timeMs >= this.#fromMs && timeMs < this.#toMs)) this.#find(timeMs);
     return this.#folder;

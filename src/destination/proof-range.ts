@@ -26,7 +26,7 @@ export const proofLevels = [
   'Count',
   /** The number of written rows equals the number that the search job itself reported. */
   'Search',
-  /** Nothing proves that the range is complete, so it is flagged as incomplete. */
+  /** Nothing proves that the time range is complete, so it is marked as incomplete. */
   'None',
 ] as const;
 export type ProofLevel = (typeof proofLevels)[number];

@@ -1,6 +1,6 @@
 /**
- * Checks that the files listed in commit records exist and have the right size. This check runs before a manifest is written, and before an
- * existing manifest is used. The module also finds files that no commit record lists. `verify.ts` checks the contents of files.
+ * Checks that the files in commit records exist and have the right size, before a manifest is written or an existing one is used. Also
+ * finds files without a commit record. `verify.ts` checks the contents of files.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';

@@ -30,7 +30,7 @@ const advice = 'restore the original object';
 const runKind = new StoredKind({ kind: 'logfleet.dev/schedule-run', form: runRecord, advice });
 const startKind = new StoredKind({ kind: 'logfleet.dev/schedule-start', form: object({ fromMs: moment }), advice });
 
-/** Names of a schedule's records, relative to the root of the destination. */
+/** Names of the records of a schedule, relative to the root of the destination. */
 export class ScheduleLayout {
   readonly folder: string;
 
@@ -61,7 +61,7 @@ export async function settleStart(destination: Destination, layout: ScheduleLayo
   return (await startKind.settle(destination, layout.start, { fromMs })).fromMs;
 }
 
-/** Reads the first time of a schedule; undefined if none is stored. Throws `destination.damaged` if it has another form. */
+/** Reads the first time that a schedule exports, or undefined if none is stored. Throws `destination.damaged` for invalid data. */
 export async function readStart(destination: Destination, layout: ScheduleLayout): Promise<number | undefined> {
   return (await startKind.read(destination, layout.start))?.fromMs;
 }
@@ -83,7 +83,7 @@ export async function* listRecordedRuns(destination: Destination, layout: Schedu
   }
 }
 
-/** Reads the record of a run; undefined if there is none. Throws `destination.damaged` if the record has an invalid form. */
+/** Reads the record of a schedule's run, or undefined if there is none. Throws `destination.damaged` for invalid data. */
 export function readRunRecord(
   destination: Destination,
   layout: ScheduleLayout,

@@ -7,9 +7,9 @@
 import { createHash } from 'node:crypto';
 import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
 
-/** Number, sizes and times of the messages in one slice of time. Lists omit slices without messages. */
+/** Number, sizes and times of the messages in one slice (a short period). Lists omit slices without messages. */
 const sliceFigures = object({
-  /** Start of the slice in milliseconds since the epoch. */
+  /** Start of the short period in milliseconds since the epoch. */
   fromMs: instant,
   rows: integer(1),
   /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
@@ -28,7 +28,7 @@ export type SliceFigures = Stored<typeof sliceFigures>;
 export const sliceFigureNames = ['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs'] as const;
 export type SliceFigureName = (typeof sliceFigureNames)[number];
 
-/** Numbers, sizes and times of messages for each slice of time that contains messages. */
+/** Numbers, sizes and times of messages for each slice (a short period) with messages. */
 export interface SlicedFigures {
   readonly lengthMs: number;
   /** Slices that contain messages, ordered by time. */
@@ -144,7 +144,7 @@ export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonl
   return [...sums.values()].map((sum) => sum.figures).sort(byTime);
 }
 
-/** Summarises the slices of an interval. `slices` must contain exactly the messages of the interval. */
+/** Summarises the short periods of an interval. `slices` must contain exactly the messages of the interval. */
 export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: Range): SliceSummary {
   const isOwn = ({ fromMs }: SliceFigures) => isInside({ fromMs, toMs: fromMs + lengthMs }, interval);
   const inside = slices.filter((each) => isOwn(each));
@@ -163,7 +163,7 @@ function isKnown(value: readonly [number, number | undefined]): value is readonl
   return value[1] !== undefined;
 }
 
-/** Returns whether the slice is completely inside the interval, so that no other interval contains messages of the slice. */
+/** Returns whether a slice (a short period) is completely inside an interval, so that no other interval contains messages of it. */
 export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }

@@ -22,7 +22,7 @@ interface ValuePlace {
   readonly path: string;
 }
 
-/** Function that checks a value of a stored object and returns it. Throws `destination.damaged` if the value has another form. */
+/** Function that checks a value of a stored object and returns it. Throws `destination.damaged` if the value is invalid. */
 export type Decoder<T> = ((place: ValuePlace, value: unknown) => T) & { readonly isOptional?: true };
 
 /** Decoder of a member that may be absent. */
@@ -70,7 +70,7 @@ export class StoredKind<T extends object> {
     return Buffer.from(`${canonicalLines({ kind: this.#options.kind, version: formVersion, ...value })}\n`);
   }
 
-  /** Decodes an object. Throws `destination.damaged` if it has another form, or members that the decoder does not know. */
+  /** Decodes an object. Throws `destination.damaged` if members are invalid or unknown. */
   decode(name: string, content: Uint8Array): T {
     const { kind, form, advice } = this.#options;
     const object = { name, advice };

@@ -48,7 +48,7 @@ export interface VerifyProgress {
   readonly totalBytes: number;
 }
 
-/** Verifies an export. Throws `destination.absent` if there is no manifest, and `destination.damaged` if it has the wrong form. */
+/** Verifies the files of an export. Throws `destination.absent` without a manifest, and `destination.damaged` for an invalid manifest. */
 export async function verifyExport(
   destination: Destination,
   layout: ExportLayout,

@@ -82,7 +82,7 @@ export class CsvEncoder implements RowEncoder {
     if (this.#text.length < textBytes + restBytes) this.#text = Buffer.allocUnsafeSlow(2 * (textBytes + restBytes));
   }
 
-  /** Ends a line of the file. If the only cell of the line is empty, it is written as `""`, because readers ignore empty lines. */
+  /** Ends a line of the file. Writes `""` if the line has only one cell and this cell is empty, because readers ignore empty lines. */
   #endLine(start: number, end: number): void {
     const { buffer } = this.#spool;
     let at = end;
@@ -150,11 +150,10 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * Returns whether a spreadsheet would treat a cell as a formula. It does so if the cell begins with one of = + - @ (also in full-width
- * form), a tab or a line break (OWASP, "CSV Injection"). Logs contain text written by strangers, and such a formula would run with the
- * rights of the reader.
+ * Returns whether a spreadsheet would run a cell as a formula, because the cell begins with = + - @ (also full-width), a tab or a line
+ * break (OWASP, "CSV Injection"). Logs can contain text written by attackers.
  *
- * A number with a sign is not treated as a formula: ids are often negative, and an apostrophe would make them useless.
+ * Numbers with a sign do not count as formulas, because ids are often negative, and an apostrophe would make them useless.
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {
   if (start === end || isSuspicious[bytes[start] as number] === 0) return false;

@@ -19,10 +19,7 @@ import { WordDictionary } from './word-store.ts';
 
 /** Memory in bytes at which a row group of a Parquet file is full. */
 const usualGroupBytes = 4 * 1024 * 1024;
-/**
- * Maximum size of the footer in bytes, without the last row group. The footer is kept in memory until it is written, and readers load it
- * completely.
- */
+/** Maximum size of the footer in bytes, without the last row group. Writer and readers must hold the whole footer in memory. */
 const usualFooterBytes = 4 * 1024 * 1024;
 
 export interface ParquetOptions {

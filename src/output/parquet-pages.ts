@@ -150,10 +150,7 @@ export class PageWriter {
     this.#dataPages++;
   }
 
-  /**
-   * Ends a page and passes its bytes to the spool immediately. Keeping the pages until the end of the row group would take the
-   * memory of the row group a second time.
-   */
+  /** Ends a page and passes its bytes on immediately, because keeping them until the end of the row group would double the memory. */
   #pass(packed: Uint8Array): void {
     this.#spool.append(this.#out.getBytes());
     this.#spool.append(packed);

@@ -23,7 +23,7 @@ export class PartSeries {
   /** Results of the parts that have ended, by the number of the part. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
-  /** Parts that are open for rows, by partition. The part that received the latest row is the last one. */
+  /** Parts (data files) that still accept rows, by partition. The part that received the latest row is the last one. */
   readonly #open = new Map<string, OpenPart>();
   /** Part that received the latest row. Undefined before the first row. */
   #current: OpenPart | undefined;
@@ -39,7 +39,7 @@ export class PartSeries {
     this.#optionsOf = optionsOf;
   }
 
-  /** Writes a row to a part of its partition. Rows without a partition have the partition ''. */
+  /** Writes a row to a data file of its partition. Rows without a partition have the partition ''. */
   row(row: RawRow, partition = ''): void {
     this.#partOf(partition).row(row);
   }

@@ -113,10 +113,7 @@ export class PartWriter {
     return this.#ended;
   }
 
-  /**
-   * Aborts the part, and resolves when the sink has removed its data. If the sink cannot remove the data, a later start of logfleet removes
-   * it (E15).
-   */
+  /** Aborts the data file and waits until its data is removed. If this fails, a later start of logfleet removes the data (E15). */
   async abort(): Promise<void> {
     this.#fail(new DOMException('The data file was aborted.', 'AbortError'));
     await this.end().catch(() => {});

@@ -1,10 +1,7 @@
-/**
- * Converts the records of an aggregation (section 2.6 of docs/service.md) to rows, so that the encoders can treat them like messages. An
- * aggregation has few records, so writing each one as JSON again costs little.
- */
+/** Converts the results of an aggregation (section 2.6 of docs/service.md) to rows, so that the encoders can treat them like messages. */
 import type { RawRow } from './row-encoder.ts';
 
-/** Converts a record to a row. `record` contains values by field name. A field without a value is missing in it. */
+/** Converts a result of an aggregation to a row. `record` contains the values by field name. Fields without a value are missing. */
 export function recordRow(record: ReadonlyMap<string, string>): RawRow {
   const members = Array.from(record, ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   return { bytes: Buffer.from(`{${members.join(',')}}`) };

@@ -9,7 +9,7 @@ import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
-/** Number of texts after which the store decides whether it continues to look for equal texts. */
+/** Number of texts after which the store decides whether it still looks for equal texts. */
 const textsOnTrial = 1_000;
 /** Maximum length in bytes of a text that is compared with earlier texts and stored once. */
 const maxSharedLength = 256;
@@ -34,7 +34,7 @@ export class TextStore {
   #rows = 0;
   /** Size in bytes of the column if every row's text were stored separately, including lengths. */
   #plainBytes = 0;
-  /** Hash table of the texts that are compared with new ones. A slot contains the index of a text plus 1, or 0 if it is free. */
+  /** Hash table of stored texts. An entry is the index of a text plus 1, or 0 if it is free. */
   #slots = new Int32Array(initialSlots);
   #usedSlots = 0;
   #shares = true;

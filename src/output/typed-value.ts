@@ -1,8 +1,8 @@
 /**
- * Parses the text of a value for a column of numbers, times or booleans. The service writes all values as strings (2.5): a missing value as
- * `""`, and some computed integers in a form such as `1.788E12` (10.3).
+ * Parses the text of a value for a column of numbers, times or booleans. The service writes all values as strings (2.5), and some computed
+ * integers in a form such as `1.788E12` (10.3).
  *
- * Invariant: a parsed value is exactly the number in the text. Any other text is a misfit, which is stored in the extra column.
+ * A parsed value is exactly the value in the text. Any other text is stored in the extra column.
  */
 
 /**

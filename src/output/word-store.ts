@@ -164,7 +164,7 @@ export class WordDictionary {
   /** Index of each row's value in `words`. */
   indexes = new Int32Array(0);
   size = 0;
-  /** Hash table of the different values. A slot contains the index of a value plus 1, or 0 if it is free. */
+  /** Hash table of the different values. An entry is the index of a value plus 1, or 0 if it is free. */
   #slots = new Int32Array(0);
 
   /**

@@ -38,7 +38,9 @@ export class RunIndex {
     return [...runs].flatMap(({ key }) => this.#exports.get(key) ?? []);
   }
 
-  /** Reads an export again. The reconciler of exports calls this after its own changes, because hosts report only changes by others. */
+  /**
+   * Updates the state of a run. The reconciler of exports calls this after its own changes, because hosts report only changes by others.
+   */
   update(key: ResourceKey): void {
     for (const schedule of this.#follow(key)) this.#onChange(schedule);
   }
@@ -47,7 +49,7 @@ export class RunIndex {
     this.#unsubscribe();
   }
 
-  /** Reads an export again. Returns the keys of schedules with a changed run. */
+  /** Updates the state of an export that may be a run. Returns the keys of schedules with a changed run. */
   #follow(key: ResourceKey): readonly ResourceKey[] {
     const id = keyText(key);
     const before = this.#runs.get(id);

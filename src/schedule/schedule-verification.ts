@@ -22,9 +22,9 @@ import { readRunTimes, runName } from './run-name.ts';
 import { type TimeSpan, union, without } from './time-spans.ts';
 
 export type RunProblemKind =
-  /** The record has another form, or its name is not the time of a run. */
+  /** The schedule record is invalid, or its name is not the time range of a run. */
   | 'damagedRecord'
-  /** The record contains another time or another run than its name says. */
+  /** The schedule record contains another time range or run than its name. */
   | 'misnamedRecord'
   | 'missingManifest'
   /** The manifest has another SHA-256 than the record. */
@@ -38,7 +38,7 @@ export type RunProblemKind =
 
 export interface RunProblem {
   readonly kind: RunProblemKind;
-  /** Name of the record or manifest, relative to the root of the destination. */
+  /** Name of the schedule record or export manifest, relative to the root of the destination. */
   readonly where: string;
   /** Explanation for people; empty if the kind says everything. */
   readonly message: string;
@@ -60,7 +60,7 @@ export interface ScheduleVerification extends TimeSpan {
   readonly gaps: readonly TimeSpan[];
   readonly overlaps: readonly Overlap[];
   readonly problems: readonly RunProblem[];
-  /** Number of manifests that agree with their records. */
+  /** Number of export manifests that agree with their schedule records. */
   readonly manifests: number;
   /** Number of runs whose files were read. */
   readonly filesRead: number;
@@ -87,8 +87,8 @@ export interface ScheduleVerificationOptions {
 const readsAtOnce = 8;
 
 /**
- * Verifies a schedule. Returns undefined if the destination has no record of the schedule. Throws `destination.damaged` if the stored start
- * of the schedule is damaged.
+ * Verifies the files of a schedule. Returns undefined if the destination has no schedule record. Throws `destination.damaged` if the stored
+ * start of the schedule is damaged.
  */
 export async function verifySchedule(
   destination: Destination,
@@ -217,7 +217,7 @@ function layoutOf({ run, fingerprint }: RunRecord): ExportLayout {
   return ExportLayout.of(run, fingerprint);
 }
 
-/** Reads the manifest of a run, and returns it if it agrees with the record of the run. */
+/** Reads the export manifest of a run, and returns it if it agrees with the schedule record of the run. */
 async function checkedManifest(destination: Destination, record: RunRecord): Promise<Manifest | RunProblem> {
   const { manifest: where } = layoutOf(record);
   try {

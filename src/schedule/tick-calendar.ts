@@ -1,7 +1,8 @@
 /**
- * Ticks of a schedule: the instants at which one run ends and the next run begins. A tick is a local time of the cron schedule, converted
- * by the time zone. A local time that occurs twice is one tick, at its first occurrence. A local time that a clock change skips is moved
- * forward, and may then coincide with another tick.
+ * Ticks: the times at which a cron schedule fires, where one run ends and the next run begins.
+ *
+ * A local time that occurs twice because of a clock change fires only the first time. A local time that a clock change skips is moved
+ * forward.
  */
 import { CronSchedule } from '../base/cron.ts';
 import type { TimeZone } from '../base/time-zone.ts';
@@ -42,7 +43,7 @@ export class TickCalendar {
     this.#zone = zone;
   }
 
-  /** Returns the last tick at or before an instant; undefined if there is none since 1970. */
+  /** Returns the last tick (time of the cron schedule) at or before an instant, or undefined if there is none since 1970. */
   lastUntil(atMs: number): number | undefined {
     for (let lengthMs = dayMs; ; lengthMs *= 4) {
       const fromMs = Math.max(0, atMs + 1 - lengthMs);
@@ -51,14 +52,14 @@ export class TickCalendar {
     }
   }
 
-  /** Returns the first tick after an instant; undefined if the schedule has no further tick. */
+  /** Returns the first tick (time of the cron schedule) after an instant, or undefined if there is none. */
   firstAfter(afterMs: number): number | undefined {
     const toMs = Math.min(latestMs, afterMs + longestSearchMs);
     for (const tickMs of this.#ticks({ fromMs: afterMs + 1, toMs })) return tickMs;
     return undefined;
   }
 
-  /** Divides a time range at the ticks inside it. Yields the parts in ascending order. */
+  /** Divides a time range at the times of the cron schedule inside it. Yields the parts in ascending order. */
   *divide({ fromMs, toMs }: TimeSpan): Generator<TimeSpan, undefined> {
     let startMs = fromMs;
     for (const tickMs of this.#ticks({ fromMs: fromMs + 1, toMs })) {
@@ -68,7 +69,7 @@ export class TickCalendar {
     yield { fromMs: startMs, toMs };
   }
 
-  /** Divides a time range at the ticks inside it. Yields the parts in descending order. */
+  /** Divides a time range at the times of the cron schedule inside it. Yields the parts in descending order. */
   *divideBackwards({ fromMs, toMs }: TimeSpan): Generator<TimeSpan, undefined> {
     let endMs = toMs;
     let lengthMs = dayMs;

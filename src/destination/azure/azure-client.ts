@@ -32,7 +32,9 @@ export interface AzureConnection {
   close(): void;
 }
 
-/** Creates the client of a container without sending a request. `@azure/identity` is loaded only if tokens of the environment are used. */
+/**
+ * Creates the client of a container without sending a request. Loads `@azure/identity` only if the environment must provide access tokens.
+ */
 export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
   const agents = new Agents(environment);
   const address = serviceAddress(settings);

@@ -79,7 +79,7 @@ export class AzureDestination implements Destination {
     return new PartedUpload({ requests, buffers: this.#buffers, writer: this.#writer });
   }
 
-  /** Reads a blob as a stream. A download that breaks off is continued where it ended, unless the blob has changed. */
+  /** Reads a blob as a stream. Continues a broken download where it ended, unless the blob has changed. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const blob = this.#blob(name);
     const silence = new AbortController();

@@ -95,7 +95,7 @@ export class GcsDestination implements Destination {
     return new PartedUpload({ requests, buffers: this.#buffers, writer: this.#writer });
   }
 
-  /** Reads an object as a stream. A download that breaks off is continued where it ended, unless the object has changed. */
+  /** Reads an object as a stream. Continues a broken download where it ended, unless the object has changed. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const path = `${objectPath(this.#settings.bucket, this.#key(name))}?alt=media`;
     let version = '';

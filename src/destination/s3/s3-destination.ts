@@ -141,7 +141,7 @@ export class S3Destination implements Destination {
     return new PartedUpload({ requests, buffers: this.#buffers, writer: this.#writer });
   }
 
-  /** Reads an object as a stream. A download that breaks off is continued where it ended, unless the object has changed. */
+  /** Reads an object as a stream. Continues a broken download where it ended, unless the object has changed. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     let offset = 0;
     let etag: string | undefined;

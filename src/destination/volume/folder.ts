@@ -38,7 +38,7 @@ export class Folder {
     this.#base = base;
   }
 
-  /** Opens the folder that a user named, which may be a symbolic link. Returns undefined if it does not exist. */
+  /** Opens a folder that a user named, which may be a symbolic link. Returns undefined if the folder does not exist. */
   static async openRoot(path: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(path, await open(path, folderFlags));
@@ -57,7 +57,7 @@ export class Folder {
     return new Folder(path, handle, (await hasFolderPaths) ? base : path);
   }
 
-  /** Opens a subfolder. Returns undefined if it does not exist. Throws `destination.outside` if it is a symbolic link. */
+  /** Opens a subfolder. Returns undefined if the subfolder does not exist. Throws `destination.outside` for a symbolic link. */
   async enter(name: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(join(this.path, name), await open(this.#at(name), folderFlags | constants.O_NOFOLLOW));
@@ -69,7 +69,7 @@ export class Folder {
     }
   }
 
-  /** Opens a subfolder, or creates it. When the call resolves, the name of the subfolder is durable. */
+  /** Opens a subfolder, or creates it so that its name is flushed to disk. */
   async enterOrMake(name: string): Promise<Folder> {
     const path = join(this.path, name);
     const existing = await this.enter(name);

@@ -65,7 +65,7 @@ export class NewFile {
     }
   }
 
-  /** Links the file to its final name. Resolves to 'exists' if another file has that name; in that case the other file is durable. */
+  /** Gives the file its final name. Resolves to 'exists' if another file has that name; the other file is then flushed to disk. */
   async place(): Promise<'placed' | 'exists'> {
     try {
       await this.#file.sync();
