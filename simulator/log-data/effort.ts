@@ -41,7 +41,7 @@ interface Reader {
   readonly reads?: ReadonlySet<string> | undefined;
 }
 
-/** Returns the estimated computing time, in microseconds, for creating one message and passing it to the filter or listener. */
+/** Returns the estimated computing time, in microseconds, for creating one message and passing it to a filter or aggregation. */
 export function unitsPerMessage({ cost = 1, reads }: Reader, rawBytes: number): number {
   return 1 + cost * (reads?.has('_raw') === false ? 0.05 : 0.05 + rawBytes / 20_000);
 }

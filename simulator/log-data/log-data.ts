@@ -15,22 +15,21 @@ export interface SearchRange {
   readonly byReceiptTime: boolean;
 }
 
-/** Receives the matches of a search, for example to aggregate them. A search has only one listener. */
+/** Receives the messages that a search finds, for example to aggregate them. */
 export interface MatchListener {
   /**
    * Receives new matches. `times` is the number of matches for which `row` stands. It is above 1 only if the listener sets
    * `reads`. Matches come newest first in a search by message time, and in any order in a search by receipt time.
    */
   each(row: Row, times: number): void;
-  /** Lower-case names of the fields that the listener reads. Matches with equal values may be reported in one call. */
+  /** Lower-case names of the fields that `each` reads. Matches that are equal in these fields may be reported in one call. */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
-   * Length in ms of the time slices, counted from the epoch, by which the listener groups matches. Set if the listener needs
-   * only the slice of a match, and not its exact time. All matches of one call are in one slice, and `messageTimeMs` is any
-   * time in the slice.
+   * Length in ms of time slices, counted from the epoch, set by an aggregation that needs only the slice of a message and not
+   * its exact time. Matches of one slice may then be reported in one call, in which `messageTimeMs` is any time in the slice.
    */
   readonly sliceMs?: number | undefined;
-  /** Estimated computing time of one call of the listener, as a multiple of the time to compare two short texts. */
+  /** Estimated computing time of one call of `each`, as a multiple of the time to compare two short texts. */
   readonly cost?: number;
 }
 
@@ -51,7 +50,7 @@ export interface Search {
   readonly found: number;
   /** Time back to which the range is completely searched. It begins at the end of the range. */
   readonly reachedMs: number;
-  /** True if the search has ended early, because it has examined its maximum number of single messages. */
+  /** True if the search gave up, because it has examined its maximum number of messages one by one. */
   readonly isGivenUp: boolean;
   /** Bytes of all messages searched so far, matching or not. */
   readonly scannedBytes: number;
@@ -78,6 +77,6 @@ export interface LogData {
   readonly fields: readonly FieldDescriptor[];
   /** Maximum delay in ms between message time and receipt time. Unlimited if absent. */
   readonly maxDelayMs?: number;
-  /** Starts a search. It gives up after it has examined `maxExamined` single messages. */
+  /** Starts a search, which gives up after it has examined `maxExamined` messages one by one. */
   search(range: SearchRange, filter: Filter, maxExamined?: number): Search;
 }

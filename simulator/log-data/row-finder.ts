@@ -29,11 +29,10 @@ export class RowFinder implements Finder {
   readonly #filter: Filter;
   readonly #matches: MatchStore;
   #looksLeft: number;
-  /** Message that the finder examines next. Undefined before the first message and after the last. */
   #row: Row | undefined;
   #rank: number | undefined;
 
-  /** Creates a finder that ends the search after it has examined `maxExamined` messages. */
+  /** Creates a search that gives up after it has examined `maxExamined` messages. */
   constructor(
     rows: SearchedRows,
     nextRank: NextRank,

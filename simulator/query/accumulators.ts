@@ -10,15 +10,15 @@ import type { FieldDescriptor } from './row.ts';
 
 /** Values of one aggregate function, such as `sum(a)`, for each group of rows. Groups are numbered from 0. */
 export interface Accumulators {
-  /** Adds the value of `times` equal rows to a group. Every group needs at least one value. */
+  /** Adds a value `times` times to a group of rows. Every group needs at least one value. */
   add(group: number, value: string | undefined, times: number): void;
   result(group: number): string;
 }
 
 export interface AggregateFunction {
-  /** Creates the values for a new aggregation. The function reserves memory beyond `groupBytes` by calling `keep`. */
+  /** Creates the values for a new aggregation. The function calls `keep` with the bytes that it stores beyond `groupBytes`. */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
-  /** Approximate memory in bytes that the function needs for each group. */
+  /** Approximate memory in bytes that the aggregate function needs for each group of rows. */
   readonly groupBytes: number;
   /** Returns the type of the function's result for a field of the given type. */
   typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];

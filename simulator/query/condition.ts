@@ -25,7 +25,7 @@ const numberForm = /-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_.])
 const countableNumber = 'a number below 1.8e308, of 1000 digits at most where it is whole';
 const cost = 2;
 
-/** Parses a condition. `checkField` throws for an impossible field name. */
+/** Parses a condition of `where`. `checkField` throws if records cannot have a field with the name. */
 export function parseCondition(cursor: Cursor, checkField: (name: string, offset: number) => void): Predicate {
   return parseBoolean(cursor, { parse: () => parseComparison(cursor, checkField), sideBySide: false });
 }

@@ -14,7 +14,7 @@ import type { FieldDescriptor, Row } from './row.ts';
 export interface Column {
   readonly descriptor: FieldDescriptor;
   readonly aggregate: AggregateFunction;
-  /** Lower-case name of the field that the function reads. Absent for a `count` of rows. */
+  /** Lower-case name of the field that the aggregate function reads. Absent for a `count` of rows. */
   readonly field?: string;
 }
 
@@ -29,7 +29,7 @@ export interface Grouping {
 const present = '';
 
 const maxGroups = 100_000;
-/** Approximate memory of a group in bytes, without the values of its grouping fields and functions. */
+/** Approximate memory in bytes of one group of rows, without the values of its fields. */
 const groupBytes = 90;
 const keyBytes = 50;
 

@@ -47,7 +47,7 @@ export class WorkingRow implements Row {
     this.#parsed.set(name.toLowerCase(), { name, value });
   }
 
-  /** Hides the message fields for which `stored` returns false, and the parsed fields for which `parsed` returns false. */
+  /** Hides the fields of a message for which `stored` returns false, and its parsed fields for which `parsed` returns false. */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
     for (const lowerName of this.#parsed.keys()) if (!parsed(lowerName)) this.#parsed.delete(lowerName);

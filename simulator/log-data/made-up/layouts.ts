@@ -27,11 +27,10 @@ export interface Layout {
 /** Estimated computing time, in microseconds, for drawing the time and text of one message. */
 const unitsPerEntry = 0.3;
 
-/** Number of different layouts. It must be a power of two. */
+/** Number of different layouts (times and texts of a block of messages). It must be a power of two. */
 export const layoutCount = 256;
 
 export class Layouts {
-  /** Number of messages in each layout, at most 65,535. */
   readonly rows: number;
   readonly #settings: MadeUpSettings;
   readonly #templates: Templates;
@@ -49,7 +48,7 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /** Creates missing layouts until the computing time is used up. Returns whether all layouts exist. */
+  /** Creates missing layouts of blocks until the computing time is used up. Returns whether all layouts exist. */
   prepare(effort: Effort): boolean {
     for (let number = 0; number < layoutCount; number++) {
       if (this.#layouts[number]) continue;

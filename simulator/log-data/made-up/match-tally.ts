@@ -7,7 +7,6 @@
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 
-/** Number of messages in a layout, by groups of message patterns that the aggregation does not distinguish. */
 interface LayoutKinds {
   readonly kinds: readonly number[];
   readonly counts: readonly number[];
@@ -15,7 +14,7 @@ interface LayoutKinds {
 
 export class MatchTally {
   readonly #rows: MadeUpRows;
-  /** Kind of each message pattern: the index of the first pattern with equal fields. */
+  /** For each message pattern: number of the first pattern with equal values in the fields that the aggregation reads. */
   readonly #kinds: Uint32Array;
   readonly #times: Float64Array;
   #present: number[] = [];
@@ -28,7 +27,7 @@ export class MatchTally {
     this.#times = new Float64Array(rows.templates.count);
   }
 
-  /** Number of groups of message patterns with equal values in the fields that the aggregation reads. */
+  /** Number of kinds of messages that the aggregation distinguishes. */
   get kindCount(): number {
     return new Set(this.#kinds).size;
   }
@@ -37,10 +36,7 @@ export class MatchTally {
     this.#addKind(this.#kinds[template] as number, times);
   }
 
-  /**
-   * Counts the matches in `blocks` blocks of messages that have the same layout. `isMatch` is 1 for each matching message
-   * pattern, and must not change between calls.
-   */
+  /** Counts the matches in `blocks` blocks with the same times and texts. `isMatch` is 1 for each message pattern that matches. */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);
     for (let index = 0; index < kinds.length; index++) {
@@ -48,7 +44,7 @@ export class MatchTally {
     }
   }
 
-  /** Reports the number of matches of each kind, with a message pattern (template) of the kind, and restarts the counts at zero. */
+  /** Reports the number of matches for each kind of message that the aggregation distinguishes, and counts again from zero. */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
       each(kind, this.#times[kind] as number);
@@ -79,8 +75,7 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // Each message pattern is a kind of its own, because two patterns seldom have an equal `_raw`, and comparing long texts is
-  // slow.
+  // Texts are not compared, because two message patterns seldom have an equal `_raw`, and comparing long texts is slow.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

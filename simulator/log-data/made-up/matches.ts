@@ -21,7 +21,7 @@ export class TemplateMatches {
   readonly #templates: Uint8Array;
   /** Number of message patterns for which the filter has been called. */
   #asked = 0;
-  /** Number of matches in each layout of a block; -1 if not counted yet. */
+  /** Number of matches in a block with each layout; -1 if not counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
   constructor(rows: MadeUpRows, filter: Filter) {
@@ -144,7 +144,6 @@ export class TemplateMatches {
     return count;
   }
 
-  /** Returns the position in a layout of match number `index`, if matches are counted from position `first`. */
   #entry(layout: number, first: number, index: number): number {
     const { templates } = this.#rows.layouts.layout(layout);
     let left = index;

@@ -1,4 +1,4 @@
-/** Reports the new matches of a search, one by one, or once for all matches that the listener cannot distinguish. */
+/** Reports the new matches of a search one by one, or equal matches together with their number. */
 import { unitsPerMessage } from '../effort.ts';
 import type { MatchListener } from '../log-data.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
@@ -52,8 +52,8 @@ class OneByOne implements NewMatches {
 }
 
 /**
- * Reports each group of equal matches once, with the number of matches. Matches are equal if the listener sees no difference:
- * equal values in the fields that it reads, and the same time slice.
+ * Reports equal matches together with their number. Matches are equal if they have equal values in the fields that the listener
+ * reads, and are in the same time slice.
  */
 class CountedByKind implements NewMatches {
   readonly examinedPerMatch: number;

@@ -13,7 +13,7 @@ import type { TemplateMatches } from './matches.ts';
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Rank (number of newer messages) of the last message of the millisecond `fromMs - 1` that is in the period; -1 if none is. */
+  /** Number (from 0, the newest) of the oldest message in the period, if its time is `fromMs - 1`; otherwise -1. */
   readonly partRank: number;
 }
 

@@ -46,7 +46,6 @@ export class TemplateFinder implements Finder {
   /** Number of matches in the millisecond in which `maxMatches` ended the search. */
   #part = 0;
 
-  /** Creates a finder. It ends the search early if `listener` would need more than `maxExamined` single messages. */
   constructor(rows: MadeUpRows, range: SearchRange, matches: TemplateMatches, maxExamined: number) {
     this.#rows = rows;
     this.#range = range;
@@ -78,7 +77,7 @@ export class TemplateFinder implements Finder {
       this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(most, this.found + matches), effort);
     }
     this.isGivenUp = this.reachedMs > targetMs && this.found >= most && most < maxMatches;
-    // The search is complete, so the counts that it kept for its listener are freed.
+    // The counts of a completed search are dropped to free their memory.
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
@@ -162,7 +161,7 @@ export class TemplateFinder implements Finder {
     return found;
   }
 
-  /** Reports the matches between the earlier start of the searched period and its present start. */
+  /** Reports the matches that the last step of the search has found. */
   #tell(former: Period, news: NewMatches): void {
     const step: Period = { ...this.#period, toMs: former.fromMs };
     const tell = (rank: number) => {

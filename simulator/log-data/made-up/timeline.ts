@@ -24,7 +24,7 @@ export interface Stretch {
   readonly block: number;
   /** Number of whole blocks; 0 for a part of a block. */
   readonly blocks: number;
-  /** Positions [first, end) in the layout of the block. Used only for a part of a block. */
+  /** Part of the block: the messages from position `first` to before `end`. */
   readonly first: number;
   readonly end: number;
 }
@@ -42,7 +42,7 @@ export function rowsPerBlock(settings: MadeUpSettings): number {
   return Math.max(1, Math.min(maxRowsPerBlock, largest));
 }
 
-/** One block of messages, or the part of it within its span. */
+/** A block of consecutive messages, or the part of it that is within one time span. */
 export class Block {
   readonly number: number;
   readonly layout: Layout;
@@ -51,7 +51,7 @@ export class Block {
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
-  /** Factor that scales the ages in the layout, so that a block with fewer messages covers a shorter time. */
+  /** Factor that shortens the time of a block with fewer messages than usual. */
   readonly #narrowing: number;
 
   constructor(span: Span, inSpan: number, layout: Layout) {
@@ -126,7 +126,7 @@ export class Timeline {
     return this.rows;
   }
 
-  /** Returns the number of messages in a span whose time is `timeMs` or later. */
+  /** Returns the number of messages in a time span with the time `timeMs` or later. */
   #rowsSince(span: Span, timeMs: number): number {
     const { rows } = this.#layouts;
     const blocks = Math.ceil(span.rows / rows);
@@ -165,7 +165,7 @@ export class Timeline {
     return found;
   }
 
-  /** Returns the rank at which the block ends that is `blocks` blocks older than that of `rank`, within one time span. */
+  /** Returns the number of messages up to the end of the block that is `blocks` blocks older than the block of message `rank`. */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);
     const block = Math.floor((rank - span.firstRank) / this.#layouts.rows) + blocks;

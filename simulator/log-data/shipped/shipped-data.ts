@@ -119,9 +119,9 @@ class StreamFinder implements Finder {
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
   readonly #makeSingle: () => RowFinder;
-  /** Finder that examines messages one by one. Set once a listener or a limit on matches requires single messages. */
+  /** Set when messages can no longer be only counted, but must be examined one by one. */
   #single: RowFinder | undefined;
-  /** Finder that examines messages one by one to fill pages, while the search itself only counts messages. */
+  /** Examines messages one by one to fill pages, while the search itself only counts messages. */
   #pages: RowFinder | undefined;
   #found = 0;
   #reachedMs: number;
@@ -185,7 +185,7 @@ class StreamFinder implements Finder {
     this.#examined().each(skip, take);
   }
 
-  /** Returns a finder that has examined the messages back to `reachedMs` one by one. */
+  /** Returns a search that has examined the messages back to `reachedMs` one by one. */
   #examined(): RowFinder {
     if (this.#single) return this.#single;
     this.#pages ??= this.#makeSingle();

@@ -18,7 +18,7 @@ export const maxStreams = 2 ** 17;
 const maxSpanMs = 2 ** 35;
 const blockMs = 60_000;
 
-/** Lower-case names of the fields that all messages of a stream share. */
+/** Lower-case names of the fields that are equal in all messages of a collector. */
 export const streamFields: ReadonlySet<string> = new Set([
   '_sourceid',
   '_sourcename',
@@ -38,7 +38,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   /** JSON of the message that was requested last. It is cached, because callers ask for its length and then for the JSON. */
   #last = { rank: -1, withRaw: false, json: Buffer.alloc(0) };
 
-  /** Creates the rows of streams that have no message before `startMs`. */
+  /** Creates the messages of these collectors, which have no message before `startMs`. */
   constructor(streams: readonly Stream[], startMs: number, seed: number) {
     this.#streams = streams;
     this.#endMs = startMs + maxSpanMs;
@@ -108,7 +108,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   }
 }
 
-/** Returns the value of a field that all messages of a stream share. `name` is the field's name in section 2.5 of docs/service.md. */
+/** Returns the value of a field that is equal in all messages of a collector. `name` is as in section 2.5. */
 function streamValue(name: string, stream: Stream): string | undefined {
   const { collectorId, collector, host, category } = stream.shipper;
   switch (name) {
@@ -135,7 +135,7 @@ function streamValue(name: string, stream: Stream): string | undefined {
   }
 }
 
-/** Returns the text of a message. All texts of a stream have the same length. */
+/** Returns the text of a message. All messages of a collector have texts of the same length. */
 function rawText({ shipper }: Stream, timeMs: number, digits: string): string {
   return `${new Date(timeMs).toISOString()} INFO ${shipper.host} request ${digits} handled by ${shipper.collector}`;
 }

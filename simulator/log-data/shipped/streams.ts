@@ -38,7 +38,7 @@ export class Stream {
   /** Time in ms from a message to its receipt. */
   readonly delayMs: number;
   readonly #key: number;
-  /** Periods with a constant message rate, in order of time. A period ends where the next one starts. */
+  /** Periods in which the collector has a constant message rate, in order of time. Each ends where the next one starts. */
   readonly #periods: Period[] = [];
 
   constructor(index: number, shipper: Shipper, seed: number) {
@@ -98,7 +98,6 @@ export class Stream {
     return Math.floor(perMinute * slotMinutes * rhythm + random(slot, this.#key));
   }
 
-  /** Returns how long after the start of an interval its first message comes, as a fraction of the time between two messages. */
   #phase(slot: number): number {
     return random(slot, this.#key ^ 0x5bd1e995);
   }
