@@ -197,7 +197,7 @@ async function rightsOf(account: string, ofNamespace: string, namespace: string)
   return special.map((line) => line.replaceAll(suffix, '')).sort();
 }
 
-/** Blocks of docs/rights.md by their headings. */
+/** Lists of rights in docs/rights.md, by their headings. */
 function documentedRights(): ReadonlyMap<string, readonly string[]> {
   const text = readFileSync(join(root, 'docs/rights.md'), 'utf8');
   const blocks = text.matchAll(/^### (.+)\n\n```text\n((?:(?!```).*\n)*)```/gm);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 interface OperationRequest {
-  /** Section of docs/service.md. */
+  /** Section of docs/service.md about the operation. */
   readonly operation: string;
   readonly method: string;
   readonly path: string;

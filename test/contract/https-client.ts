@@ -24,7 +24,7 @@ export interface SendOptions {
 export interface Received {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Values of the answer's `Set-Cookie` headers. */
+  /** Values of the headers `Set-Cookie` in the answer. */
   readonly cookies: readonly string[];
   readonly text: string;
   /** Parsed body of the answer, or undefined if the body is not JSON. */

@@ -1,4 +1,4 @@
-/** Fields of message pages (sections 2.4 and 2.5), for the tests of the contract. */
+/** Fields in result pages of messages, for the contract tests. */
 
 export interface FieldDescriptor {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface PageMessage {
   readonly map: Readonly<Record<string, string>>;
 }
 
-/** Returns the value of a field, ignoring the case of its name (section 10.3). */
+/** Returns the value of a field, ignoring upper and lower case in its name. */
 export function fieldOf({ map }: PageMessage, name: string): string | undefined {
   const key = name in map ? name : Object.keys(map).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : map[key];

@@ -1,4 +1,4 @@
-/** Tests the contract of message and record pages, as a client sees it. `deployment.ts` selects the tested deployment. */
+/** Tests the service's pages of messages and of aggregation rows, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
@@ -52,7 +52,7 @@ describe('4.3 page of messages', () => {
     expectThere(skip, field !== undefined && values.length > 0, 'messages with that field');
     expect(field?.fieldType).toBe(fieldType);
     if (onSimulator) expect(values).toHaveLength(messages.length);
-    // A missing value may be empty (section 10.3).
+    // A field without a value may be an empty text, even a number.
     if (fieldType !== 'string') for (const value of values) expect(value).toMatch(/^(?:-?\d+)?$/);
   });
 

@@ -1,4 +1,4 @@
-/** Tests the contract of the creation of search jobs, as a client sees it. `deployment.ts` selects the tested deployment. */
+/** Tests the creation of search jobs, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';

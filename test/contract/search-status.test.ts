@@ -1,4 +1,4 @@
-/** Tests the contract of the status, the states and the end of a search job. `deployment.ts` selects the tested deployment. */
+/** Tests the status, the states and the end of search jobs, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';

@@ -75,7 +75,7 @@ describe('the demo', () => {
     expect(row('1 × The installer')).toMatch(/^1 × The installer ended with exit code 1603\. \(legacy-b/);
     expect(row('○ offline 12')).toBeDefined();
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
-    // 3 upgrades in the first canary stage, and 43 of the remaining collectors that can be upgraded.
+    // The first rollout upgrades three collectors and is stopped. The second rollout upgrades 43 collectors.
     expect(row('46 upgrade tasks')).toBe('46 upgrade tasks, 3 of them failed.');
     // On a busy machine, requests may arrive too fast. The service refuses them, and the operator repeats them.
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ create a task, \d+ read a task, \d+ list the fleet\./);

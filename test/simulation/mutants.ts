@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
       },
-      // Without this change, the policy's status would restore most upgrade attempts of a lost ledger.
+      // Without this change, the status of the policy would restore most upgrade attempts that the ledger lacks.
       {
         file: 'policy/ledger/status-recovery.ts',
         find: 'const changes: EntryChange[] = [];',

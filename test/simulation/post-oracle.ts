@@ -44,8 +44,7 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // The other policy may be so new that the collector's upgrade attempt was already in the ledger, which keeps the
-      // owner.
+      // The other policy may be so new that the collector's upgrade was already in the ledger of its first policy.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&
@@ -69,7 +68,7 @@ function isDowngrade({ truth, toVersion }: PostRecord, policy: CollectorVersionP
   );
 }
 
-/** Maximum age in ms of the collector list that a process uses to start an upgrade. */
+/** Maximum age in ms of the collector list with which a process decides to start an upgrade. */
 const longMs = 240_000;
 
 function ranTargetForLong({ disturbances }: HistoryRecord, { truth, toVersion, atMs }: PostRecord): boolean {

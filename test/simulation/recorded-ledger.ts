@@ -34,8 +34,8 @@ interface Stage extends Omit<RecordedStage, 'members'> {
 /** Last fields of a ledger entry: numbers of the rollout's and the stage's count of failures, and 1 for a rollback. */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
 /**
- * Ledger entry of a collector: its id, version before the upgrade, attempts, changes by others, kind of end, other
- * fields.
+ * Stored entry of a collector in a ledger, as an array: id, former version, number of attempts, number of times that
+ * others changed the version, how it ended.
  */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
 /**

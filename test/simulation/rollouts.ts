@@ -22,7 +22,7 @@ export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Final statuses of the POST's task that processes received. */
+  /** Final statuses of the created task that processes received. */
   readonly news: readonly TaskNews[];
   /** Policy of the rollout, as the process knew it when it sent the POST. */
   readonly policy: CollectorVersionPolicy;

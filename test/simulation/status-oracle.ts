@@ -97,7 +97,8 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   // (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  // In an aborted rollout, the upgrade attempts whose outcome a restored ledger lacks time out.
+  // If a user aborts the rollout and its ledger is restored from a backup, upgrade attempts without an outcome time
+  // out.
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));

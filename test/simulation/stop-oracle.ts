@@ -29,8 +29,8 @@ function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined 
 }
 
 /**
- * Whether the process knew that a user aborted the rollout, which no user of the simulated runs retries at the same
- * time.
+ * Whether the process knew that a user aborted the rollout. An abort that the user combined with a retry does not
+ * count.
  */
 function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent): boolean {
   const set = known.find(({ metadata }) => metadata.uid === policy)?.metadata.annotations;
@@ -48,9 +48,7 @@ function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord,
 
 const heardWithinMs = 1_000;
 
-/**
- * Time in ms that a stop may need to appear in the status. A user's retry in this time may already apply to the stop.
- */
+/** Time in ms that the status may need to show that a rollout has stopped. */
 const unheardMs = 40_000;
 
 /** Whether the status showed that the rollout is stopped, and no user has continued it. */

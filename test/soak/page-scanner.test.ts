@@ -6,7 +6,7 @@ import type { MutantTrial } from '../fuzz/page-scanner/mutant-worker.ts';
 import { mutants } from '../fuzz/page-scanner/mutants.ts';
 import { runTrial } from '../fuzz/page-scanner/trial.ts';
 
-/** `make test` reads the pages below this seed. */
+/** `make test` uses the seeds below this one. */
 const firstSeed = 1_001;
 const lastSeed = 100_000;
 const perTest = 9_000;

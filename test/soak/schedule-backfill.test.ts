@@ -47,7 +47,7 @@ test.each([
     expect((await world.verify())?.gaps).toEqual([]);
     const ratio = world.world.journal.length / (records.length * leastPerRun);
     const durationOf = (name: string) => (completed.get(name) ?? 0) - (created.get(name) ?? 0);
-    // A due run lasts longer than a run of the backfill, since it waits until its data is old enough.
+    // A due run lasts longer than a run of the backfill, because it waits until its messages are old enough.
     const older = records.filter(({ toMs }) => toMs < startMs);
     const longestMs = Math.max(...older.map((span) => durationOf(runName('hourly', span))));
     const due = records.filter(({ toMs }) => toMs > startMs);

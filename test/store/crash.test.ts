@@ -32,7 +32,7 @@ describe.each(storeNames)('an export to a destination of the kind %s', (kind) =>
     const { differences, manifest, rows } = await verification();
     expect(differences).toEqual([]);
     expect([manifest.totals.intervals, rows]).toEqual([4, 4 * rowsOfFile]);
-    // One plan, four commit records, four data files and one manifest.
+    // The export consists of one plan, four commit records, four data files and one manifest.
     expect(await place.files()).toHaveLength(1 + 4 + 4 + 1);
   };
 

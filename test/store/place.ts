@@ -33,7 +33,7 @@ export type PlaceData =
 
 export interface Place {
   readonly data: PlaceData;
-  /** Returns the paths of all files of the destination and of files beside it, including unfinished uploads. */
+  /** Returns the paths of all files in and beside the destination, including unfinished uploads. */
   files(): readonly string[] | Promise<readonly string[]>;
   remove(): void | Promise<void>;
 }
@@ -110,7 +110,10 @@ export async function openPlace(data: PlaceData): Promise<Destination> {
   return openDestination(settingsOf(data), await systemPorts());
 }
 
-/** Clock and identity of this process, with no environment variables. */
+/**
+ * What a destination needs from its process: a clock and the identity of the process. Environment variables are left
+ * out.
+ */
 export async function systemPorts(): Promise<DestinationPorts> {
   return { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };
 }

@@ -320,7 +320,7 @@ test('aborts any number of uploads in a folder', async () => {
 /** A proxy that forwards everything to a store and loses answers on request. */
 class AnswerLosingProxy {
   readonly endpoint: string;
-  /** Number of lost answers. */
+  /** Number of answers that the proxy has lost. */
   lost = 0;
   readonly #server: TcpServer;
   readonly #sockets = new Set<Socket>();
@@ -366,7 +366,7 @@ class AnswerLosingProxy {
       outer.write(bytes);
     });
     outer.on('data', (bytes) => {
-      // "100 Continue" does not count as an answer.
+      // The interim answer `100 Continue` does not count, because the real answer follows it.
       if (passes >= bytes.length || bytes.toString('latin1', 0, 12) === 'HTTP/1.1 100') {
         passes -= bytes.length;
         inner.write(bytes);

@@ -18,7 +18,7 @@ import type { Writer } from '../../src/destination/writer.ts';
 const startMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 export const rowsOfFile = 20_000;
-/** Text of a row, so long that a file has 10 MB. */
+/** Text of a row, so long that each file of the export has 10 MB. */
 const text = 'x'.repeat(480);
 
 export const identity: ExportIdentity = {

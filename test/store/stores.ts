@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type Place } from './place.ts';
 
 export interface StoreKind {
-  /** Creates a new, empty destination. */
+  /** Creates a new, empty destination of this kind. */
   readonly make: () => Place | Promise<Place>;
   /** Form of the destination's address as shown to users. */
   readonly url: RegExp;

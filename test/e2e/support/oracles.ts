@@ -1,4 +1,4 @@
-/** Checks of the simulator's journal of requests. They must hold whatever fault a test caused. */
+/** Checks the requests that the simulator received. The checks apply to every test, whatever faults it has. */
 import { expect } from 'vitest';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';

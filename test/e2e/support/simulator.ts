@@ -44,7 +44,7 @@ export class Simulator {
     return new Simulator(program, journalFile, address);
   }
 
-  /** Scenario of `scenario.yaml`: builds, messages for all tenants, and a user for the tests. */
+  /** Scenario of `scenario.yaml`: builds, log messages, and a user. */
   static readonly scenario: Scenario = {
     builds,
     users: { [control.id]: { keys: { [control.id]: control.key } } },
@@ -114,7 +114,7 @@ export interface TenantScenario {
   readonly faults?: Readonly<Record<string, FaultScenario | null>>;
 }
 
-/** User of the service with its fleet. */
+/** User of the service with its own collectors. */
 export class Tenant {
   readonly user: string;
   readonly accessKey: string;

@@ -16,7 +16,7 @@ export interface WorkerPodsOptions {
   readonly workers?: number;
   readonly requestsPerSecond?: number;
   readonly maxConcurrentRequests?: number;
-  /** Fields of the spec that differ from an export of all messages to a claim. */
+  /** Fields of the export's spec. By default, all messages are exported to a persistent volume claim. */
   readonly spec?: object;
 }
 

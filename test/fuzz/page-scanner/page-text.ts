@@ -233,7 +233,7 @@ const pieces = [
 ];
 const quotesInText = /"/g;
 
-/** Invalid content of a string. */
+/** Bytes and escapes that are invalid in a JSON string. */
 const mistakes = [
   '\x00',
   '\x1f',

@@ -15,7 +15,7 @@ export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
   readonly bytes: Buffer;
-  /** Number of the row that the scanner reported together with the row. */
+  /** Number of earlier rows that the scanner reported together with a row. */
   readonly rowsBefore: number;
 }
 

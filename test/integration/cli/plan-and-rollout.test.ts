@@ -147,7 +147,6 @@ async function outlookOf(world: World, upgradeMs?: number): Promise<Extract<Outl
 
 interface RollOut {
   readonly totalMs: number;
-  /** Upgrade tasks in the order of their requests. */
   readonly tasks: readonly { readonly collectorId: string; readonly requestTime: number }[];
 }
 

@@ -140,7 +140,7 @@ describe('a plan of a schedule', () => {
     const { found, changes } = await documentOf(schedule('  startTime: "2026-10-29T00:00:00"'));
     expect(found).toMatchObject({ pendingRuns: 72, runsPerDay: 24 });
     expect(found.backfill).toMatchObject({ requests: 72 * found.sample.requests, rows: 72 * found.sample.rows });
-    // 72 runs of 8 requests, at 4 a second.
+    // The plan has 72 runs of 8 requests each, which take 144 s at four requests a second.
     expect(parseDuration(found.backfill.duration)).toBeGreaterThanOrEqual(144_000);
     expect(changes).toBe(true);
   });

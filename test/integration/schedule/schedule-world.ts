@@ -185,7 +185,7 @@ export class ScheduleWorld {
     return this.#rowsOf([...this.store.objects.keys()].filter((name) => name.endsWith('/manifest.json')));
   }
 
-  /** Texts of the rows in the files of all runs with a record, in ascending order. */
+  /** Texts of all exported rows in runs that wrote a schedule record, in ascending order. */
   rowsOfRecords(): readonly string[] {
     const records = [...this.store.objects].filter(([name]) => name.startsWith('hourly/schedule/runs/'));
     const manifests = records.map(([, content]) => {

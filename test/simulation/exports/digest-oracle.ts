@@ -49,8 +49,8 @@ function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRec
 type Index = 1 | 2 | 3 | 4;
 
 /**
- * Returns whether the row count, the oldest and newest time, and the sum of the times match these rows in each short
- * period.
+ * Returns whether these rows agree with the stored numbers of each short period: row count, oldest and newest time, and
+ * sum of the times.
  */
 function areTimesOf(
   { lengthMs, shared, whole }: SliceSummary,

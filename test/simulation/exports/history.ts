@@ -55,7 +55,8 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
     const areEnded = isWhole && processes.every((process) => process.told?.isComplete || isWaiting(process));
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
-    // Work that a fault disturbed may fail after the user's request for a check, so the user requests another one.
+    // A fault may also spoil the work that a user's request for a check has started, so the user requests another
+    // check.
     if (asked === mostAsked || !processes.some(isWaiting)) return true;
     asked++;
     looks = 0;

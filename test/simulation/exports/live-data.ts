@@ -125,7 +125,7 @@ export class LiveSearch implements Search {
   #unseen: StoredMessage[] = [];
   /** Messages that the search found, in page order. */
   #found: StoredMessage[] = [];
-  /** Messages that the search should return if it made no errors. */
+  /** Correct result of the search, as if the simulated service made no errors. */
   readonly #expected = new Set<StoredMessage>();
   #isSorted = true;
   #hole: StoredMessage | undefined;

@@ -16,7 +16,9 @@ export type Packing = (done: () => void) => void;
 let packing: Packing | undefined;
 const goOn = new WeakMap<Handle, () => void>();
 
-/** Sets the timing of compression for all zlib streams on this thread; undefined restores the threads of zlib. */
+/**
+ * Sets the times at which compression finishes in this thread; undefined restores the normal behavior of `node:zlib`.
+ */
 export function packBy(next: Packing | undefined): void {
   packing = next;
 }

@@ -65,7 +65,9 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
   return fromMs < toMs && searches.some((search) => search.expected({ fromMs, toMs })?.length === 0);
 }
 
-/** Returns whether a process can have received these rows from the search. */
+/**
+ * Returns whether a process can have received these rows: the service returned rows of the search, or there are none.
+ */
 function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean {
   return isRead || rows.length === 0;
 }

@@ -42,7 +42,7 @@ class History {
   readonly #world: ScheduleWorld;
   #isTroubled = true;
   readonly #doomed = new Set<Replica>();
-  /** True if schedule records disappear at the destination; false if statuses and schedules are deleted instead. */
+  /** True if schedule records are removed from the destination; false if statuses and schedules are deleted instead. */
   readonly #losesRecords: boolean;
   /** Contents of schedule records that disappeared, by name. The operator may write these records again. */
   readonly #removed = new Map<string, Uint8Array>();

@@ -60,7 +60,7 @@ function withRow(row: Row, change: (row: Row) => Rows): (rows: Rows) => Rows {
   return (rows) => rows.flatMap((each) => (isWanted(each) ? change(each) : [each]));
 }
 
-/** A lie that changes every hundredth row, in the same way in each search. */
+/** A lie that changes every hundredth row, in each search in the same way. */
 function withHundredth(change: (row: Row) => Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => ((row['_messageid'] ?? '').endsWith('07') ? change(row) : row));
 }

@@ -47,7 +47,7 @@ interface Damage {
   readonly lastsMs?: number;
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
-  /** True if an operator that starts after the damage cannot notice it. */
+  /** True if only an operator that read the manifest before its damage can notice the damage. */
   readonly isUnseen?: true;
 }
 
