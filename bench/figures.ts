@@ -3,7 +3,7 @@
 export interface Line {
   readonly what: string;
   readonly measured: string;
-  /** Target for the figure. Absent if there is none. */
+  /** Target value of the figure. Absent if the figure has no target. */
   readonly target?: string;
   readonly met?: boolean;
 }

@@ -60,7 +60,7 @@ export const oldestLogMs = (count: number): number => newestLogMs - 3 * (count +
 
 type RandomNumber = (below: number) => number;
 
-/** Returns the same numbers for the same seed (mulberry32). */
+/** Returns a random number generator (mulberry32) that yields the same numbers for the same seed. */
 function randomFrom(seed: number): RandomNumber {
   let state = seed;
   return (below) => {

@@ -19,7 +19,7 @@ export interface BenchOptions {
 const idleSeconds = 60;
 const count = new Intl.NumberFormat('en-US');
 
-/** Targets for ten thousand resources. */
+/** Target values for an operator with ten thousand resources. */
 const goals = {
   resources: 10_000,
   restartCpuSeconds: 3,

@@ -26,7 +26,7 @@ interface Moment {
 }
 
 const screen = new TerminalScreen();
-/** Screens of the rollout and of the export whose fractions are closest to the wanted ones. */
+/** Screens of the demo at which the progress of the rollout and of the export is closest to the wanted fraction. */
 let moving: Moment | undefined;
 let exporting: Moment | undefined;
 

@@ -19,7 +19,7 @@ import { type Paint, renderExamples, widthOf, wrap } from '../src/cli/render/tex
 export interface Findings {
   readonly before: SimulatorState;
   readonly after: SimulatorState;
-  /** Requests that reached the log service during the demo. */
+  /** Requests that the log service received during the demo. */
   readonly requests: readonly JournalEntry[];
   readonly policy: CollectorVersionPolicy;
 }
@@ -56,7 +56,7 @@ export function renderExportIntroduction(manifest: string, paint: Paint): readon
   ].map((line) => paint('bold', line));
 }
 
-/** @param width maximum number of columns */
+/** Returns the report at the end of the demo, at most `width` columns wide. */
 export function renderReport(found: Findings, width: number, paint: Paint): readonly string[] {
   const room = width - margin.length;
   return [
@@ -180,7 +180,6 @@ export interface SuggestionPlaces {
   readonly manifests: string;
   readonly exports: string;
   readonly exportManifest: string;
-  /** Name of the policy. */
   readonly name: string;
 }
 

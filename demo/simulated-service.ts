@@ -23,7 +23,7 @@ interface Access {
 export interface SimulatedServiceOptions {
   /** Path of the simulator's scenario file. */
   readonly scenario: string;
-  /** Path of the file for the simulator's journal of requests. */
+  /** Path of the file to which the simulator writes its journal of requests. */
   readonly journal: string;
   /** Aborts the start of the simulator. */
   readonly signal: AbortSignal;

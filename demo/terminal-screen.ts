@@ -13,7 +13,7 @@ export type Style = '' | `${number}`;
 export interface Run {
   readonly text: string;
   readonly style: Style;
-  /** Column of the run's first character, from 0. */
+  /** Column of the first character, counted from 0. */
   readonly column: number;
 }
 
@@ -84,7 +84,7 @@ function runsOf(cells: readonly (Cell | undefined)[]): readonly Run[] {
   return runs.filter(({ text }) => text.trim() !== '');
 }
 
-/** Returns the characters of a row without colours. */
+/** Returns the text of a terminal line without colours. */
 export function textOf(row: readonly Run[]): string {
   return row.reduce((line, { text, column }) => line.padEnd(column) + text, '').trimEnd();
 }

@@ -15,7 +15,7 @@ const deploymentTimeoutMs = 600_000;
 
 const given = (name: string) => process.env[name] || undefined;
 
-/** Returns what is wrong with the command's arguments, or undefined. */
+/** Returns an error message if environment variables are missing or wrong. */
 function problem(): string | undefined {
   const missing = required.filter((name) => given(name) === undefined);
   if (missing.length > 0) return `give ${missing.join(' and ')} as well, or none of ${required.join(', ')}`;

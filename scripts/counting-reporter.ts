@@ -23,7 +23,7 @@ function count(modules: readonly TestModule[], unhandled: number): TestCounts {
     for (const test of module.children.allTests()) {
       const { state } = test.result();
       if (state === 'passed') passed++;
-      // A test that did not run counts as failed.
+      // Skipped tests and tests that did not run count as failed.
       else failed++;
     }
   }

@@ -1,7 +1,7 @@
 /** Order of the test files of a run: files that wait long for programs start first, so that none of them runs alone at the end. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take more than half a minute, longest first. */
+/** Test files that run for more than half a minute, longest first. */
 const longest = [
   'test/e2e/demo.test.ts',
   'test/cluster/export-run.test.ts',

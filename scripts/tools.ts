@@ -72,7 +72,7 @@ function nowhereToBeHad(version: string, reason: string): string {
 }
 
 function sources(version: string): readonly GoProgram[] {
-  // Without this version, the server reports v0.0.0 and kubectl complains.
+  // Sets the version that kube-apiserver reports. With the default v0.0.0, kubectl complains.
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${version}`;
   const modules = modulesDirectory;
   return [

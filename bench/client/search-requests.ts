@@ -63,7 +63,10 @@ interface SearchShape {
 
 type Range = Pick<JobOrder, 'fromMs' | 'toMs'>;
 
-/** Measured searches. They differ in when the service finds the messages, and in what the status of the search job shows. */
+/**
+ * The searches that this benchmark measures. They differ in when the service finds the messages, and in what the status
+ * of the search job shows.
+ */
 const shapes: readonly SearchShape[] = [
   { name: 'evenly spread', search: { duration: '9500ms' }, doneAfterSeconds: 9.5, range: hour },
   { name: 'evenly spread', search: { duration: '4s' }, doneAfterSeconds: 4, range: hour },

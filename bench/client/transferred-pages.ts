@@ -17,7 +17,7 @@ export interface TransferFigures extends TransferCase {
   readonly rows: number;
   readonly pages: number;
   readonly mbPerSecond: number;
-  /** Speed in million bytes per second of the process's CPU time. */
+  /** Number of million bytes read per second of CPU time. */
   readonly mbPerProcessorSecond: number;
   /** Memory of the process in million bytes: before the first page, and at its peak. */
   readonly startResidentMb: number;

@@ -35,7 +35,7 @@ export interface FileRun {
   readonly way: Way;
   readonly format: ExportOrder['format'];
   readonly compression: Compression;
-  /** Division of the files by time. Absent for one folder. */
+  /** Partitioning of the exported files by time. Absent if all files are in one folder. */
   readonly partitionBy?: 'Hour';
 }
 
@@ -155,7 +155,7 @@ export class FileBench {
   }
 }
 
-/** Returns a time range of the same length without messages. */
+/** Returns the time range of the same length directly before, in which there are no messages. */
 function before({ fromMs, toMs }: Range): Range {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }

@@ -18,7 +18,7 @@ export class PlainExport {
     this.#written = pipeline(this.#packer, file);
   }
 
-  /** Processes a page and returns its number of messages. */
+  /** Exports a page of messages and returns their number. */
   async page(body: string): Promise<number> {
     const { messages } = JSON.parse(body) as { messages: { map: unknown }[] };
     const lines = messages.map(({ map }) => `${JSON.stringify(map)}\n`);

@@ -68,14 +68,14 @@ const burst = Array.from({ length: 600 }, (_, index) => ({
   count: 500,
 }));
 
-/** A millisecond with more messages than a search can return. */
+/** A millisecond of the generated logs that has more messages than one search can return. */
 const crowd = [{ at: range.fromMs + 50_000_000, count: 150_000 }];
 
 const uncounted = {
   refused: { kind: 'status', status: 400, code: 'parse.error', operations: ['createJob'], queries: ['*timeslice*'] },
 } as const satisfies Scenario['faults'];
 
-/** Measured exports. They differ in the duration of their searches and in the distribution of their messages. */
+/** The exports that this benchmark measures. They differ in the duration of their searches and in the distribution of their messages. */
 const shapes: readonly Shape[] = [
   { name: 'searches of 2 s', search: { duration: '2s' } },
   { name: 'searches of 9.5 s', search: { duration: '9500ms' } },

@@ -7,7 +7,7 @@ export interface ProcessFigures {
   readonly seconds: number;
   /** CPU time of all threads of the process, in user and system mode. */
   readonly processorSeconds: number;
-  /** Peak memory in million bytes. */
+  /** Peak memory of the process in million bytes. */
   readonly peakResidentMb: number;
 }
 

@@ -65,7 +65,7 @@ export function measureEncoding(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(encodeCases, quick ? 10 : 60);
 }
 
-/** Measures the speed and the ratio of each level of compression. */
+/** Measures speed and compression ratio for each compression level. */
 export function measureLevels(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(levelCases, quick ? 3 : 10);
 }

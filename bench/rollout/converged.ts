@@ -5,7 +5,7 @@ import { fleetScenario } from './virtual-rollout.ts';
 export interface ConvergedFigures {
   readonly collectors: number;
   readonly minutes: number;
-  /** Number of requests to the API server, by `METHOD resource`. */
+  /** Number of requests to the API server, by method and resource, such as `GET secrets`. */
   readonly api: Readonly<Record<string, number>>;
   /** Number of requests to the log service, by operation. */
   readonly service: Readonly<Record<string, number>>;

@@ -18,7 +18,7 @@ import { ApiServer } from './api-server.ts';
 
 export interface LatencyFigures {
   readonly applies: number;
-  /** Latency of each apply (of a policy) in ms, in ascending order. */
+  /** Latencies in ms from the apply of a policy to its first upgrade request, in ascending order. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
   /** Latency in ms from the apply until a watch shows a status for the new generation of the policy. */

@@ -27,7 +27,7 @@ const jobs = 200;
  */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
-/** Query of the last job, which must examine each message. */
+/** Query of the last search job, for which the simulator must examine each message. */
 const slowQuery = '_messageid=*7';
 const mostResidentMb = 200;
 const queries = ['*', 'error', '_sourceCategory=prod/*', '* | count by _sourceHost', heavyQuery];

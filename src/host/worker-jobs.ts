@@ -44,7 +44,6 @@ export interface WorkerJob extends WorkerObject {
   };
 }
 
-/** State of a container in a pod. */
 export interface ContainerState {
   readonly waiting?: { readonly reason?: string; readonly message?: string };
   readonly terminated?: { readonly exitCode: number; readonly reason?: string; readonly message?: string };

@@ -21,7 +21,7 @@ interface ReleaseIndex {
   >;
 }
 
-/** One archive of the release index. */
+/** An archive with etcd, kube-apiserver and kubectl. */
 export interface EnvtestArchive {
   readonly version: string;
   readonly url: string;

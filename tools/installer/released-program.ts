@@ -33,7 +33,7 @@ export interface ReleasedProgram {
   archive(version: string, system: string, processor: string): string;
   /** True if the program is in a folder of the archive that has the name of the archive. */
   readonly isInFolder: boolean;
-  /** Duration of a build as shown to people, as in `about 80 seconds`. */
+  /** Duration of a build from source, for messages, such as `about 80 seconds`. */
   readonly buildTime: string;
 }
 

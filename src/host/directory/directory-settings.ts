@@ -42,7 +42,7 @@ export function identifySettings({ directory, manifest }: Place): string {
   return `settings/${join(directory, manifest)}`;
 }
 
-/** Settings that one reading of all manifest directories found. */
+/** Operator settings and unusable manifests that were found in the manifest directories. */
 interface SettingsReading {
   readonly settings: readonly FoundSettings[];
   readonly unusable: readonly UnusableManifest[];

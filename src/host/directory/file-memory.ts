@@ -10,9 +10,9 @@ import { readIfPresent, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface TextPrint {
-  /** Digest of each line of the text. */
+  /** Digest of each line of the manifest file. */
   readonly lines: readonly string[];
-  /** Length of the last line in characters. */
+  /** Length of the file's last line in characters. */
   readonly lastLength: number;
   /** Number of lines in the file, without blank lines and comments at its end. */
   readonly significant: number;

@@ -62,7 +62,7 @@ export interface Reading {
   mayExist(id: string): boolean;
 }
 
-/** Objects that earlier readings of the manifests found. */
+/** Access to the resources, Secrets and settings that earlier readings of the manifests found. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
   /**
@@ -108,9 +108,9 @@ export class ManifestReader {
   readonly #options: ManifestReaderOptions;
   /** Manifest files that still exist, by path. */
   #files = new Map<string, KnownFile>();
-  /** Stored facts about the manifest files of each directory. */
+  /** Stored facts about manifest files, by manifest directory. */
   readonly #memories = new Map<string, FileMemories>();
-  /** Directories whose facts about manifest files must be saved. */
+  /** Manifest directories for which stored facts have changed and must be saved. */
   readonly #unsaved = new Set<string>();
 
   constructor(options: ManifestReaderOptions) {

@@ -32,7 +32,7 @@ const maxAttempts = 10;
 interface Holder extends ProcessIdentity {
   readonly hostname: string;
   readonly since: string;
-  /** Random text that identifies one acquisition of the lock. */
+  /** Random text by which a process recognizes its own lock file. */
   readonly token: string;
 }
 

@@ -115,7 +115,7 @@ function renderWriter({ by, atMs }: AnnotationWriter): object {
   return { by, time: atMs === undefined ? undefined : new Date(atMs).toISOString() };
 }
 
-/** Author and time of a requested annotation, as stored in the file. */
+/** Author and time of an annotation that a user requested. */
 interface StoredWriter {
   readonly by?: unknown;
   readonly time?: unknown;

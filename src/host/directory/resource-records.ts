@@ -21,7 +21,7 @@ export interface ResourceRecord {
   readonly retainedSince?: string;
 }
 
-/** Operations on resource records: load, save, move and remove. */
+/** Loads, saves, moves and removes the files with the state of resources. */
 export type RecordStore = typeof recordFiles;
 
 export const recordFiles = {
@@ -71,7 +71,7 @@ export const recordFiles = {
     return moved;
   },
 
-  /** Removes the record, ledgers and requests of a resource. */
+  /** Removes the files with a resource's status, ledgers and requests. */
   async remove({ directory, resource: { kind, metadata } }: ResourceRecord): Promise<void> {
     const state = new StateDirectory(directory);
     await removeDurably(state.requestFile(kind, metadata));

@@ -48,7 +48,7 @@ export class UndiciKubeApi implements KubeApi {
   readonly #target: ClusterTarget;
   readonly #clock: Clock;
   readonly #origin: string;
-  /** Path prefix of the API server, for example behind a gateway. */
+  /** Path under which the API server is reached, for example behind a gateway. */
   readonly #basePath: string;
   #credentials: { readonly read: Promise<ClusterCredentials>; readonly atMs: number } | undefined;
   #agent: { readonly dispatcher: Dispatcher; readonly connection: ConnectionOptions } | undefined;

@@ -53,7 +53,6 @@ export interface KubeApi {
   close(): Promise<void>;
 }
 
-/** Connection options for Node's TLS. */
 export interface ConnectionOptions {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;

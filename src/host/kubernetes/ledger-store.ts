@@ -149,7 +149,7 @@ interface LedgerObject extends KubeObject {
   readonly content: string;
 }
 
-/** Members of a Ledger resource that logfleet keeps in memory. */
+/** Fields of a Ledger resource that logfleet keeps in memory. */
 interface StoredShard extends LedgerShard {
   readonly name: string;
   readonly ownerUid: string;
@@ -272,7 +272,7 @@ export class LedgerStartList {
     const listing: Listing = { term, endsAtMs: this.#options.clock.monotonic() + retentionMs, shards, byName };
     this.#listings.set(scope, listing);
     shards.catch(() => {
-      // After a failed list, the next read starts another list.
+      // If the list fails, the next read of a ledger starts another list.
       if (this.#listings.get(scope) === listing) this.#listings.delete(scope);
     });
     return listing;

@@ -296,7 +296,7 @@ export class OperatorEntries {
   }
 }
 
-/** Message of the condition and the Event about another operator. `operators` are in the order of their entries. */
+/** Message to users about another operator that manages the same resource. `operators` are in the order of their arrival. */
 function messageOf(operators: readonly OperatorEntry[]): string {
   const [first, ...others] = operators.map(({ name }) => name);
   return (
@@ -305,7 +305,7 @@ function messageOf(operators: readonly OperatorEntry[]): string {
   );
 }
 
-/** Orders entries by their first time, then by name. The times are RFC 3339 with milliseconds, and compared as text. */
+/** Orders operators' entries by `since`, then by name. The operator with the first entry acts on the resource. */
 function compareEntries(left: OperatorEntry, right: OperatorEntry): number {
   return compareText(left.since, right.since) || compareText(left.name, right.name);
 }

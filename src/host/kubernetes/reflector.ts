@@ -40,7 +40,7 @@ const backoff = { firstMs: 250, capMs: 8_000 };
 
 type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' | 'request';
 
-/** List of all resources that is being read. */
+/** Progress of a list of all resources that is read in pages. */
 interface Listing {
   readonly reason: RelistReason;
   /** Whether the list is read in pages. If a continue token expires, the list is read again in one request. */
@@ -62,7 +62,7 @@ interface ReflectorOptions<R extends CachedResource> {
   readonly decode: (value: unknown) => R | undefined;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
-  /** Called after the cache took over a complete list. */
+  /** Called after a complete list was stored in the cache. */
   readonly onList?: () => void;
   /** Called for each failed list or watch, before the retry. */
   readonly onFailure?: (error: unknown) => void;
@@ -82,7 +82,7 @@ export class Reflector<R extends CachedResource> {
    * when the watch ends, the cache missed an event.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
-  /** List in progress. Undefined while resources are watched. */
+  /** List of resources in progress. Undefined during a watch. */
   #listing: Listing | undefined = startListing('start');
   /** Opaque resource version from which the next watch continues. */
   #resourceVersion = '';
