@@ -90,7 +90,7 @@ const repeatedMessage = object({
 });
 export type RepeatedMessage = Stored<typeof repeatedMessage>;
 
-/** Maximum number of messages in `repeated`. The list is omitted if it would be longer. */
+/** Maximum number of repeated messages that a commit record lists. If there are more, the record lists none of them. */
 export const maxRepeatedMessages = 100;
 
 const recordForm = object({

@@ -42,7 +42,7 @@ export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
 export const rangeFigures = object({ rows: integer(), ...messageFigures });
 export type RangeFigures = Stored<typeof rangeFigures>;
 
-/** Values that a digest compares for each range, besides the number of rows. */
+/** Values that logfleet compares with an aggregation of the service for each time range, besides the number of rows. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
@@ -60,11 +60,16 @@ export const provenMembers = {
   ...range,
   /** Number, sizes and times of the rows that were written for this range. */
   figures: rangeFigures,
-  /** Names of the values that were compared, besides the number of rows. The service rounded the other values, or did not return them. */
+  /**
+   * Names of the values that were compared with the service, besides the number of rows. The service rounded the other values, or did not
+   * return them.
+   */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores several times; absent if there are none. */
   repeated: optional(repeatedRows),
-  /** True if values were compared for each interval. Absent if they were compared for short periods of equal length. */
+  /**
+   * True if logfleet compared its rows with the service for each interval. Absent if it compared them for short periods of equal length.
+   */
   wholeIntervals: trueOrAbsent,
 };
 const provenRange = object(provenMembers);
@@ -97,7 +102,7 @@ export const verdictKind: StoredKind<DigestVerdict> = new StoredKind({
   form: digestVerdict,
 });
 
-/** Writes the result of one comparison with the service, or returns the result that another process has written. */
+/** Writes the result of one comparison of the written rows with the service, or returns the result that another process has written. */
 export async function settleVerdict(
   destination: Destination,
   layout: ExportLayout,

@@ -65,7 +65,9 @@ export function possibleProofs(
   return proofs;
 }
 
-/** Returns the intervals for which a digest is still needed: no digest has proven them, and they are not marked as incomplete. */
+/**
+ * Returns the intervals that must still be compared with the service: no comparison has proven them, and they are not marked as incomplete.
+ */
 export function unprovenOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -94,7 +96,7 @@ function partsOf(intervals: readonly CommitRecord[], verdicts: readonly DigestVe
   return parts;
 }
 
-/** Maps each interval that a digest has compared to the result of the newest digest. */
+/** Maps each interval to the result of its newest comparison with the service, if there is one. */
 function judgedOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -164,7 +166,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns whether two time ranges have the same proof level, and digests compared the same figures in the same way. */
+/** Returns whether two time ranges have the same proof level, and the same values were compared with the service in the same way. */
 function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
   if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;

@@ -134,7 +134,10 @@ function sliceDifferences(
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/** Compares the proof in the manifest with the manifest's intervals and with the digest verdicts, which a copy of an export may lack. */
+/**
+ * Compares the proof in the manifest with the manifest's intervals and with the stored digest verdicts. A copy of an export may lack the
+ * verdicts.
+ */
 function proofDifferences({ proof, intervals }: Manifest, verdicts: readonly DigestVerdict[]): readonly Difference[] {
   const isPossible =
     verdicts.length === 0 || possibleProofs(intervals, verdicts).some((each) => sameValue(each, proof));

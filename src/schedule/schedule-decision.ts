@@ -50,9 +50,9 @@ export interface ScheduleSnapshot<R extends Run = Run> {
   readonly nowMs: number;
   readonly settings: ScheduleSettings;
   readonly isPaused: boolean;
-  /** Time ranges that are exported according to the schedule records or the status; a result of `union`. */
+  /** Time ranges that are exported according to the schedule records or the status, sorted and without overlaps. */
   readonly covered: readonly TimeSpan[];
-  /** Time ranges that are exported according to the schedule records; a result of `union`. */
+  /** Time ranges that are exported according to the schedule records, sorted and without overlaps. */
   readonly recorded: readonly TimeSpan[];
   /** Gaps that status contains. */
   readonly gaps: readonly Gap[];

@@ -12,8 +12,8 @@ const dayMs = 24 * 3_600_000;
 /** Maximum time in ms by which a clock change can move a local time. */
 const longestChangeMs = dayMs;
 /**
- * Length in ms of the time in which the next tick is searched. Because the calendar repeats every 400 years, a schedule without a tick in
- * this time never has one.
+ * Maximum time in ms in which the next time of a cron schedule is searched. The calendar repeats every 400 years, so a cron schedule that
+ * does not fire in this time never fires.
  */
 const longestSearchMs = 401 * 366 * dayMs;
 const latestMs = Date.UTC(9999, 11, 31);

@@ -18,7 +18,7 @@ export function union(spans: Iterable<TimeSpan>): readonly TimeSpan[] {
   return merged;
 }
 
-/** Returns the parts of `whole` that are in none of the spans of `taken`. `taken` is a result of `union`. */
+/** Returns the parts of `whole` that are in none of the spans of `taken`, which must be sorted and must not overlap. */
 export function without(whole: TimeSpan, taken: readonly TimeSpan[]): readonly TimeSpan[] {
   const free: TimeSpan[] = [];
   let fromMs = whole.fromMs;
@@ -31,12 +31,12 @@ export function without(whole: TimeSpan, taken: readonly TimeSpan[]): readonly T
   return free.filter((span) => span.toMs > span.fromMs);
 }
 
-/** Returns the end of the span that contains `fromMs`, or `fromMs` if no span contains it. `spans` is a result of `union`. */
+/** Returns the end of the span that contains `fromMs`, or `fromMs` if no span contains it. The spans must not touch or overlap. */
 export function coveredUntil(spans: readonly TimeSpan[], fromMs: number): number {
   return spans.find((span) => span.fromMs <= fromMs && fromMs < span.toMs)?.toMs ?? fromMs;
 }
 
-/** Returns whether one of `spans` contains a whole span. `spans` is a result of `union`. */
+/** Returns whether one of `spans`, which must not touch or overlap, contains a whole span. */
 export function contains(spans: readonly TimeSpan[], { fromMs, toMs }: TimeSpan): boolean {
   return coveredUntil(spans, fromMs) >= toMs;
 }
