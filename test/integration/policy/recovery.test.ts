@@ -1,4 +1,4 @@
-/** Tests of the check after a rollback whether collectors that stopped sending logs send them again (R11). */
+/** Tests the check, after a rollback, whether collectors that stopped sending logs send them again (R11). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

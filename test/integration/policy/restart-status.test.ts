@@ -1,4 +1,7 @@
-/** Tests that a new operator process keeps the reason in a policy's status until the process knows better (H1). */
+/**
+ * Tests that a new operator process keeps the reason in a policy's status until the process has evaluated the policy
+ * (H1).
+ */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';

@@ -154,7 +154,7 @@ export class ScheduleWorld {
     return this.world.api.get(`${exportsPath}/${name}`) as SearchExport | undefined;
   }
 
-  /** Time ranges of the records at the destination, in ascending order. */
+  /** Time ranges of the schedule records at the destination, in ascending order. */
   records(): readonly TimeSpan[] {
     const names = [...this.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
     return names
@@ -162,7 +162,7 @@ export class ScheduleWorld {
       .sort((a, b) => a.fromMs - b.fromMs);
   }
 
-  /** Writes the record of a run of one hour, as an earlier process would have done. The run has no files. */
+  /** Writes the schedule record of a run of one hour, like an earlier process. The run has no files. */
   addRecord(fromMs: number): void {
     const toMs = fromMs + hourMs;
     const run = runName('hourly', { fromMs, toMs });

@@ -2,7 +2,7 @@
 import type { AggregationPlan, Figure, GroupKey } from './planned-aggregation.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
-/** Expected rows of the aggregation of these messages, as texts in the form of `recordText`, in any order. */
+/** Expected rows of the aggregation of these messages, as texts that can be compared, in any order. */
 export function expectedRecords(plan: AggregationPlan, messages: readonly PlannedMessage[]): string[] {
   const groups = new Map<string, PlannedMessage[]>();
   for (const message of messages) {

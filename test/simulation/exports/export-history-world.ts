@@ -247,7 +247,7 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** Sets the client's knowledge of the service's row limit, which no answer of this service shows. */
+  /** Tells the client the row limit of the service, because no answer of this simulated service shows the limit. */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts = { texts: [], isCut: false };

@@ -76,7 +76,7 @@ export interface OutputPlan {
 }
 
 export interface DestinationFaultPlan {
-  /** Ratio of calls to the destination that fail. */
+  /** Ratio (0 to 1) of calls to the destination that fail. */
   readonly share: number;
   readonly slowShare: number;
   readonly calls: readonly DestinationCall[];
@@ -150,8 +150,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // A search that omits a message is left out if another error may hide it: a wrong histogram, or a late message
-      // that replaces it.
+      // No search omits a message if another error could hide the omission: a wrong histogram, or an additional late
+      // message.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },

@@ -9,7 +9,7 @@ export interface CorpusPlan {
   readonly messages: readonly PlannedMessage[];
   /** Spelling of field names in result pages, for example `_messagetime` or `_messageTime`. */
   readonly fieldCase: 'lower' | 'camel';
-  /** True if some messages are out of time order. */
+  /** True if result pages show some messages out of time order. */
   readonly isDisordered: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface CorpusOptions {
   readonly toMs: number;
   readonly startMs: number;
   readonly settleMs: number;
-  /** Time from which on searches find all messages. */
+  /** Time in ms from which on searches find all messages. */
   readonly calmAtMs: number;
   /** Approximate row limit of a search. The number of messages per millisecond depends on this limit. */
   readonly limit: number;
