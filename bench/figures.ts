@@ -16,8 +16,8 @@ export interface Section {
 }
 
 /**
- * Returns a percentile: the smallest sample that is at least as large as the fraction `share` of all samples. `sorted` is in ascending
- * order.
+ * Returns a percentile of samples in ascending order: the smallest sample that is at least as large as the fraction
+ * `share` of all samples.
  */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

@@ -18,10 +18,7 @@ export function wantedParts<Part extends string>(
 
 export interface Machine {
   readonly machine: string;
-  /**
-   * Load average of the minute before the benchmark. If it exceeds the number of processors, measured times are
-   * unreliable.
-   */
+  /** Load average of the minute before the benchmark. Above the number of processors, times are unreliable. */
   readonly loadBefore: number;
 }
 

@@ -55,10 +55,7 @@ const quick: Extent = {
   applies: 20,
 };
 const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
-/**
- * Factor by which the operator's clock runs faster in complete rollouts. With a higher factor, answers of the service
- * would arrive too late.
- */
+/** Factor by which the operator's clock runs faster in complete rollouts, low enough for answers to arrive in time. */
 const speed = 25;
 
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));

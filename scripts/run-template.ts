@@ -14,8 +14,8 @@ export const runSpecTitle = 'RunSpec';
 export const runSpecType = `Omit<SearchExportSpec, ${leftOut.map((name) => `'${name}'`).join(' | ')}>`;
 export const runSpecImport = "import type { SearchExportSpec } from './search-export.ts';";
 /**
- * Rules about destinations that only exports have. A schedule refuses PersistentVolumeClaims with a rule of its own, because the operator
- * writes the records of complete runs to the destination, and cannot mount a claim.
+ * CEL rules for `destination` that a SearchExportSchedule does not copy from a SearchExport, because a schedule
+ * supports no PersistentVolumeClaims.
  */
 const destinationRules = /^\.destination\.(volume|persistentVolumeClaim)$/;
 const claimDescription =

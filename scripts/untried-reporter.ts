@@ -1,7 +1,4 @@
-/**
- * vitest reporter that lists which parts of the contract were not tested on a deployment, and why. The reasons are the notes of skipped
- * tests.
- */
+/** vitest reporter that lists the parts of the contract that were not tested on a deployment, with the notes of the skipped tests. */
 import type { Reporter, TestModule } from 'vitest/node';
 
 export default class UntriedReporter implements Reporter {

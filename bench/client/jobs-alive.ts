@@ -1,6 +1,4 @@
-/**
- * Measures whether thirty search jobs stay alive for ten virtual minutes while pages are read. Client and simulator run in this process.
- */
+/** Measures whether thirty search jobs stay alive for ten virtual minutes while pages are read, with the simulator in this process. */
 
 import { InProcessService } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';

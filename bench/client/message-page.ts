@@ -16,10 +16,7 @@ export class MessagePage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
-  /**
-   * The messages that a page repeats, as bytes. The buffer ends with a copy of its beginning, so that each chunk is one
-   * part of the buffer.
-   */
+  /** Bytes of the messages that a page repeats, then a copy of the first bytes, so that each chunk is one part of the buffer. */
   readonly #ring: Buffer;
   readonly #rounds: number;
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');

@@ -6,10 +6,7 @@ import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 import { MessagePage, type PageSize } from './message-page.ts';
 
-/**
- * Way of reading a page: the scanner alone, the scanner and a JSON parser for each row, one JSON parser for the page,
- * or a streaming parser.
- */
+/** Way of reading a page: scanner, scanner and a JSON parser for each row, one JSON parser for the page, or a streaming parser. */
 export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
 export interface ScanCase extends PageSize {

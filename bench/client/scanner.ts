@@ -1,6 +1,4 @@
-/**
- * Measures the speed and memory of splitting pages of messages into rows, compared with other JSON parsers. Each parser uses one thread.
- */
+/** Measures the speed and memory of splitting pages of messages into rows, compared with other JSON parsers, all with one thread. */
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -45,9 +45,7 @@ export class ClusterObjects {
     return ((await this.#call('GET', `${pathOf(plural)}/${name}`)) as Made).status;
   }
 
-  /**
-   * Returns the number of resources for each reason of the condition Ready. The reason `none` stands for resources without the condition.
-   */
+  /** Returns the number of resources for each reason of the condition Ready; `none` means that the condition is missing. */
   async countReasons(plural: Plural): Promise<Readonly<Record<string, number>>> {
     const { items } = (await this.#call('GET', pathOf(plural))) as { readonly items: readonly Made[] };
     const counts: Record<string, number> = {};

@@ -47,10 +47,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   return figures;
 }
 
-/**
- * Returns the plural name of the resource in a path. A list of ConfigMaps is called `settings`, because the operator
- * lists no other ConfigMap.
- */
+/** Returns the plural name of the resource in a path; `settings` for ConfigMaps, because the operator lists no others. */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);

@@ -63,17 +63,11 @@ function requestLines(rollout: RolloutFigures): Line[] {
   ];
 }
 
-/**
- * Requests to the API server that an idle operator sends: watches, renewals of the Lease, lists every ten minutes, and
- * reads of the Secret.
- */
+/** Requests of an idle operator to the API server: watches, renewals of the Lease, lists, and reads of the Secret. */
 const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
-/**
- * Maximum number of requests for each collector. Undefined for small fleets, and for fleets without a spare build (a
- * build that no collector runs), because they have no target.
- */
+/** Target for the number of requests per collector. Undefined for small fleets and for fleets without a spare build. */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;
   if (pageRows >= 1_000) return 1.05;

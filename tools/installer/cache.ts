@@ -89,10 +89,7 @@ async function lock(file: string): Promise<() => void> {
   }
 }
 
-/**
- * Returns the process id in the lock file. Undefined if the file does not exist, or has no process id because its process was killed before
- * writing it.
- */
+/** Returns the process id in the lock file, or undefined if the file does not exist or its writer was killed too early. */
 function holderOf(file: string): number | undefined {
   try {
     return Number.parseInt(readFileSync(file, 'utf8'), 10) || undefined;
