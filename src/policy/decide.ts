@@ -239,7 +239,7 @@ function estimateEndMs(
   const left = outstanding(pending.counts());
   if (left === 0 || header.stop || header.completedAtMs !== undefined || gate?.byPerson) return undefined;
   const throughput = measureThroughput(pending.entries(), wallMs);
-  if (throughput !== undefined) return Math.round(wallMs + left / throughput);
+  if (throughput !== undefined) return Math.round(Math.max(wallMs, gate?.untilMs ?? 0) + left / throughput);
   const { id, estimatedCompletionTime: shown = '' } = policy.status?.rollout ?? {};
   const shownMs = Date.parse(shown);
   return id === header.rolloutId && shownMs > wallMs ? shownMs : undefined;

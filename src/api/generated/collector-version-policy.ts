@@ -671,7 +671,7 @@ export interface QuietMember {
   readonly baseline: number;
   /**
    * Number of messages that the collector sent after its rollback, in a period of the length `duration`. Absent until
-   * the messages are counted.
+   * the messages are counted, and for a collector that was deleted before.
    */
   readonly messagesAfterRollback?: number;
 }
@@ -684,8 +684,8 @@ export interface RecoveryStatus {
   /**
    * State of the check, after a rollback, whether the collectors in `quietest` send enough messages again. `Pending`:
    * the period after the rollback has not ended. `Running`: the messages are being counted. `Unavailable`: the log
-   * service gave no reliable count, and the search is repeated. `Recovered`: all collectors send enough messages again.
-   * `StillQuiet`: at least one collector still sends too few.
+   * service gave no reliable count, and the search is repeated. `Recovered`: all collectors that were not deleted send
+   * enough messages again. `StillQuiet`: at least one collector still sends too few.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Recovered' | 'StillQuiet';
   /** Reason why the messages after the rollback could not be counted. Present only in the state `Unavailable`. */

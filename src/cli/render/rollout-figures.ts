@@ -12,6 +12,7 @@ import type {
   StageStatus,
 } from '../../api/generated/collector-version-policy.ts';
 import { counted, groupedText, wordFor } from '../../base/number-text.ts';
+import { comparedAfterRollback } from '../../policy/analysis/recovery.ts';
 import { apportion } from './bars.ts';
 import { conditionOf } from './condition-lines.ts';
 import { aligned } from './table.ts';
@@ -118,7 +119,7 @@ function renderAnalysis({ analysis }: StageStatus): readonly string[] {
     case 'Passed':
       return [`message analysis: ${counted(judged, 'collector')} compared, none sends too few messages${others}`];
     case 'Inconclusive':
-      return [`message analysis: no collector sent enough messages before its upgrade to be compared${others}`];
+      return [`message analysis: no collector could be compared, because each sent too few messages before its upgrade or was upgraded too late${others}`];
     case 'Failed':
       return [
         `message analysis: ${quiet} of ${counted(judged, 'compared collector')} ${wordFor(quiet, 'sends', 'send')} too few messages${others}`,
@@ -129,22 +130,27 @@ function renderAnalysis({ analysis }: StageStatus): readonly string[] {
               `${name}: ${groupedText(messages)} messages, ${groupedText(baseline)} before`,
           ),
         ...(quiet > maxQuiet ? [`and ${quiet - maxQuiet} more`] : []),
-        ...(recovery ? [renderRecovery(recovery, quietest.length)] : []),
+        ...(recovery ? [renderRecovery(recovery, comparedAfterRollback(quietest))] : []),
       ];
   }
 }
 
-/** Renders the check after a rollback that tells how many of the `listed` collectors, which sent too few messages, send enough again. */
-function renderRecovery({ state, recovered = 0, message = noReason }: RecoveryStatus, listed: number): string {
+/**
+ * Renders the check after a rollback.
+ * @param compared number of collectors whose messages were counted again
+ */
+function renderRecovery({ state, recovered = 0, message = noReason, period }: RecoveryStatus, compared: number): string {
   switch (state) {
     case 'Pending':
+      return `message analysis after the rollback: messages are counted after ${period.endTime}`;
     case 'Running':
       return 'message analysis after the rollback: messages are being counted';
     case 'Unavailable':
       return `message analysis after the rollback: messages could not be counted: ${message}`;
     case 'Recovered':
     case 'StillQuiet':
-      return `message analysis after the rollback: ${recovered} of ${counted(listed, 'collector')} ${wordFor(recovered, 'sends', 'send')} enough messages again`;
+      if (compared === 0) return 'message analysis after the rollback: all collectors to compare were deleted';
+      return `message analysis after the rollback: ${recovered} of ${counted(compared, 'collector')} ${wordFor(recovered, 'sends', 'send')} enough messages again`;
   }
 }
 

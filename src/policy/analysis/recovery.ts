@@ -5,6 +5,7 @@
  * The check counts the messages of each stage with such collectors once more, in a period that begins when the rollback is over.
  * It compares each listed collector with its messages before the upgrade.
  */
+import type { QuietMember } from '../../api/generated/collector-version-policy.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { renderDuration } from '../../base/duration.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -35,12 +36,16 @@ interface Recovery {
 
 type CheckedAnalysis = StageAnalysis & { readonly outcome: AnalysisOutcome; readonly recovery: RecoveryCheck };
 
-/** Begins or continues the checks of a rollout whose rollback is over. Returns the changed ledger header. */
+/**
+ * Begins or continues the checks of a rollout whose rollback is over. Returns the changed ledger header.
+ * @param isListed whether the service still lists a collector; a check leaves out collectors that were deleted
+ */
 export function checkRecovery(
   before: LedgerHeader,
   reading: AnalysisReading | undefined,
   wallMs: number,
   settings: Pick<PolicySettings, 'graceMs'>,
+  isListed: (id: string) => boolean,
 ): Recovery {
   const { header, stages } = begun(before, wallMs);
   const index = stages.findIndex(({ analysis }) => isUnfinished(analysis));
@@ -54,13 +59,18 @@ export function checkRecovery(
   if (!reading || !sameValue(reading.order, order)) return { header, check: { stage: stage.name }, order };
   if (reading.kind === 'failed') return { header, check: { stage: stage.name, error: reading.error }, order };
   const [counts = new Map()] = reading.counts;
-  const finished = { ...stage, analysis: finish(analysis, counts, reading.scannedBytes) };
-  return checkRecovery({ ...header, stages: stages.with(index, finished) }, undefined, wallMs, settings);
+  const finished = { ...stage, analysis: finish(analysis, counts, reading.scannedBytes, isListed) };
+  return checkRecovery({ ...header, stages: stages.with(index, finished) }, undefined, wallMs, settings, isListed);
 }
 
 /** Period in which messages are counted after the rollback. */
 export function recoveryPeriod({ durationMs, recovery }: StageAnalysis & { readonly recovery: RecoveryCheck }): Period {
   return { fromMs: recovery.fromMs, toMs: recovery.fromMs + durationMs };
+}
+
+/** Number of collectors whose messages were counted after a rollback. Collectors that were deleted before are left out. */
+export function comparedAfterRollback(quietest: readonly QuietMember[]): number {
+  return quietest.filter(({ messagesAfterRollback }) => messagesAfterRollback !== undefined).length;
 }
 
 /** Sentence on whether collectors send logs again after a rollback, without its full stop; undefined until a check has begun. */
@@ -82,20 +92,24 @@ function unfinishedText(check: PendingCheck | undefined): string {
 function finishedText(checked: readonly CheckedAnalysis[]): string {
   const sum = (of: (analysis: CheckedAnalysis) => number) => checked.reduce((total, one) => total + of(one), 0);
   const listed = sum(({ outcome }) => outcome.quietest.length);
+  const compared = sum(({ outcome }) => comparedAfterRollback(outcome.quietest));
   const recovered = sum(({ recovery }) => recovery.recovered ?? 0);
   const isComplete = listed === sum(({ outcome }) => outcome.quiet);
+  const deleted = listed - compared;
+  if (compared === 0) return `The service no longer lists ${counted(deleted, 'collector')} with too few messages`;
   const all = isComplete
-    ? `${counted(listed, 'collector')} with too few messages`
-    : `the ${listed} collectors with the fewest messages`;
-  const text = `After the rollback, ${recovered} of ${all} ${wordFor(recovered, 'sends', 'send')} enough messages again`;
+    ? `${counted(compared, 'collector')} with too few messages`
+    : `the ${compared} collectors with the fewest messages`;
+  const others = deleted === 0 ? '' : `, and the service no longer lists ${counted(deleted, 'other collector')}`;
+  const text = `After the rollback, ${recovered} of ${all} ${wordFor(recovered, 'sends', 'send')} enough messages again${others}`;
   const example = checked.map(stillQuiet).find((still) => still !== undefined);
   return example === undefined ? text : `${text} (${example})`;
 }
 
 /** Example of a collector that still sends too few logs, with its counts; undefined when all send logs again. */
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
-  for (const { name, baseline, messagesAfterRollback: messages = 0 } of analysis.outcome.quietest) {
-    if (isQuiet(analysis, messages, baseline))
+  for (const { name, baseline, messagesAfterRollback: messages } of analysis.outcome.quietest) {
+    if (messages !== undefined && isQuiet(analysis, messages, baseline))
       return `but ${name} sent ${messages} messages in ${renderDuration(analysis.durationMs)}, and ${baseline} before the upgrade`;
   }
   return undefined;
@@ -122,11 +136,18 @@ function isUnfinished(analysis: Pick<StageAnalysis, 'recovery'> | undefined): bo
 }
 
 /** Analysis of a stage, completed with the number of messages that its collectors sent after the rollback. */
-function finish(analysis: CheckedAnalysis, counts: MessageCounts, scannedBytes: number): StageAnalysis {
+function finish(
+  analysis: CheckedAnalysis,
+  counts: MessageCounts,
+  scannedBytes: number,
+  isListed: (id: string) => boolean,
+): StageAnalysis {
   const { outcome, recovery } = analysis;
-  const quietest = outcome.quietest.map((one) => ({ ...one, messagesAfterRollback: counts.get(one.id) ?? 0 }));
+  const quietest = outcome.quietest.map((one) =>
+    isListed(one.id) ? { ...one, messagesAfterRollback: counts.get(one.id) ?? 0 } : one,
+  );
   const shipping = quietest.filter(
-    ({ messagesAfterRollback, baseline }) => !isQuiet(analysis, messagesAfterRollback, baseline),
+    ({ messagesAfterRollback: messages, baseline }) => messages !== undefined && !isQuiet(analysis, messages, baseline),
   );
   return {
     ...analysis,

@@ -5,6 +5,7 @@
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import { quietText, verdictOf } from '../analysis/message-analysis.ts';
+import { comparedAfterRollback } from '../analysis/recovery.ts';
 import type { Counts } from '../members/state-counts.ts';
 import {
   type AnalysisOutcome,
@@ -194,9 +195,10 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
 /** Event that reports whether collectors that stopped sending logs send them again after a rollback. */
 function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
   if (recovered === undefined || !outcome) return [];
-  const listed = outcome.quietest.length;
-  const message = `Stage ${stage}: ${recovered} of ${counted(listed, 'collector')} in quietest ${wordFor(recovered, 'sends', 'send')} enough messages again after the rollback.`;
-  return recovered === listed
+  const compared = comparedAfterRollback(outcome.quietest);
+  const shipping = `${recovered} of ${counted(compared, 'collector')} in quietest ${wordFor(recovered, 'sends', 'send')} enough messages again after the rollback`;
+  const message = `Stage ${stage}: ${compared === 0 ? 'all collectors in quietest were deleted' : shipping}.`;
+  return recovered === compared
     ? [{ type: 'Normal', reason: 'CollectorsRecovered', message } as const]
     : [{ type: 'Warning', reason: 'CollectorsStillQuiet', message } as const];
 }

@@ -219,8 +219,10 @@ function rollbackOf(
   return planRollback(memberIndex, pending, target, settings.graceMs, isZoneless);
 }
 
-function recoveryOf({ observation, now, settings }: DecideInput, header: LedgerHeader) {
-  return checkRecovery(header, observation.messages, now.wallMs, settings);
+function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, header: LedgerHeader) {
+  // When the service offers a single build, a collector that runs it has no listing row, but is still in the index (U7).
+  const isListed = (id: string) => (memberIndex.row(id) ?? memberIndex.member(id)) !== undefined;
+  return checkRecovery(header, observation.messages, now.wallMs, settings, isListed);
 }
 
 /** Reason why the active stage does not end. */

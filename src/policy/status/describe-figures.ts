@@ -21,7 +21,7 @@ import { compareText } from '../../base/text-order.ts';
 import type { Health } from '../../controller/health.ts';
 import { bounded, isoTime } from '../../controller/status-text.ts';
 import { analysisPeriods, type Period, verdictOf } from '../analysis/message-analysis.ts';
-import { type PendingCheck, recoveryPeriod } from '../analysis/recovery.ts';
+import { comparedAfterRollback, type PendingCheck, recoveryPeriod } from '../analysis/recovery.ts';
 import type { AnalysisOutcome, Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
@@ -156,7 +156,7 @@ function describeRecovery(
   const { recovered } = recovery;
   const period = describePeriod(recoveryPeriod({ ...analysis, recovery }));
   if (recovered !== undefined)
-    return { state: recovered === quietest.length ? 'Recovered' : 'StillQuiet', recovered, period };
+    return { state: recovered === comparedAfterRollback(quietest) ? 'Recovered' : 'StillQuiet', recovered, period };
   if (check?.error) return { state: 'Unavailable', message: bounded(check.error.message, maxAnalysisLength), period };
   return { state: check && check.untilMs === undefined ? 'Running' : 'Pending', period };
 }
@@ -191,16 +191,18 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
 }
 
 /**
- * Number of collectors by version. A collector counts at its new version when its upgrade task has succeeded, even if its listing
- * row is older, and at its former version while an upgrade is open (U7, H3).
+ * Number of collectors by version. When the task of an upgrade or rollback has succeeded, a collector counts at the new version
+ * even if its listing row is older. While an upgrade is open, the collector counts at its former version (U7, H3).
  */
 function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): ReadonlyMap<string, number> {
   const counts = memberIndex.countVersions();
   const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);
-  for (const { collectorId, ending } of pending.entries()) {
+  for (const { collectorId, ending, open, back } of pending.entries()) {
+    if (open) continue;
     const counted = memberIndex.member(collectorId)?.version;
-    if (ending?.kind !== 'updated' || ending.toVersion === counted || pending.stateOf(collectorId) !== 'updated')
-      continue;
+    if (ending?.kind !== 'updated' || ending.toVersion === counted) continue;
+    const state = pending.stateOf(collectorId);
+    if (back ? !isAwaitingListing(memberIndex, collectorId, ending) : state !== 'updated') continue;
     if (counted !== undefined) add(counted, -1);
     add(ending.toVersion, 1);
   }
@@ -211,6 +213,12 @@ function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): R
     add(before, 1);
   }
   return counts;
+}
+
+/** Whether no listing can have shown the end of the collector's last upgrade or rollback yet (U8). */
+function isAwaitingListing(memberIndex: PolicyMemberIndex, collectorId: string, { sinceMs }: Ending): boolean {
+  const seenAtMs = memberIndex.row(collectorId)?.seenAtMs ?? Number.NEGATIVE_INFINITY;
+  return seenAtMs < sinceMs + memberIndex.context.settings.graceMs;
 }
 
 function describeVersions(versions: ReadonlyMap<string, number>): readonly VersionCount[] {

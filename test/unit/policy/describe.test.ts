@@ -151,6 +151,18 @@ describe('versions', () => {
     expect(figuresOf(bench).versions).toEqual([{ version: oldVersion, count: 1 }]);
   });
 
+  test.each([
+    ['the former version until a listing can show it', 10, oldVersion],
+    ['the version that a later listing shows', settings.graceMs + 10, target],
+  ])('count a collector after its rollback at %s', (_, seenAtMs, version) => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1, () => ({ collectorVersion: target })),
+      seenAtMs,
+      entries: [endedEntry('updated', { sinceMs: 10, toVersion: oldVersion }, { back: true, before: oldVersion })],
+    });
+    expect(figuresOf(bench).versions).toEqual([{ version, count: 1 }]);
+  });
+
   test('are at most 50', () => {
     const bench = new PolicyBench({ collectors: fleetOf(60, (index) => ({ collectorVersion: `19.${index}-1` })) });
     expect(figuresOf(bench).versions).toHaveLength(50);

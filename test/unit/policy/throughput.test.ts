@@ -37,6 +37,18 @@ describe('the estimated end', () => {
     expect(Date.parse(endOf({}) ?? '')).toBe(wallMs + 84 * minuteMs);
   });
 
+  test('is after the end of a running soak', () => {
+    const soaking = { name: 'canary', startedAtMs: wallMs - 6 * minuteMs, updatedAtMs: wallMs, soakMs: 35 * minuteMs };
+    const canary = { ...soaking, upgraded: true, tally: { finished: 2, failed: 0 } };
+    const stages = [{ name: 'canary', size: 2 }, { name: 'rest' }];
+    const of = bench({
+      spec: { strategy: { maxInProgress: 5, order: 'Name', stages } },
+      header: { stages: [canary] },
+      members: { canary: ['1', '2'] },
+    });
+    expect(Date.parse(endOf({}, of) ?? '')).toBe(wallMs + (35 + 84) * minuteMs);
+  });
+
   test.each([
     ['stays while it is in the future', 60_000, true],
     ['is no longer shown once it has passed', -1, false],

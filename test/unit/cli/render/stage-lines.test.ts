@@ -51,7 +51,8 @@ describe('renderStages', () => {
       '  message analysis: 1 collector compared, none sends too few messages, 3 not compared',
     ]);
     expect(lines({ state: 'Inconclusive', judged: 0, quiet: 0, unjudged: 4 })).toEqual([
-      '  message analysis: no collector sent enough messages before its upgrade to be compared, 4 not compared',
+      '  message analysis: no collector could be compared, because each sent too few messages before its upgrade or was',
+      '  upgraded too late, 4 not compared',
     ]);
     expect(lines({ state: 'Failed', judged: 20, quiet: 4, unjudged: 0, quietest })).toEqual([
       '  message analysis: 4 of 20 compared collectors send too few messages',
@@ -62,8 +63,12 @@ describe('renderStages', () => {
     ]);
     const period = { startTime: ago(0), endTime: ago(0) };
     const lastLine = (recovery: NonNullable<StageAnalysisStatus['recovery']>) =>
-      lines({ state: 'Failed', judged: 20, quiet: 4, unjudged: 0, quietest, recovery }).at(-1);
+      lines({ state: 'Failed', judged: 20, quiet: 4, unjudged: 0, quietest: after, recovery }).at(-1);
+    const after = quietest.map((one) => ({ ...one, messagesAfterRollback: 4_000 }));
     expect(lastLine({ state: 'Pending', period })).toBe(
+      `  message analysis after the rollback: messages are counted after ${period.endTime}`,
+    );
+    expect(lastLine({ state: 'Running', period })).toBe(
       '  message analysis after the rollback: messages are being counted',
     );
     expect(lastLine({ state: 'Unavailable', message: 'no answer', period })).toBe(

@@ -8,6 +8,7 @@ import { header } from '../builders.ts';
 
 const minuteMs = 60_000;
 const settings = { graceMs: minuteMs };
+const isListed = () => true;
 const quietest = [
   { id: '1', name: 'web-1', messages: 0, baseline: 100 },
   { id: '2', name: 'web-2', messages: 40, baseline: 100 },
@@ -23,26 +24,27 @@ const canary: StageRecord = {
 };
 const readyMs = 33 * minuteMs;
 const order = { query: '* | count by _collectorid', periods: [{ fromMs: 0, toMs: 30 * minuteMs }] };
-const begun = checkRecovery(header({ stages: [canary] }), undefined, 0, settings);
+const begun = checkRecovery(header({ stages: [canary] }), undefined, 0, settings, isListed);
 const counted = (...counts: [string, number][]) =>
   checkRecovery(
     begun.header,
     { order, kind: 'counted', counts: [new Map(counts)], scannedBytes: 5 },
     readyMs,
     settings,
+    isListed,
   );
 const events = ({ header: after }: { readonly header: LedgerHeader }) => stageEvents(begun.header, after);
 
 test('a rollout in which no collector stopped sending logs needs no check', () => {
   const plain = header({ stages: [{ ...canary, analysis: { ...analysis, outcome: { ...outcome, quiet: 0 } } }] });
-  expect(checkRecovery(plain, undefined, 0, settings)).toEqual({ header: plain });
+  expect(checkRecovery(plain, undefined, 0, settings, isListed)).toEqual({ header: plain });
   expect(recoveryText(plain, undefined)).toBeUndefined();
 });
 
 test('counts the messages 3 minutes after a period that begins with the end of the rollback', () => {
   expect(begun).toMatchObject({ check: { stage: 'canary', untilMs: readyMs } });
-  expect(checkRecovery(begun.header, undefined, readyMs - 1, settings)).toEqual(begun);
-  expect(checkRecovery(begun.header, undefined, readyMs, settings)).toEqual({
+  expect(checkRecovery(begun.header, undefined, readyMs - 1, settings, isListed)).toEqual(begun);
+  expect(checkRecovery(begun.header, undefined, readyMs, settings, isListed)).toEqual({
     header: begun.header,
     check: { stage: 'canary' },
     order,
@@ -51,14 +53,14 @@ test('counts the messages 3 minutes after a period that begins with the end of t
 
 test('repeats a failed search', () => {
   const error = new LogfleetError({ code: 'x', message: 'lost', handling: { kind: 'backoff' }, reason: 'Lost' });
-  const found = checkRecovery(begun.header, { order, kind: 'failed', error }, readyMs, settings);
+  const found = checkRecovery(begun.header, { order, kind: 'failed', error }, readyMs, settings, isListed);
   expect(found).toEqual({ header: begun.header, check: { stage: 'canary', error }, order });
   expect(recoveryText(found.header, found.check)).toContain('could not be counted');
 });
 
 test('ignores the counts of another period', () => {
   const reading = { order: { ...order, periods: [] }, kind: 'counted', counts: [new Map()], scannedBytes: 0 } as const;
-  expect(checkRecovery(begun.header, reading, readyMs, settings)).toMatchObject({ header: begun.header, order });
+  expect(checkRecovery(begun.header, reading, readyMs, settings, isListed)).toMatchObject({ header: begun.header, order });
 });
 
 describe('the result', () => {
@@ -92,13 +94,38 @@ describe('the result', () => {
     expect(events(found)).toMatchObject([{ reason }]);
   });
 
+  const without = (...deleted: string[]) => {
+    const counts = [new Map([['2', 60]])];
+    const reading = { order, kind: 'counted', counts, scannedBytes: 5 } as const;
+    return checkRecovery(begun.header, reading, readyMs, settings, (id) => !deleted.includes(id));
+  };
+
+  test('leaves out a deleted collector', () => {
+    const found = without('1');
+    const { outcome, recovery } = found.header.stages?.[0]?.analysis ?? {};
+    expect(outcome?.quietest).toEqual([quietest[0], { ...quietest[1], messagesAfterRollback: 60 }]);
+    expect(recovery).toMatchObject({ recovered: 1 });
+    expect(recoveryText(found.header, found.check)).toBe(
+      'After the rollback, 1 of 1 collector with too few messages sends enough messages again, and the service no longer lists 1 other collector',
+    );
+    expect(events(found)).toMatchObject([{ reason: 'CollectorsRecovered' }]);
+  });
+
+  test('says that all collectors were deleted', () => {
+    const found = without('1', '2');
+    expect(recoveryText(found.header, found.check)).toBe(
+      'The service no longer lists 2 collectors with too few messages',
+    );
+    expect(events(found)).toMatchObject([{ message: 'Stage canary: all collectors in quietest were deleted.' }]);
+  });
+
   test('a collector without messages has no record', () => {
     expect(counted().header.stages?.[0]?.analysis?.recovery).toEqual({ fromMs: 0, recovered: 0 });
   });
 
   test('is stored once', () => {
     const { header: stored } = counted(['1', 100]);
-    expect(checkRecovery(stored, undefined, readyMs * 2, settings)).toEqual({ header: stored });
+    expect(checkRecovery(stored, undefined, readyMs * 2, settings, isListed)).toEqual({ header: stored });
     expect(stageEvents(stored, stored)).toEqual([]);
   });
 });
