@@ -501,9 +501,9 @@ export interface Rollout {
    */
   readonly stage?: string;
   /**
-   * Estimated time at which the last collector is upgraded, from the speed of the last 15 minutes. Later soaks,
-   * approvals and maintenance windows are not included; `logfleet plan` includes them. Absent when the speed is
-   * unknown, and while the rollout waits for a person.
+   * Estimated time at which the last collector is upgraded, from the end of a running soak and the speed of the last 15
+   * minutes. Later soaks, approvals and maintenance windows are not included; `logfleet plan` includes them. Absent
+   * when the speed is unknown, and while the rollout waits for a person.
    */
   readonly estimatedCompletionTime?: string;
   /**
