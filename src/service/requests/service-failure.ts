@@ -40,7 +40,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     connectTimeout: `no connection was established in time: check ${address}, and firewalls, network policies and proxies`,
     proxyFailed: 'the proxy in HTTPS_PROXY refused the connection: check the proxy, or add the host to NO_PROXY',
     tlsFailed: `the TLS handshake failed: check host and port of ${address}`,
-    certificateUnknown: `the certificate has an unknown issuer: ${trustAuthority}`,
+    certificateUnknown: `no CA that logfleet trusts has signed the certificate: ${trustAuthority}`,
     certificateExpired:
       'the certificate has expired or is not valid yet: renew it, or correct the clock of this machine',
     certificateForAnother: `the certificate is for another host name: write that name into ${address}`,
