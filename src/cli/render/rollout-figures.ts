@@ -119,7 +119,9 @@ function renderAnalysis({ analysis }: StageStatus): readonly string[] {
     case 'Passed':
       return [`message analysis: ${counted(judged, 'collector')} compared, none sends too few messages${others}`];
     case 'Inconclusive':
-      return [`message analysis: no collector could be compared, because each sent too few messages before its upgrade or was upgraded too late${others}`];
+      return [
+        `message analysis: no collector could be compared, because each sent too few messages before its upgrade or was upgraded too late${others}`,
+      ];
     case 'Failed':
       return [
         `message analysis: ${quiet} of ${counted(judged, 'compared collector')} ${wordFor(quiet, 'sends', 'send')} too few messages${others}`,
@@ -139,7 +141,10 @@ function renderAnalysis({ analysis }: StageStatus): readonly string[] {
  * Renders the check after a rollback.
  * @param compared number of collectors whose messages were counted again
  */
-function renderRecovery({ state, recovered = 0, message = noReason, period }: RecoveryStatus, compared: number): string {
+function renderRecovery(
+  { state, recovered = 0, message = noReason, period }: RecoveryStatus,
+  compared: number,
+): string {
   switch (state) {
     case 'Pending':
       return `message analysis after the rollback: messages are counted after ${period.endTime}`;

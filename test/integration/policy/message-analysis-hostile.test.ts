@@ -10,7 +10,7 @@ const rollback = { failurePolicy: { action: 'Rollback' }, allowDowngrade: true }
 
 test('collectors are told apart by id, whatever their names are', async () => {
   const names = [
-    ...['a"b', "a'b", 'a\\b', 'a|count', '*', '**', 'web-*', '?', ' ', 'a b ', '%s', '${x}', '<b>'],
+    ...['a"b', "a'b", 'a\\b', 'a|count', '*', '**', 'web-*', '?', ' ', 'a b ', '%s', '$x', '<b>'],
     ...['case', 'CASE', 'Case', 'Ünï-😀', '\u202Ereversed', '\u001b[31mred', 'a\nb', 'x'.repeat(3000)],
     ...['__proto__', 'constructor'],
   ];

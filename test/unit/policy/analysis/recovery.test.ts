@@ -60,7 +60,10 @@ test('repeats a failed search', () => {
 
 test('ignores the counts of another period', () => {
   const reading = { order: { ...order, periods: [] }, kind: 'counted', counts: [new Map()], scannedBytes: 0 } as const;
-  expect(checkRecovery(begun.header, reading, readyMs, settings, isListed)).toMatchObject({ header: begun.header, order });
+  expect(checkRecovery(begun.header, reading, readyMs, settings, isListed)).toMatchObject({
+    header: begun.header,
+    order,
+  });
 });
 
 describe('the result', () => {
