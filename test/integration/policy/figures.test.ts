@@ -110,7 +110,7 @@ describe('H3: while no upgrade starts', () => {
     expect(paused.length).toBeGreaterThan(0);
     for (const { conditions, collectors } of paused) {
       const message = conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
-      const running = Number(/(\d+) upgrades? in flight/.exec(message)?.[1]);
+      const running = Number(/(\d+) upgrades? in progress/.exec(message)?.[1]);
       expect([running, collectors?.inProgress]).toEqual([sent, sent]);
     }
   });

@@ -31,7 +31,7 @@ test('a rollout starts when a build reaches minAge, also after a takeover', asyn
     ['Ready', 'False'],
     ['Reconciling', 'True'],
   ]);
-  const untilMs = Date.parse(/at (\S+Z),/.exec(world.ready('production')?.message ?? '')?.[1] ?? '');
+  const untilMs = Date.parse(/until (\S+Z):/.exec(world.ready('production')?.message ?? '')?.[1] ?? '');
   expect(untilMs - beganMs - 5 * hourMs).toBeGreaterThanOrEqual(-1_000);
   expect(untilMs - beganMs - 5 * hourMs).toBeLessThan(10_000);
 

@@ -21,7 +21,7 @@ describe('Prometheus metrics', () => {
     const metrics = new PrometheusMetrics();
     for (const controller of ['a', 'b']) metrics.counter('runs_total', 'Runs.', ['controller']).add({ controller });
     expect((await metrics.render()).match(/runs_total\{/g)?.length).toBe(2);
-    expect(() => metrics.gauge('runs_total', 'Runs.', [])).toThrow(/two different types/);
+    expect(() => metrics.gauge('runs_total', 'Runs.', [])).toThrow(/two different metric types/);
   });
 
   test('a removed series is no longer shown', async () => {
