@@ -114,10 +114,7 @@ const recordForm = object({
   files: list(checked(committedFile, fileProblem)),
   /** Total size and time range of the messages in the interval. Absent if the rows are records of an aggregation. */
   figures: optional(figures),
-  /**
-   * Numbers, sizes and times of messages for each short period of the interval. Absent for searches by receipt time, because periods divide
-   * message time.
-   */
+  /** Numbers, sizes and times of messages for each short period of message time. Absent for searches by receipt time. */
   slices: optional(sliceSummary),
   /** Messages that were received more than once. Absent if there are none, or too many to list. */
   repeated: optional(list(repeatedMessage)),
@@ -144,16 +141,10 @@ export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toM
 
 export type CommitOutcome =
   | { readonly kind: 'committed' }
-  /**
-   * Another process has written a commit record with the same name first. That record is valid, so this process removes its own files of
-   * the interval.
-   */
+  /** Another process has already written this commit record, so this process removes its own files of the interval. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
-/**
- * Writes a commit record, or returns the record that another process has written. The call can be repeated if the result of an earlier call
- * is unknown.
- */
+/** Writes a commit record, or returns the one that another process has written. A failed call can be repeated. */
 export async function commit(
   destination: Destination,
   layout: ExportLayout,

@@ -10,9 +10,7 @@ export interface Coverage {
   readonly remaining: readonly Segment[];
   /** Commit records that contradict other records. They exist only if a user has changed files in the export's folder. */
   readonly strays: readonly CommitRecord[];
-  /**
-   * Commit records that are no longer valid, because a comparison with the service found differences. Their intervals are searched again.
-   */
+  /** Commit records that are no longer valid, because a comparison with the service found differences in their intervals. */
   readonly voided: readonly CommitRecord[];
 }
 
@@ -43,19 +41,14 @@ export function coverageOf(
   return { intervals, remaining, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
-/**
- * Segments of an export (planned parts of its time range): those of the plan, then those that later comparisons with the service have
- * added.
- */
+/** Segments of an export: those of the plan, then those that comparisons with the service have added. */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
 }
 
 interface Round {
   readonly segments: readonly Segment[];
-  /**
-   * Time ranges of these segments that later segments replace, because a comparison with the service found differences. In order of time.
-   */
+  /** Time ranges, in order, that later segments replace, because a comparison with the service found differences. */
   readonly holes: readonly TimeRange[];
 }
 

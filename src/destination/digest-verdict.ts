@@ -50,9 +50,7 @@ export type ComparableFigure = (typeof comparableFigures)[number];
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/**
- * Names of the values, such as sizes, that differ in short periods of a time range, although their sums over the whole range do not differ.
- */
+/** Names of values, such as sizes, that differ in short periods of a time range, but whose sums over the range do not. */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
 /** Time range in which numbers, sizes and times from the service equal those of the written rows. */
@@ -67,9 +65,7 @@ export const provenMembers = {
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores several times; absent if there are none. */
   repeated: optional(repeatedRows),
-  /**
-   * True if logfleet compared its rows with the service for each interval. Absent if it compared them for short periods of equal length.
-   */
+  /** True if rows were compared with the service for each interval. Absent if they were compared for short periods. */
   wholeIntervals: trueOrAbsent,
 };
 const provenRange = object(provenMembers);

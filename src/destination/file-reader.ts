@@ -28,9 +28,7 @@ export async function readContent(
   return { rows: reader.end(), figures: async () => sum.figures };
 }
 
-/**
- * Options of a decompressor that accepts a chunk only after it has consumed the previous chunk, because all chunks share the same memory.
- */
+/** Options of a decompressor that buffers no chunk, because all chunks of a file share the same memory. */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 /** Reader that finds the rows in the uncompressed text of a file. */

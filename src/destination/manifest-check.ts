@@ -1,6 +1,4 @@
-/**
- * Checks an export's manifest without reading the data files: whether it belongs to the export, and whether its numbers match each other.
- */
+/** Checks a manifest without the data files: whether it belongs to an export, and whether its numbers match each other. */
 import { sameValue } from '../base/canonical-text.ts';
 import type { CommitRecord } from './commit-record.ts';
 import { figuresOf } from './digest-verdict.ts';

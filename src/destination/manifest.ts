@@ -158,10 +158,7 @@ export async function removeStrays(
   return strays.length;
 }
 
-/**
- * Throws `destination.damaged` if a valid commit record lists one of the files to remove. A user may have replaced the manifest by an older
- * one.
- */
+/** Throws `destination.damaged` if a valid commit record lists one of the files to remove (the manifest is then too old). */
 async function checkUnnamed(
   destination: Destination,
   layout: ExportLayout,

@@ -6,10 +6,7 @@
  */
 import { destinationError } from './destination-error.ts';
 
-/**
- * Maximum length in bytes of the part of a name between two slashes. It is a limit of file systems; `maxNameBytes` is a limit of object
- * stores.
- */
+/** Maximum length in bytes of the part of a name between two slashes, which is a limit of file systems. */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 

@@ -1,6 +1,4 @@
-/**
- * Opens a destination from its settings. The SDK of an object store is loaded only when needed, because loading takes a sixth of a second.
- */
+/** Opens a destination. The SDK of an object store is loaded only when needed, because loading takes a sixth of a second. */
 import type { Clock } from '../base/clock.ts';
 import type { AzureSettings } from './azure/azure-settings.ts';
 import type { Destination } from './destination.ts';
@@ -22,10 +20,7 @@ export type DestinationSettings =
 
 export interface DestinationPorts {
   readonly clock: Clock;
-  /**
-   * Identity of this process as the writer of files. All destinations share it, so that one destination can remove unfinished uploads of
-   * another (E15).
-   */
+  /** Identity of this process, so that one of its destinations can remove unfinished uploads of another (E15). */
   readonly writer: Writer;
   /** Environment variables, of which proxy settings (`HTTPS_PROXY`, `NO_PROXY`) and Azure's credentials (`AZURE_STORAGE_*`) are used. */
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -14,10 +14,7 @@ import type { Writer } from './writer.ts';
 /** Name of the metadata entry that shows which upload created an object. */
 export const markName = 'logfleet-upload';
 
-/**
- * Requests of an upload to one kind of object store. All methods throw errors of the store's SDK unchanged, except `error`, which converts
- * them.
- */
+/** Requests of an upload to one kind of object store. They throw errors of the store's SDK, which `error` converts. */
 export interface UploadRequests {
   /** Complete name of the object in its bucket or container. */
   readonly key: string;
@@ -32,10 +29,7 @@ export interface UploadRequests {
   begin(): Promise<void>;
   /** Sends a part. Parts are numbered from 1. */
   sendPart(number: number, content: Uint8Array, stop: AbortSignal): Promise<void>;
-  /**
-   * Creates the object from the sent parts, unless an object of this name exists. `last` is the last part if `isSequential`, otherwise
-   * empty.
-   */
+  /** Creates the object from its parts, unless it exists. `last` is the last part if `isSequential`, otherwise empty. */
   complete(last: Uint8Array): Promise<unknown>;
   /** Removes the parts of an unfinished upload from the store. */
   removeParts(): Promise<unknown>;

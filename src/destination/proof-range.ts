@@ -65,9 +65,7 @@ export function possibleProofs(
   return proofs;
 }
 
-/**
- * Returns the intervals that must still be compared with the service: no comparison has proven them, and they are not marked as incomplete.
- */
+/** Returns the intervals that must still be compared with the service. Incomplete intervals are left out. */
 export function unprovenOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],

@@ -25,10 +25,7 @@ interface BrokenFile {
   readonly problem: string;
 }
 
-/**
- * Throws `destination.damaged` if a file of these intervals is missing or has another size. `manifest` is the name of the manifest, if one
- * exists.
- */
+/** Throws `destination.damaged` if a data file is missing or has another size. `manifest` is the name of an existing manifest. */
 export async function checkFiles(
   destination: Destination,
   layout: ExportLayout,

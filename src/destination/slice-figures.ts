@@ -17,10 +17,7 @@ const sliceFigures = object({
   /** Times (`_messagetime`) of the first and the last message in the slice (a short period), in ms since the epoch. */
   oldestMs: instant,
   newestMs: instant,
-  /**
-   * Sum of the times of all messages in a short period, each counted in ms from the start of the period. Absent if the sum is too large to
-   * be exact.
-   */
+  /** Sum of all message times, each in ms from the start of the short period. Absent if the sum is too large to be exact. */
   offsetsMs: optional(integer()),
 });
 export type SliceFigures = Stored<typeof sliceFigures>;
@@ -171,10 +168,7 @@ export function isInside(slice: Range, interval: Range): boolean {
 /** Size in bytes of the two doubles that each short period contributes to a hash. */
 const pairBytes = 16;
 
-/**
- * Returns a hash of one kind of value, such as sizes, over the start and the value of each short period: the first 32 hexadecimal digits of
- * a SHA-256.
- */
+/** Returns a hash of one kind of value (such as sizes) for all short periods: the first 32 hexadecimal digits of a SHA-256. */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);
   let at = 0;

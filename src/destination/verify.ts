@@ -84,10 +84,7 @@ export async function verifyExport(
   return { manifest, ...read, incomplete, ...figures, differences: [...differences, ...figures.differences] };
 }
 
-/**
- * Compares the sizes and times of messages in the files with those in the commit records. Skips files with differences that were already
- * reported.
- */
+/** Compares the sizes and times of messages in the files with the commit records, except for files with other differences. */
 function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, FileFigures>) {
   const differences: Difference[] = [];
   const recomputed = new Set<ComparableFigure>();
@@ -110,10 +107,7 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
 }
 
-/**
- * Compares a commit record's figures for short periods (slices) with the rows in the interval's files. Skips figures that the files do not
- * contain.
- */
+/** Compares an interval's files with the values for short periods (slices) in the interval's commit record. */
 function sliceDifferences(
   { fromMs, toMs, slices: expected }: CommitRecord,
   own: readonly (FileFigures | undefined)[],
@@ -134,10 +128,7 @@ function sliceDifferences(
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/**
- * Compares the proof in the manifest with the manifest's intervals and with the stored digest verdicts. A copy of an export may lack the
- * verdicts.
- */
+/** Compares the proof in the manifest with the manifest's intervals and, if there are any, with the stored digest verdicts. */
 function proofDifferences({ proof, intervals }: Manifest, verdicts: readonly DigestVerdict[]): readonly Difference[] {
   const isPossible =
     verdicts.length === 0 || possibleProofs(intervals, verdicts).some((each) => sameValue(each, proof));
@@ -286,9 +277,7 @@ class Checksum {
   }
 }
 
-/**
- * Returns the difference to report if a file cannot be read. Returns undefined if the connection failed, because the file may be in order.
- */
+/** Returns the difference for a file that cannot be read, or undefined if only the connection to the store failed. */
 function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError): Difference | undefined {
   if (code === 'destination.absent') return { kind: 'missingFile', where: name };
   const isAnother = code === 'destination.damaged' || code === 'destination.outside';

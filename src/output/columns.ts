@@ -3,10 +3,7 @@
  * (section 2.5 of docs/service.md). All files of an export have the same columns.
  */
 
-/**
- * Type of a column. `integer` has 64 bits, even for the service's type `int`, since counts can exceed 32 bits. `instant` is
- * milliseconds since the epoch.
- */
+/** Type of a column. `integer` has 64 bits, because counts can exceed 32 bits. `instant` is milliseconds since the epoch. */
 export type ColumnType = 'text' | 'integer' | 'decimal' | 'truth' | 'instant';
 
 export interface Column {

@@ -14,10 +14,7 @@ export type Compression =
   /** Compression by zstd with a level from 1 to 19. */
   | { readonly kind: 'zstd'; readonly level: number };
 
-/**
- * Compresses the chunks of one file. The compressed file consists of the results of all calls of `pack` and the result of `end`, in this
- * order.
- */
+/** Compresses the chunks of one file. The file consists of the results of all calls of `pack` and of `end`, in order. */
 export interface Packer {
   /** Maximum number of calls of `pack` that run at the same time. */
   readonly parallel: number;

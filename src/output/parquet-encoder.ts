@@ -33,10 +33,7 @@ export interface ParquetOptions {
 /** Columns of the rows in the current row group of one file. */
 interface RowGroup {
   readonly columns: readonly ParquetColumn[];
-  /**
-   * Extra column for values that do not fit into other columns. Absent if the user chose only text fields, because every value fits into a
-   * text column.
-   */
+  /** Extra column for values that fit into no other column. Absent if all columns are texts, which accept every value. */
   readonly rest: ReturnType<typeof textColumn> | undefined;
   /** All columns, including the extra column. */
   readonly all: readonly ParquetColumn[];

@@ -75,10 +75,7 @@ export class PartWriter {
     return this.#rows;
   }
 
-  /**
-   * Estimated size of the file in bytes. The estimate assumes that rows that are not compressed yet have the same compression ratio as
-   * earlier rows.
-   */
+  /** Estimated size of the file in bytes. Rows that are not compressed yet get the compression ratio of earlier rows. */
   get bytes(): number {
     const unpackedBytes = this.#spool.totalBytes - this.#packedBytes + (this.#encoder.heldBytes ?? 0);
     return this.#bytes + unpackedBytes * (this.#packedBytes > 0 ? this.#bytes / this.#packedBytes : 1);
@@ -97,9 +94,7 @@ export class PartWriter {
     if (this.#spool.waitingBytes > 0) this.#takeChunks();
   }
 
-  /**
-   * Returns a promise if too much data is unwritten. The promise is fulfilled when less data is unwritten, and rejected if writing fails.
-   */
+  /** Returns a promise if too much data is unwritten. It is fulfilled when less data is unwritten, or rejected on an error. */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     if (this.#spool.waitingBytes <= maxWaitingBytes) return undefined;

@@ -21,10 +21,7 @@ export class RunIndex {
   readonly #bySchedule = new Map<string, Map<string, IndexedRun>>();
   readonly #unsubscribe: () => void;
 
-  /**
-   * @param onChange called with the key of a schedule when one of its runs is added, removed or changes its state. Not called for existing
-   * runs.
-   */
+  /** @param onChange called with the key of a schedule when one of its runs is added, removed or changes its state */
   constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
     this.#exports = exports;
     this.#onChange = onChange;
@@ -38,9 +35,7 @@ export class RunIndex {
     return [...runs].flatMap(({ key }) => this.#exports.get(key) ?? []);
   }
 
-  /**
-   * Updates the state of a run. The reconciler of exports calls this after its own changes, because hosts report only changes by others.
-   */
+  /** Updates the state of a run after a change by this process, because hosts report only changes by other processes. */
   update(key: ResourceKey): void {
     for (const schedule of this.#follow(key)) this.#onChange(schedule);
   }

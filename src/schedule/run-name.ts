@@ -1,10 +1,7 @@
 /** Names of runs. A name consists of the schedule's name and the time range of the run, so creating the same run twice fails. */
 import type { TimeSpan } from './time-spans.ts';
 
-/**
- * Returns the name of a run, such as `errors-20261122t120000z-130000z`. The end has a date only if the run ends on another UTC day than it
- * starts.
- */
+/** Returns the name of a run, such as `errors-20261122t120000z-130000z`. The end has a date if it is on another UTC day. */
 export function runName(schedule: string, span: TimeSpan): string {
   return `${schedule}-${runTimes(span)}`;
 }

@@ -168,10 +168,7 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }
 
-/**
- * Returns the time ranges of failed runs in ascending order: of runs that exist, and of runs that status contains and that no other run has
- * replaced.
- */
+/** Returns the time ranges of failed runs that no other run has replaced, in ascending order. Some of these runs are deleted. */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));
   const found = failed.map(({ span, name: run, reason }) => ({ span, run, reason }));

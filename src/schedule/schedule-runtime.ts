@@ -58,10 +58,7 @@ export interface ScheduleRuntimeOptions {
   readonly isLeading: () => boolean;
 }
 
-/**
- * Time in ms after which a created run is created again if the cache still lacks it. If the run exists, the second creation fails without
- * an effect.
- */
+/** Time in ms after which a created run that the cache still lacks is created again. An existing run is not changed. */
 const longestLagMs = 60_000;
 /** Delay in ms until a schedule is reconciled again if its status could not be written because of a concurrent change. */
 const outdatedDelayMs = 1_000;
@@ -75,9 +72,7 @@ export class ScheduleRuntime {
   #stored: Stored | undefined;
   /** True if the schedule records must be read before the next decision. */
   #isReadDue = false;
-  /**
-   * Runs that this process has created and that its cache does not contain yet. Maps the name to the monotonic time of the creation in ms.
-   */
+  /** Runs that this process has created and that its cache still lacks, with the monotonic time of the creation in ms. */
   readonly #created = new Map<string, number>();
   /** Uids of runs that this process has deleted and that the cache still contains. */
   readonly #deleted = new Set<string>();
@@ -167,17 +162,12 @@ export class ScheduleRuntime {
     );
   }
 
-  /**
-   * Returns the time that counts as exported: that of the schedule records and that in status, because schedule records can be lost (S1).
-   */
+  /** Returns the time that is exported according to the schedule records, which can be lost, or the status (S1). */
   #covered({ status }: SearchExportSchedule): readonly TimeSpan[] {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
-  /**
-   * Returns the time ranges of runs that the status announces and that must be created. Runs that this process has just created are left
-   * out.
-   */
+  /** Returns the time ranges of announced runs to create. Runs that this process has just created are left out. */
   #absent(runs: readonly ObservedRun[]): readonly TimeSpan[] {
     const nowMs = this.#options.clock.monotonic();
     const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;
@@ -188,10 +178,7 @@ export class ScheduleRuntime {
     if (!this.#options.isLeading()) throw failure('backoff', 'schedule.leadership', 'Another process leads.');
   }
 
-  /**
-   * Returns whether the schedule records must be read before any decision (S7): if the spec has changed, or the status does not show all
-   * exported time.
-   */
+  /** Returns whether the schedule records must be read first (S7): if the spec has changed, or status lacks exported time. */
   #isReadFirst({ spec, status, metadata }: SearchExportSchedule): boolean {
     const { startTime, covered = [], observedGeneration } = status ?? {};
     if (startTime === undefined || observedGeneration !== metadata.generation) return true;
@@ -367,10 +354,7 @@ interface Found {
   readonly create: readonly TimeSpan[];
 }
 
-/**
- * Returns whether a person has requested a retry that was not handled yet. Without a status, an old request cannot be recognized, so it is
- * ignored (S5).
- */
+/** Returns whether there is a new request to retry. Without a status, requests cannot be compared, so none is new (S5). */
 function isRetryNew(resource: SearchExportSchedule): boolean {
   const { lastHandledReconcileAt, startTime } = resource.status ?? {};
   const wanted = echoOfRequest(resource).lastHandledReconcileAt;

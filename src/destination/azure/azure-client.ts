@@ -32,9 +32,7 @@ export interface AzureConnection {
   close(): void;
 }
 
-/**
- * Creates the client of a container without sending a request. Loads `@azure/identity` only if the environment must provide access tokens.
- */
+/** Creates the client of a container without sending a request. Loads `@azure/identity` only if it must get tokens. */
 export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
   const agents = new Agents(environment);
   const address = serviceAddress(settings);

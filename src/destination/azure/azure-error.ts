@@ -1,7 +1,4 @@
-/**
- * Classifies errors of Azure Blob Storage and of connections to it by their codes, and adds a remedy for users. No other module knows these
- * codes.
- */
+/** Classifies errors of Azure Blob Storage, and of connections to it, by their codes, and adds advice for users. */
 import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm } from '../store-error.ts';
@@ -66,10 +63,7 @@ export function httpStatus(cause: unknown): number | undefined {
   return typeof statusCode === 'number' ? statusCode : undefined;
 }
 
-/**
- * Returns whether the error means that a blob with this name exists. HTTP status 409 alone does not mean this, because the store uses it
- * for other conflicts too.
- */
+/** Returns whether the error means that a blob with this name exists. HTTP status 409 alone can have other causes. */
 export function isTaken(cause: unknown): boolean {
   return errorCode(cause) === 'BlobAlreadyExists' || httpStatus(cause) === 412;
 }

@@ -43,10 +43,7 @@ export class GcsDestination implements Destination {
   readonly #buffers = new PartBuffers();
   readonly #lockedFiles = new Set<string>();
 
-  /**
-   * Opens the destination without sending a request. Throws `destination.invalid`, `destination.credentials` or `destination.name` for wrong
-   * settings.
-   */
+  /** Opens the destination without sending a request. Throws an error for wrong settings or an invalid key. */
   constructor({ settings, environment, clock, writer }: GcsOptions) {
     checkSettings(settings);
     this.#settings = settings;

@@ -1,7 +1,4 @@
-/**
- * Classifies errors of Google Cloud Storage and of connections to it by their codes, and adds a remedy for users. No other module knows
- * these codes.
- */
+/** Classifies errors of Google Cloud Storage, and of connections to it, by their codes, and adds advice for users. */
 import { LogfleetError } from '../../base/errors.ts';
 import { isRecord } from '../../base/record.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';

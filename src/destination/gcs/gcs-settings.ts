@@ -19,10 +19,7 @@ export interface GcsSettings {
   readonly root: string;
   /** Address of the JSON API, such as `https://storage-logs.p.googleapis.com`. The default is `https://storage.googleapis.com`. */
   readonly endpoint?: string;
-  /**
-   * Credentials for the bucket. `ambient` means Application Default Credentials (variables, files, workload identity), which the caller
-   * must allow.
-   */
+  /** Credentials for the bucket. `ambient` means Application Default Credentials, which the caller must allow. */
   readonly credentials: GcsCredentials | 'ambient';
   /** True if the address of the store may begin with `http://`. */
   readonly insecure?: boolean;

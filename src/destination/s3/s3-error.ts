@@ -1,7 +1,4 @@
-/**
- * Classifies errors of object stores and of connections to them by their codes, and adds a remedy for users. No other module knows these
- * codes.
- */
+/** Classifies errors of S3 stores, and of connections to them, by their codes, and adds advice for users. */
 import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm } from '../store-error.ts';

@@ -1,6 +1,4 @@
-/**
- * Uploads a file to an S3 store: with one `PutObject` request, or as a multipart upload. The header `If-None-Match` prevents overwriting.
- */
+/** Uploads a file to an S3 store: with one `PutObject` request, or as a multipart upload. Never overwrites an object. */
 import {
   AbortMultipartUploadCommand,
   type AbortMultipartUploadCommandInput,

@@ -130,10 +130,7 @@ export class NewFile {
     return diskError('write', join(this.#folder.path, this.#target), cause);
   }
 
-  /**
-   * Updates the file's change time at intervals, so that other processes see that its writer is alive. Errors are ignored, because the next
-   * write reports them.
-   */
+  /** Updates the file's change time at intervals, to show that its writer is alive. Errors are left to the next write. */
   #scheduleHeartbeat(): void {
     this.#timer = this.#clock.after(heartbeatMs, () => {
       const nowSeconds = this.#clock.now() / 1000;

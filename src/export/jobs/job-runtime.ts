@@ -270,10 +270,7 @@ export class JobRuntime {
     throw mendable(reasons.serviceAccountNotAllowed, message);
   }
 
-  /**
-   * Throws if an export with several workers uses a PersistentVolumeClaim that only one node can mount. Ignores a claim that does not exist
-   * yet.
-   */
+  /** Throws if an export with several workers uses an existing claim that only one node can mount. */
   async #checkClaim({ spec }: SearchExport, { workers }: HeldShare, store: WorkerJobs): Promise<void> {
     const { persistentVolumeClaim: claim } = spec.destination;
     if (!claim || workers === 1) return;
