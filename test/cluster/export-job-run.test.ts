@@ -82,7 +82,9 @@ test.concurrent('a full ResourceQuota delays the Job, and the export says so', a
   await operator('logfleet-0', [], { env });
   await applyExport(namespace, tenant);
   const waiting = await namespace.exportReason('audit', 'JobPending');
-  expect(conditionOf(waiting, 'Ready')?.message).toContain('ResourceQuota');
+  const message = conditionOf(waiting, 'Ready')?.message;
+  expect(message).toContain('ResourceQuota');
+  expect(message).not.toContain('RBAC');
   expect(await jobsIn(namespace)).toEqual([]);
   await callApi('DELETE', `${quotas}/jobs`);
   await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/requestedAt=now']);

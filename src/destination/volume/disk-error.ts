@@ -8,7 +8,11 @@ interface DiskFailure {
 }
 
 const full: DiskFailure = { failure: 'full', advice: 'free some space to continue the export' };
-const denied: DiskFailure = { failure: 'denied', advice: 'grant write access to the user that logfleet runs as' };
+const userId = process.getuid?.();
+const denied: DiskFailure = {
+  failure: 'denied',
+  advice: `grant write access to the user that logfleet runs as${userId === undefined ? '' : ` (uid ${userId})`}`,
+};
 const away: DiskFailure = { failure: 'away', advice: 'logfleet tries again' };
 const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['ENOSPC', full],

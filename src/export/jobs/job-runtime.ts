@@ -32,7 +32,7 @@ import { resourceWording } from '../status/export-wording.ts';
 import { amountText } from '../work/figure-text.ts';
 import { buildJob, causeHash, jobAnnotations, jobName, secretNames, workHash } from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
-import { hasEnded, type JobState, readJob } from './job-state.ts';
+import { againText, hasEnded, type JobState, readJob } from './job-state.ts';
 import type { WorkerReport } from './worker-report.ts';
 
 export interface JobRuntimeOptions {
@@ -246,9 +246,9 @@ export class JobRuntime {
   #refused(error: unknown, job: ResourceKey, shares: JobShares): Found {
     if (!(error instanceof LogfleetError)) throw error;
     const { code, message } = error;
-    if (code !== 'host.forbidden' && code !== 'host.invalid') throw error;
+    if (code !== 'host.forbidden' && code !== 'host.denied' && code !== 'host.invalid') throw error;
     shares.cancel(job);
-    if (code === 'host.forbidden' && message.includes('exceeded quota')) {
+    if (code === 'host.denied' && message.includes('exceeded quota')) {
       return {
         health: waiting(reasons.jobPending, `A ResourceQuota of the namespace is full: ${message}`),
         delayMs: quotaRetryMs,
@@ -377,9 +377,12 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
   );
 }
 
-function healthOf({ end, reason, message }: WorkerReport): ExportHealth {
+function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
   const isComplete = end === 'complete';
   const ready = isComplete ? 'True' : 'False';
+  // If the credentials belong to another user, the operator replaces the Job without a request.
+  const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
+  const message = needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text;
   return { ready, reconciling: false, stalled: !isComplete, isComplete, isFailed: end === 'failed', reason, message };
 }
 

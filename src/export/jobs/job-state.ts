@@ -1,11 +1,12 @@
 /** Reads the state of an export's Kubernetes Job from the Job and its pods. The functions are pure. */
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
+import { counted } from '../../base/number-text.ts';
 import type { ContainerState, KubernetesCondition, WorkerJob, WorkerPod } from '../../host/worker-jobs.ts';
 import { readReport, type WorkerReport } from './worker-report.ts';
 
 /** Instruction that starts another Job. */
-const againText = `Give the annotation ${annotations.requestedAt} a new value to start another Job.`;
+export const againText = `Give the annotation ${annotations.requestedAt} a new value to start another Job.`;
 
 export interface JobState {
   /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
@@ -34,7 +35,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[]): JobState {
     return { phase, reason, message: endText(name, end, isLate), report, failedPods };
   }
   const common = { report: undefined, failedPods };
-  const tries = failedPods === 0 ? '' : ` ${failedPods} earlier pods of the Job failed.`;
+  const tries = failedPods === 0 ? '' : ` ${counted(failedPods, 'earlier pod')} of the Job failed.`;
   const { parallelism = 1 } = job.spec;
   const running = pods.filter((pod) => pod.status.phase === 'Running').length;
   if (running > 0) {
@@ -81,7 +82,7 @@ function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): stri
   if (spec.suspend) return 'the Job is suspended, for example until a queue admits it';
   const [pod] = pods.filter((each) => !isEnded(each) && each.status.phase !== 'Running');
   if (!pod) {
-    return (status.failed ?? 0) > 0
+    return (status.failed ?? 0) > 0 || pods.length > 0
       ? 'Kubernetes starts another pod after a delay'
       : 'Kubernetes has created no pod yet; kubectl describe shows why, for example a full ResourceQuota';
   }

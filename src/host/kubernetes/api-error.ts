@@ -6,7 +6,8 @@
  * | `host.conflict` | 409: the object was changed or created meanwhile | backoff |
  * | `host.gone` | 404 | wait |
  * | `host.expired` | 410: the version is too old to continue from | backoff |
- * | `host.unauthorized`, `host.forbidden` | 401, 403 | stall |
+ * | `host.unauthorized`, `host.forbidden` | 401; 403: the operator lacks a right | stall |
+ * | `host.denied` | 403: an admission rule such as a ResourceQuota refuses the object | stall |
  * | `host.invalid` | 400, 413, 422 and other refusals: the server does not accept the request | bug |
  * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server named a delay, else backoff |
  * | `host.unreachable` | no answer, or an unreadable answer | backoff |
@@ -48,6 +49,14 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
     case 401:
       return make('host.unauthorized', { kind: 'stall' }, 'renew the credentials of the operator', 'Unauthorized');
     case 403:
+      if (isAdmissionRefusal(answer.body)) {
+        return make(
+          'host.denied',
+          { kind: 'stall' },
+          'an admission rule of the cluster refuses this object',
+          'Forbidden',
+        );
+      }
       return make('host.forbidden', { kind: 'stall' }, 'grant this right to the operator with RBAC', 'Forbidden');
     case 404:
       return make('host.gone', { kind: 'wait' }, 'the object does not exist');
@@ -93,6 +102,14 @@ function patience(answer: KubeResponse): Handling {
 function messageOf(body: unknown): string {
   if (typeof body === 'object' && body !== null && 'message' in body) return String(body.message).slice(0, 500);
   return typeof body === 'string' ? body.slice(0, 100) : '';
+}
+
+/**
+ * True if a 403 comes from an admission rule, such as a ResourceQuota, a webhook or the deletion of the namespace. If a right is missing, every
+ * API server answers `User "…" cannot create resource "jobs"`.
+ */
+function isAdmissionRefusal(body: unknown): boolean {
+  return /\bis forbidden: (?!User ")|\bdenied (the )?request\b/.test(messageOf(body));
 }
 
 interface BackoffOptions {

@@ -150,7 +150,7 @@ export class EventRecorder implements EventSink {
         const { code } = failure;
         // The API server deletes Events after an hour. An Event that is gone is created again.
         if (code === 'host.gone') series.created = false;
-        const hopeless = code === 'host.invalid' || code === 'host.forbidden';
+        const hopeless = ['host.invalid', 'host.forbidden', 'host.denied'].includes(code);
         if (signal.aborted || hopeless || attempt === attempts) {
           this.#dropped.add({ cause: 'delivery' });
           log.debug('an event was not delivered', { reason: series.message.reason, error: failure });

@@ -222,6 +222,18 @@ describe('the state of a Kubernetes Job', () => {
       { phase: 'waiting', message: expect.stringContaining('ImagePullBackOff') },
     ],
     [
+      'whose only pod was deleted',
+      jobOf({}),
+      [ended(130)],
+      { phase: 'waiting', message: expect.stringContaining('starts another pod') },
+    ],
+    [
+      'with a running pod after one that failed',
+      jobOf({ failed: 1 }),
+      [podOf({ phase: 'Running' })],
+      { phase: 'running', message: expect.stringContaining(' 1 earlier pod of') },
+    ],
+    [
       'with a running pod',
       jobOf({ failed: 2 }),
       [podOf({ phase: 'Running' })],

@@ -30,6 +30,21 @@ test.each([
   );
 });
 
+test.each([
+  ['jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create resource "jobs"', 'host.forbidden'],
+  ['jobs.batch "x" is forbidden: User "u" cannot delete resource "jobs"', 'host.forbidden'],
+  ['', 'host.forbidden'],
+  ['jobs.batch "x" is forbidden: exceeded quota: full, requested: count/jobs.batch=1', 'host.denied'],
+  ['jobs.batch "x" is forbidden: unable to create new content in namespace a', 'host.denied'],
+  ["jobs.batch \"x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", 'host.denied'],
+  ['admission webhook "w.example.com" denied the request: no', 'host.denied'],
+])('403 with %j is %s', (message, code) => {
+  expect(errorOfAnswer({ status: 403, headers: {}, body: { kind: 'Status', message } }, 'POST /x')).toMatchObject({
+    code,
+    handling: { kind: 'stall' },
+  });
+});
+
 test('a message names the request and a bounded part of the answer', () => {
   const body = { kind: 'Status', message: `leases is forbidden ${'x'.repeat(5_000)}` };
   const { message } = errorOfAnswer({ status: 403, headers: {}, body }, 'GET /apis/x');
