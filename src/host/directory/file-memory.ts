@@ -1,6 +1,6 @@
 /**
- * Facts about each manifest file that survive a restart: the objects in it, and digests of its lines. The digests show
- * whether another text is a truncated copy of the file. The text itself is not stored, because it may contain a Secret.
+ * Stores facts about each manifest file: the resources in the file, and digests of its lines. After a restart, the
+ * digests show whether the file was truncated. Its text is not stored, because the file may contain a Secret.
  *
  * One file per directory stores the facts: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
  */
