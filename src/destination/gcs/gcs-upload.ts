@@ -33,6 +33,8 @@ export class GcsUpload implements UploadRequests {
   /** URL path and query of the upload session. */
   #session = '';
   #storedBytes = 0;
+  /** Size of the whole file in bytes. Undefined before the last chunk is sent, and after the session is cancelled. */
+  #totalBytes: number | undefined;
 
   constructor({ client, bucket, key, mark }: GcsUploadOptions) {
     this.#client = client;
@@ -78,10 +80,13 @@ export class GcsUpload implements UploadRequests {
   }
 
   async complete(last: Uint8Array): Promise<void> {
-    await this.#send(last, this.#storedBytes + last.length);
+    this.#totalBytes = this.#storedBytes + last.length;
+    await this.#send(last, this.#totalBytes);
   }
 
   async removeParts(): Promise<void> {
+    // A file of the wrong size belongs to this upload too, and must be removed.
+    this.#totalBytes = undefined;
     try {
       await this.#client.send({ method: 'DELETE', path: this.#session });
     } catch (cause) {
@@ -91,10 +96,10 @@ export class GcsUpload implements UploadRequests {
 
   async hasMark(): Promise<boolean> {
     try {
-      const path = `${objectPath(this.#bucket, this.key)}?fields=metadata`;
+      const path = `${objectPath(this.#bucket, this.key)}?fields=metadata,size`;
       const { text } = await this.#client.send({ method: 'GET', path });
       const { metadata } = JSON.parse(text) as { readonly metadata?: Readonly<Record<string, unknown>> };
-      return metadata?.[markName] === this.#mark;
+      return metadata?.[markName] === this.#mark && this.#isWhole(text);
     } catch (cause) {
       if (httpStatus(cause) === 404) return false;
       throw cause;
@@ -115,7 +120,7 @@ export class GcsUpload implements UploadRequests {
     const start = this.#storedBytes;
     const end = start + content.length;
     while (this.#storedBytes < end) {
-      const { status, headers } = await this.#client
+      const { status, headers, text } = await this.#client
         .send({
           method: 'PUT',
           path: this.#session,
@@ -126,11 +131,18 @@ export class GcsUpload implements UploadRequests {
         .catch((cause: unknown) => {
           throw cause instanceof GcsError && isGone(cause) ? sessionError(cause) : cause;
         });
+      if (status !== sessionIncomplete && !this.#isWhole(text)) throw wrongSize();
       const storedBytes = status === sessionIncomplete ? storedBytesOf(headers['range']) : end;
       if (storedBytes <= this.#storedBytes || storedBytes > end) throw unexpected(storedBytes);
       this.#storedBytes = storedBytes;
       if (storedBytes === end && totalBytes !== '*' && status === sessionIncomplete) throw unexpected(storedBytes);
     }
+  }
+
+  /** Returns whether an object has the size of the file, as far as the store's answer `text` about the object shows. */
+  #isWhole(text: string): boolean {
+    const [, size] = /"size":\s*"(\d+)"/.exec(text) ?? [];
+    return this.#totalBytes === undefined || size === undefined || Number(size) === this.#totalBytes;
   }
 
   get #metadata(): string {
@@ -161,4 +173,9 @@ function isGone(cause: unknown): boolean {
 /** Error for an upload session with a wrong number of bytes. HTTP status 503 causes the upload to be repeated. */
 function unexpected(storedBytes: number): GcsError {
   return new GcsError('UploadIncomplete', `the store reports ${storedBytes} bytes of the upload`, 503);
+}
+
+/** Error for an object that is larger or smaller than its file. With status 409, the upload is repeated, and the object does not count as its result. */
+function wrongSize(): GcsError {
+  return new GcsError('UploadIncomplete', 'the object in the store has another size than its file', 409);
 }
