@@ -124,9 +124,22 @@ export class PartedUpload implements FileUpload {
     } catch (cause) {
       // The store may have created the object, although the request failed. The object's metadata shows whether it belongs to this upload.
       const { shown } = this.#requests;
-      if (this.#requests.mayExist(cause) && (await this.#requests.hasMark().catch(() => false))) return;
+      if (this.#requests.mayExist(cause) && (await this.#isOurs(cause))) return;
       if (this.#requests.isTaken(cause)) throw nameTaken(shown);
       throw this.#requests.error(`write ${shown}`, cause);
+    }
+  }
+
+  /**
+   * Returns whether this upload created the object, after the request that creates the object failed with the error `cause`. Throws if the
+   * name is taken, but the store does not tell by which upload.
+   */
+  async #isOurs(cause: unknown): Promise<boolean> {
+    try {
+      return await this.#requests.hasMark();
+    } catch (problem) {
+      if (this.#requests.isTaken(cause)) throw this.#requests.error(`write ${this.#requests.shown}`, problem);
+      return false;
     }
   }
 

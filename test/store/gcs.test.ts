@@ -233,6 +233,15 @@ test.each([
   expect(mark).toMatch(/^w[0-9a-f]{8}-/);
 });
 
+test('an upload of a taken name is repeated later if the store does not tell which upload created the object', async () => {
+  const endpoint = await serve(
+    (request, response) => void answer(request, response, request.method === 'GET' ? 503 : 412),
+  );
+  const upload = await (await open({ endpoint })).open('data/a');
+  await upload.write(Buffer.from('row'));
+  await expect(upload.finish()).rejects.toMatchObject({ code: 'destination.away', handling: { kind: 'backoff' } });
+});
+
 describe('an upload session', () => {
   const chunk = 5 * mebibyte;
   const content = Buffer.alloc(2 * chunk + 7, 'row ');
