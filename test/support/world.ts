@@ -166,12 +166,18 @@ export class World extends ServiceWorld {
 
   /** Starts a replica of the operator. By default its watches stay open for long, because restarts would slow down days of virtual time. */
   start(
-    options: { readonly leaderElection?: boolean; readonly watchSeconds?: number; readonly metrics?: Metrics } = {},
+    options: {
+      readonly leaderElection?: boolean;
+      readonly watchSeconds?: number;
+      readonly metrics?: Metrics;
+      readonly workerImage?: string;
+    } = {},
   ): Replica {
     const name = `replica-${++this.#names}`;
     const api = this.api.client(name);
     const log = this.#options.log ?? silentLogger;
     const metrics = options.metrics ?? noMetrics;
+    const workerImage = options.workerImage ?? this.#options.workerImage;
     const { clock, random } = this;
     const host = new KubernetesHost({
       api,
@@ -180,7 +186,7 @@ export class World extends ServiceWorld {
       identity: name,
       leaderElection: options.leaderElection ?? false,
       watchSeconds: options.watchSeconds ?? 300,
-      ...(this.#options.workerImage === undefined ? {} : { workerImage: this.#options.workerImage }),
+      ...(workerImage === undefined ? {} : { workerImage }),
       clock,
       random,
       log,

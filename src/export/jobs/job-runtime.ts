@@ -172,7 +172,10 @@ export class JobRuntime {
     const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));
     const isOver = fresh && hasEnded(fresh, podsOf(store, fresh));
     const isSame = fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
-    const job = fresh?.metadata.deletionTimestamp === undefined && (isSame || !isOver) ? fresh : undefined;
+    // The result of a complete Job stays valid, for example after an upgrade of the operator.
+    const isDone = isOver && !isAsked && readJob(fresh, podsOf(store, fresh)).report?.end === 'complete';
+    const isKept = isSame || !isOver || isDone;
+    const job = fresh?.metadata.deletionTimestamp === undefined && isKept ? fresh : undefined;
     for (const other of jobs) {
       if (other !== job && other.metadata.deletionTimestamp === undefined) await store.remove(other);
     }

@@ -82,6 +82,7 @@ function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): stri
   if (spec.suspend) return 'the Job is suspended, for example until a queue admits it';
   const [pod] = pods.filter((each) => !isEnded(each) && each.status.phase !== 'Running');
   if (!pod) {
+    if (pods.some((each) => each.status.phase === 'Succeeded')) return 'a pod is complete, and Kubernetes ends the Job';
     return (status.failed ?? 0) > 0 || pods.length > 0
       ? 'Kubernetes starts another pod after a delay'
       : 'Kubernetes has created no pod yet; kubectl describe shows why, for example a full ResourceQuota';

@@ -74,7 +74,11 @@ export class ExportWorld {
     this.world.addExport('audit', { timeRange, ...spec }, metadata);
   }
 
-  start(options?: { readonly leaderElection?: boolean; readonly metrics?: Metrics }): Replica {
+  start(options?: {
+    readonly leaderElection?: boolean;
+    readonly metrics?: Metrics;
+    readonly workerImage?: string;
+  }): Replica {
     return this.world.start(options);
   }
 

@@ -285,6 +285,23 @@ describe('an export in a Kubernetes Job', () => {
     expect(await world.untilReason('Exported')).toBe(true);
     expect(jobs()).toHaveLength(1);
   });
+
+  test('keeps a Job that completed while no operator ran, although another version of the image or a Secret came meanwhile', async () => {
+    const { world, jobs } = jobWorld();
+    world.add(inJob);
+    const first = world.start();
+    await world.world.until(() => jobs().length === 1, 5 * minuteMs);
+    const job = jobs()[0]?.metadata.name;
+    first.kill();
+    const isComplete = () => JSON.stringify(jobs()[0]?.status ?? {}).includes('"Complete"');
+    expect(await world.world.until(isComplete, 30 * minuteMs)).toBe(true);
+    const allowedHosts = Buffer.from('other.example.com').toString('base64');
+    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { allowedHosts } });
+    world.start({ workerImage: 'logfleet:next' });
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(jobs().map(({ metadata }) => metadata.name)).toEqual([job]);
+    expect(world.status?.kubernetesJob?.name).toBe(job);
+  });
 });
 
 const inHour = { timeRange: { from: String(Date.UTC(2026, 9, 31, 22)), to: String(Date.UTC(2026, 9, 31, 23)) } };

@@ -228,6 +228,12 @@ describe('the state of a Kubernetes Job', () => {
       { phase: 'waiting', message: expect.stringContaining('starts another pod') },
     ],
     [
+      'whose pod is complete, while the Job is not',
+      jobOf({}),
+      [ended(0, renderReport(report))],
+      { phase: 'waiting', message: expect.stringContaining('ends the Job') },
+    ],
+    [
       'with a running pod after one that failed',
       jobOf({ failed: 1 }),
       [podOf({ phase: 'Running' })],
