@@ -95,7 +95,7 @@ export const maxRepeatedMessages = 100;
 
 const recordForm = object({
   segment: integer(),
-  /** Interval `[fromMs, toMs)` in milliseconds since the epoch. */
+  /** Start (included) and end (excluded) of the interval in milliseconds since the epoch. */
   fromMs: moment,
   toMs: moment,
   /** Number of rows that the search of the interval received, including rows that were not written. */

@@ -23,7 +23,7 @@ import {
   trueOrAbsent,
 } from './stored-json.ts';
 
-/** Range `[fromMs, toMs)` in milliseconds since the epoch. */
+/** Members of a time range: its start (included) and end (excluded) in milliseconds since the epoch. */
 const range = { fromMs: moment, toMs: moment };
 const timeRange = object(range);
 export type TimeRange = Stored<typeof timeRange>;
@@ -50,7 +50,7 @@ export type ComparableFigure = (typeof comparableFigures)[number];
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Names of values, such as sizes, that differ in short periods of a time range, but whose sums over the range do not. */
+/** Names of values (such as sizes) that differ in short periods, although their totals for the whole time range are equal. */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
 /** Time range in which numbers, sizes and times from the service equal those of the written rows. */
@@ -65,7 +65,7 @@ export const provenMembers = {
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores several times; absent if there are none. */
   repeated: optional(repeatedRows),
-  /** True if rows were compared with the service for each interval. Absent if they were compared for short periods. */
+  /** True if totals of whole intervals were compared with the service. Absent if the values of short periods were compared. */
   wholeIntervals: trueOrAbsent,
 };
 const provenRange = object(provenMembers);
@@ -74,7 +74,7 @@ export type ProvenRange = Stored<typeof provenRange>;
 /** Time range in which numbers, sizes or times from the service differ from those of the written rows. */
 const differingRange = object({
   ...range,
-  /** Numbers, sizes and times that the service computed for this range, without rounded values. */
+  /** Numbers, sizes and times that the service computed for this range. Values that the service rounded are left out. */
   counted: rangeFigures,
   written: rangeFigures,
   inSlices,

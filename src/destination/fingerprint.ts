@@ -27,7 +27,7 @@ export type ExportOutput = Stored<typeof exportOutput>;
 export const exportIdentity = object({
   serviceHost: text(),
   query: text(),
-  /** Range `[fromMs, toMs)` of the export in milliseconds since the epoch. */
+  /** Time range of the export: its start (included) and end (excluded) in milliseconds since the epoch. */
   fromMs: moment,
   toMs: moment,
   /** Time zone of the days and hours in functions of the query and in names of partitions. */

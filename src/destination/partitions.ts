@@ -41,7 +41,7 @@ export class Partitions {
     this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
     const fromMs = localFromMs - (localMs - timeMs);
     const toMs = fromMs + lengthMs;
-    // If a clock change happens in this hour or day, the folder is remembered only for the current time.
+    // If the clocks change in this hour or day, its computed start and end are wrong, so the folder is reused only for the same time.
     const isSteady = [fromMs, toMs - 1].every((each) => this.#zone.localMs(each) - each === localMs - timeMs);
     this.#fromMs = isSteady ? fromMs : timeMs;
     this.#toMs = isSteady ? toMs : timeMs + 1;

@@ -50,8 +50,8 @@ export function proofRangesOf(
 }
 
 /**
- * Returns all values of the manifest's field `proof` that are valid for these intervals. Several values are valid, because the process that
- * wrote the manifest may not have known the latest digest verdicts.
+ * Returns all values that the manifest's field `proof` can have for these intervals. The value depends on the number of digest verdicts
+ * that were known to the process that wrote the manifest.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],

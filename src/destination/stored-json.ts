@@ -42,7 +42,7 @@ type ObjectOf<S extends Shape> = { readonly [N in keyof S as Exclude<N, Optional
 };
 
 interface StoredKindOptions<T> {
-  /** Name of the kind in stored objects, such as `logfleet.dev/export-plan`. */
+  /** Value of the member `kind` in stored objects, such as `logfleet.dev/export-plan`. */
   readonly kind: string;
   readonly form: Decoder<T>;
   /** Remedy for a damaged object, as in `StoredObject`. */

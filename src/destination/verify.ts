@@ -254,7 +254,7 @@ async function compareFile(
   differ('bytes', file.bytes, bytes);
   differ('sha256', file.sha256, checksum.sha256);
   if (content) differ('rows', file.rows, rows);
-  // Only files with the right checksum are read again. The footer of a changed Parquet file could name ranges of any size.
+  // Only files with the right checksum are read again, because the footer of a changed Parquet file could name ranges of any size.
   const figures = content && differences.length === 0 ? await unlessUnreadable(content.figures(open)) : undefined;
   return { exists: true, rows, bytes, differences: [...differences, ...unreadable], figures };
 }

@@ -88,7 +88,7 @@ export class ExportRuntime {
   #isOver = false;
   /** Bytes scanned by all search jobs of the export, as far as this process knows. */
   #scannedBytes = 0;
-  /** Resolves when the work of this export that was stopped last has ended; undefined if no stopped work is still running. */
+  /** Resolves when the most recently stopped work of this export has ended; undefined if no stopped work is still running. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
@@ -96,7 +96,7 @@ export class ExportRuntime {
   #doneAtFirst: number | undefined;
   /** True if this process has replaced the conditions that an earlier process wrote into the status. */
   #hasVerdict = false;
-  /** Last failure after which credentials were read again, so that each failure causes only one reading. */
+  /** Last failure after which credentials were read again. The same failure does not cause another reading. */
   #lastCredentialsFailure: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
   #isClosed = false;
@@ -214,7 +214,7 @@ export class ExportRuntime {
     if (view) this.#rereadCredentials(resource, view);
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // A complete export stays complete while it is checked on request, until the check finds a problem.
+    // Until the destination has been read again, a complete export stays complete.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const complete = isUnread ? shownComplete(resource) : undefined;
     const health = complete
@@ -222,7 +222,7 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // When the status says that the export is complete, its work ends.
+    // The work ends only when the status says that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);

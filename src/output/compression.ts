@@ -134,7 +134,7 @@ async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8
   return [withoutRepeatedMarkers(Buffer.concat(packed))];
 }
 
-/** End of a flush marker (an empty block), followed by a second flush marker. */
+/** End of a flush marker (an empty block, which zlib writes after each chunk), followed by a second flush marker. */
 const repeatedMarker = Buffer.of(0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff);
 const markerBytes = 5;
 

@@ -30,7 +30,7 @@ export class PartSeries {
   #begun = 0;
   /** Number of parts that accept no more rows and are still being written. */
   #finishing = 0;
-  /** Promise for callers that wait until one of these parts is written. */
+  /** Promise for callers that wait until a part which accepts no more rows is written. */
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
@@ -88,7 +88,7 @@ export class PartSeries {
     return this.#current.writer;
   }
 
-  /** Returns the open part of a partition and marks it as the latest one. Begins a part if none is open. */
+  /** Returns the open part (data file) of a partition, which becomes the latest open part. Begins a part if the partition has none. */
   #switchTo(partition: string): OpenPart {
     const part = this.#open.get(partition);
     if (!part) return this.#begin(partition);

@@ -40,7 +40,7 @@ export interface PartSummary {
   readonly misfits: number;
 }
 
-/** Number of unwritten bytes from which on callers should wait before they pass more rows. */
+/** Number of unwritten bytes at which callers should wait before they pass more rows. */
 const maxWaitingBytes = 512 * 1024;
 /** Minimum length in bytes of a chunk. It matters for parts that are smaller than a usual chunk. */
 const minChunkBytes = 4 * 1024;

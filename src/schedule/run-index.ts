@@ -81,7 +81,7 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
 /** Returns the state of a run, which is decided by the conditions in the export's status and by its deletion. */
 export function runStateOf({ metadata, status }: SearchExport): RunState {
   const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
-  // A person may have removed the manifest from the status, and then the run does not count as complete.
+  // A run counts as complete only if its status names the export manifest, which a person may have removed from the status.
   if (holds('Complete') && status?.manifest && status.fingerprint !== undefined) return 'Complete';
   if (metadata.deletionTimestamp !== undefined) return 'Deleting';
   if (holds('Failed')) return 'Failed';

@@ -25,7 +25,7 @@ export interface Run {
   readonly reason: string;
 }
 
-/** Time range whose run failed. It is exported again only when a person requests it. */
+/** Time range of a failed run. It is exported again only when a person requests it. */
 export interface Gap {
   readonly span: TimeSpan;
   readonly run: string;
@@ -131,7 +131,7 @@ export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'end
 export interface DueTime {
   /** Time without a run, in ascending order. */
   readonly open: readonly TimeSpan[];
-  /** End of the time that is due: the last tick, the end of the schedule, or the end of the last run if the ticks have changed. */
+  /** End of the time that is due: the last tick, or the end of a later run if the ticks have changed; at most the schedule's end. */
   readonly untilMs: number;
 }
 
@@ -145,8 +145,8 @@ export function dueTimeOf(
   nowMs: number,
   taken: readonly TimeSpan[],
 ): DueTime {
-  // The time before an existing run is due, even if the last tick of a changed schedule is earlier. Runs in the future, which a wrong clock
-  // can have caused, are ignored.
+  // After a change of the schedule, its last tick can be before the end of an existing run. The time until that end is then due, too. Runs
+  // in the future, which a wrong clock can have caused, are ignored.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= nowMs);
   const closedMs = Math.max(calendar.lastUntil(nowMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, nowMs));
   const untilMs = nowMs >= endMs ? endMs : Math.min(closedMs, endMs);
@@ -168,7 +168,7 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }
 
-/** Returns the time ranges of failed runs that no other run has replaced, in ascending order. Some of these runs are deleted. */
+/** Returns the time ranges of failed runs that no other run has replaced, also of deleted runs, in ascending order. */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));
   const found = failed.map(({ span, name: run, reason }) => ({ span, run, reason }));

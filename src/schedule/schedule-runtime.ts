@@ -167,7 +167,7 @@ export class ScheduleRuntime {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
-  /** Returns the time ranges of announced runs to create. Runs that this process has just created are left out. */
+  /** Returns the time ranges of runs that the status names, but that do not exist yet and were not created just now by this process. */
   #absent(runs: readonly ObservedRun[]): readonly TimeSpan[] {
     const nowMs = this.#options.clock.monotonic();
     const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;

@@ -55,7 +55,7 @@ export function scheduleStatus({
     summary: {
       ...before?.summary,
       ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
-      // An absent time replaces the time of a former status.
+      // An undefined `lagSince` removes the time that the status had before.
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
@@ -74,7 +74,7 @@ function describe(
     startTime: isoTime(startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
-    // The value undefined removes the time from the status.
+    // An undefined `nextScheduleTime` removes the time that the status had before.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-mostCovered).map(renderSpan),
@@ -87,12 +87,12 @@ function renderSpan({ fromMs, toMs }: TimeSpan) {
   return { from: isoTime(fromMs), to: isoTime(toMs) };
 }
 
-/** Returns the runs to create, which the status announces first, so that no other process creates different runs for the same time (S6). */
+/** Returns the runs to create. The status names them before they exist, so that no process creates other runs for the same time (S6). */
 function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleDecision): readonly ObservedRun[] {
   return create.map((span) => announcedRun(metadata.name, span));
 }
 
-/** Returns a run that the cache does not contain yet. */
+/** Describes a run whose SearchExport the cache does not contain yet. */
 export function announcedRun(schedule: string, span: TimeSpan): ObservedRun {
   return { name: runName(schedule, span), span, state: 'Active', reason: reasons.progressing, resource: undefined };
 }
@@ -133,7 +133,7 @@ export function readSpan({ from, to }: { readonly from: string; readonly to: str
   return { fromMs: Date.parse(from), toMs: Date.parse(to) };
 }
 
-/** First time to export of a schedule without `startTime`: the time in status, otherwise the last tick before its creation (S2). */
+/** First time to export of a schedule without `startTime`: the start in its status, or else the last tick before its creation (S2). */
 export function defaultStart({ metadata, status }: SearchExportSchedule, calendar: TickCalendar): number {
   const createdMs = Date.parse(metadata.creationTimestamp);
   return Date.parse(status?.startTime ?? '') || (calendar.lastUntil(createdMs) ?? createdMs);

@@ -48,7 +48,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   putWhole(content: Uint8Array): Promise<GcsAnswer> {
-    // The mark is a unique value, so the file's content cannot contain it.
+    // The unique value `mark` separates the parts of the request, because the file's content cannot contain it.
     const boundary = this.#mark;
     const parts = [
       `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${this.#metadata}\r\n`,
@@ -85,7 +85,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // A file of the wrong size belongs to this upload too, and must be removed.
+    // With an undefined size, `hasMark` also finds an object of this upload that has the wrong size and must be removed.
     this.#totalBytes = undefined;
     try {
       await this.#client.send({ method: 'DELETE', path: this.#session });
@@ -175,7 +175,7 @@ function unexpected(storedBytes: number): GcsError {
   return new GcsError('UploadIncomplete', `the store reports ${storedBytes} bytes of the upload`, 503);
 }
 
-/** Error for an object that is larger or smaller than its file. With status 409, the upload is repeated, and the object does not count as its result. */
+/** Error for an object of the wrong size. HTTP status 409 causes the upload to be repeated, and the object is not taken for its result. */
 function wrongSize(): GcsError {
   return new GcsError('UploadIncomplete', 'the object in the store has another size than its file', 409);
 }

@@ -110,7 +110,7 @@ export class S3Destination implements Destination {
         return 'created';
       } catch (cause) {
         if (isTaken(cause)) return 'refused';
-        // A store may check the lock of an existing object before the condition that the object must not exist.
+        // If the object exists and is locked, a store may refuse the request because of the lock (403), and not with status 412.
         if (httpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
         if (content.length > 0 && isBrokenOff(cause) && (await this.#exists(name))) return 'found';
         if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.#error('write', name, cause);
@@ -197,7 +197,7 @@ export class S3Destination implements Destination {
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
     } catch (cause) {
       if (isAbsent(cause)) return;
-      // A rule of the bucket may lock the object, even if the export's spec has no `objectLock`.
+      // The object may be locked although the export's spec has no `objectLock`, because the bucket can have a rule for locks.
       if (!(await this.#isLocked(name))) throw this.#error('remove', name, cause);
       this.#lockedFiles.add(name);
     }
@@ -244,7 +244,7 @@ export class S3Destination implements Destination {
     return { ServerSideEncryption: type, SSEKMSKeyId: kmsKeyID };
   }
 
-  /** Retention of an object that is uploaded at this moment. */
+  /** Retention for an object that is uploaded now. It ends the configured number of days from now. */
   get #retention(): Partial<PutObjectCommandInput> {
     const { objectLock } = this.#settings;
     if (!objectLock) return {};

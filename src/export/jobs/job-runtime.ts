@@ -48,7 +48,7 @@ export interface JobRuntimeOptions {
   readonly draining: () => boolean;
 }
 
-/** Delay in ms until the next check of a condition that causes no event, such as requests in flight. */
+/** Delay in ms until the next check of something that no event announces, such as requests in flight. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Label of ServiceAccounts that exports may use. */
@@ -383,7 +383,7 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
   const isComplete = end === 'complete';
   const ready = isComplete ? 'True' : 'False';
-  // If the credentials belong to another user, the operator replaces the Job without a request.
+  // If the credentials now belong to another user of the service, the operator replaces the Job without a person's request.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
   const message = needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text;
   return { ready, reconciling: false, stalled: !isComplete, isComplete, isFailed: end === 'failed', reason, message };

@@ -11,7 +11,7 @@ export const againText = `Give the annotation ${annotations.requestedAt} a new v
 export interface JobState {
   /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
   readonly phase: 'running' | 'waiting' | 'complete' | 'failed';
-  /** Reason and message for the export's status, while no pod has reported a result. */
+  /** Reason and message for the export's status, used until a pod has reported a result. */
   readonly reason: string;
   readonly message: string;
   /** Report of the pod that decides how the export ended. Undefined if this pod has not reported. */

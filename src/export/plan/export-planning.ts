@@ -279,12 +279,12 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // One complete search covers the range, so no segment needs to be divided: the limit is set above the search's number of rows.
+    // If the search was complete, no segment needs a second search. The limit is therefore set above the number of rows found.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
-  /** Number of rows at which the service cuts a search short. If the service has not reported it, the number of rows found is assumed. */
+  /** Smallest number of rows at which the service has cut a search short; if unknown, the number of rows that this search has found. */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
   }
@@ -314,7 +314,7 @@ function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
 }
 
-/** The range before the newest segment, with the number of rows it has if they are as dense as in the newest segment. */
+/** The range before the newest segment. Its number of rows is estimated from the density of rows in the newest segment. */
 function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));
   return { fromMs, toMs: newest.fromMs, rows };

@@ -9,7 +9,7 @@ import { maxSegments } from '../../destination/plan-object.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import { type Interval, isRoundCount } from '../search/message-limit.ts';
 
-/** Start of a short period and its number of rows, at least 1. The period ends where the next one starts. */
+/** Short period with its start and its number of rows (at least 1). The period ends at the start of the next period in the list. */
 export interface SliceCount {
   readonly startMs: number;
   readonly rows: number;
@@ -76,8 +76,8 @@ export function requestsOfSegments(segments: readonly SegmentCount[], limit: num
 }
 
 /**
- * A segment with more rows than the message limit needs several searches. The service cuts all of them short except the last one, and each
- * of these needs a count.
+ * A segment with more rows than the message limit needs several searches. The service cuts each of them except the last one short, and an
+ * aggregation must then count the rows.
  */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);
@@ -95,8 +95,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // A segment whose number of rows looks like a message limit would count as cut short, so its oldest rows go to the next segment. The
-    // newest segment keeps them, because its rows have already been found.
+    // If a search finds a round number of rows, such as 20,000, logfleet assumes that the service cut it short (`isRoundCount`). A segment
+    // with such a number leaves its oldest rows to the next segment, unless its rows have already been found.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

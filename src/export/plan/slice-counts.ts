@@ -62,8 +62,8 @@ export function slicesOf(
     seen.add(startMs);
     // Rows at or after the end of the interval are ignored: the service may include the end of a range (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // Rows with message times before the interval count at its start. A period may begin there, and an interval of receipt times may
-    // contain any message time.
+    // A record may have a time before the interval: a period can begin before the interval starts, and rows received in the interval can
+    // have any message time. Such rows count at the start of the interval.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

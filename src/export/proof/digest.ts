@@ -38,16 +38,13 @@ export interface Figure {
   readonly reach: number;
 }
 
-/**
- * Number, sizes and times of the rows in a short period or a longer one, as computed by the service; undefined if the service does not
- * report them.
- */
+/** Number, sizes and times of the rows in a time range, as computed by the service; undefined if the service does not report them. */
 interface CountedFigures {
   readonly rows: number;
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
-  /** Sum over the rows of a short period: time in ms from the start of the period to the row. Undefined for a longer period. */
+  /** Sum over the rows of a short period (slice): time in ms from the start of the period to the row. Undefined for longer ranges. */
   readonly offsetsMs: Figure | undefined;
 }
 
@@ -111,19 +108,19 @@ function shifted(figure: Figure | undefined, by: number): Figure | undefined {
   return figure && { value: figure.value + by, reach: figure.reach };
 }
 
-/** Adjacent intervals that are compared together, because a short period for which the service counts rows belongs to several of them. */
+/** Adjacent intervals that share short periods. They are compared together, because the service counts the rows of a period as a whole. */
 export interface DigestGroup {
   readonly intervals: readonly CommitRecord[];
   readonly slices: readonly DigestSlice[];
 }
 
-/** Groups adjacent intervals if a period for which the service counts rows belongs to several of them. */
+/** Returns groups of adjacent intervals. Intervals that share a period for which the service counts rows are in the same group. */
 export function groupsOf(intervals: readonly CommitRecord[], slices: readonly DigestSlice[]): readonly DigestGroup[] {
   const groups: { intervals: CommitRecord[]; slices: DigestSlice[] }[] = [];
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // If a counted period ends after the start of this interval, the interval joins the previous group.
+    // If a period for which the service counts rows also reaches into this interval, the interval joins the previous group.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);
@@ -134,7 +131,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // Counted periods after the last interval contain rows that no interval expects. They join the last group, so that the rows are noticed.
+  // If the service counts rows after the last interval, the last group gets these periods, so that its comparison shows a difference.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
 }
@@ -348,8 +345,8 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // After a search that found almost no rows, segments have at most one page of rows, and half as many in each further round, because the
-  // service's message limit is unknown.
+  // The service's message limit is unknown. If the former searches returned few rows, segments get up to one page of rows in the first
+  // round, and half as many in each further round.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices

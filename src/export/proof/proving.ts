@@ -48,7 +48,7 @@ interface ComparedGroup {
   readonly comparison: ReturnType<typeof compare>;
 }
 
-/** Periods for which the service counts rows of an export by receipt time. Any length would do, because only totals are compared. */
+/** Periods by which the service counts rows of an export by receipt time. Any length will do, because only totals are compared. */
 const receiptSlice = { text: '1d', lengthMs: 86_400_000 };
 
 /**
@@ -102,8 +102,8 @@ async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTo
   const { text, lengthMs } = byReceiptTime ? receiptSlice : sliceLength(task.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
-    // If the service includes the end of a range, the query excludes rows at the end. With an end 1 ms earlier, the digest would not notice
-    // that searches wrongly leave out the last millisecond (E10).
+    // Some services include the end of a range. The query then excludes rows at the end. If the range ended 1 ms earlier instead, the
+    // digest would not notice searches that wrongly leave out the last millisecond (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(task.order(range, false), before + digestOperators(text), jobs);
     const slices = digestSlices(records, lengthMs);

@@ -52,7 +52,7 @@ export function notCounted(): LogfleetError {
 
 export type IntervalCount =
   | { readonly kind: 'counted'; readonly rows: number }
-  /** The counting search job reported these errors, so its count is not reliable. */
+  /** The search job that counts the rows reported errors, so its count is not reliable. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
 /** Counts the rows that `order` describes. Rejects like `aggregate`, or with `export.countRefused`. */

@@ -26,7 +26,7 @@ export interface DenseMillisecond {
   readonly atMs: number;
   /** Number of rows in the dense millisecond, counted by an aggregation. */
   readonly rows: number;
-  /** Interval in which a search returned only rows of the dense millisecond. */
+  /** Interval whose search found only rows of the dense millisecond, because the service cut the search short. */
   readonly order: SearchOrder;
 }
 
@@ -143,8 +143,8 @@ class DenseSearch {
   }
 
   /**
-   * True if the searches found as many rows as an aggregation counted. The aggregation may count a message once or twice if the service
-   * stores it twice, so both numbers are accepted.
+   * True if the searches found as many rows as an aggregation counted. If the service stores a message twice, the aggregation may count it
+   * once or twice, so both numbers are accepted.
    */
   get #isAsCounted(): boolean {
     const { rows } = this.#dense;
@@ -221,8 +221,8 @@ class DenseSearch {
       const progress = await job.whenFinished(this.#signal);
       if (progress.errors.texts.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
-      // A number of rows that looks like the message limit is no proof that the service cut the search short. If the ids cannot be divided
-      // by more digits, the number counted by an aggregation decides later.
+      // The number of rows alone does not prove that the service cut the search short. If the message ids cannot be divided by more digits,
+      // the rows are read, and the count of an aggregation decides later.
       if (sign !== undefined && !(isDoubt(sign) && ending.length === mostDigits)) return { kind: 'cut' };
       return await this.#readJob(job, tally, isEndMoved);
     } finally {
@@ -257,8 +257,8 @@ class DenseSearch {
   }
 
   /**
-   * Reads all rows of a search again. Returns true if the same number of rows is repeated, which means that the service stores these rows
-   * twice.
+   * Reads all rows of a search again. Returns true if this reading has as many repeated rows as the former one, which means that the
+   * service stores these rows twice.
    */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
     const tally = this.#newTally();
@@ -284,7 +284,7 @@ class DenseSearch {
   }
 }
 
-/** True if only the number of rows suggests that the service cut the search short, so that the search may also be complete. */
+/** True if the sign is only the number of rows, which does not prove that the service cut the search short. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

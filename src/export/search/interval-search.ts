@@ -202,7 +202,7 @@ export class IntervalSearch implements RunningSearch {
     this.#tools.onProgress();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
-    // Aggregations have no message limit (section 8 of docs/service.md), so only searches for messages can show the limit.
+    // Only searches for messages can show the message limit, because aggregations have none (section 8 of docs/service.md).
     if (this.#tools.task.identity.results === 'Messages') quirks.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }
@@ -210,7 +210,7 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { task, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
-    // An aggregation has no message limit, so its number of messages does not show whether its records are complete.
+    // Aggregations have no message limit. Their records are incomplete only if the search job ended early.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }

@@ -25,7 +25,7 @@ export class JobPages {
   #readings = 1;
   /** Number of rows in the first page of the first reading; undefined until it is read. */
   #firstPageRows: number | undefined;
-  /** Last row of the previous page, if this page was short: it had fewer rows than requested. Undefined after a full page. */
+  /** Last row of the previous page, if that page had fewer rows than requested; otherwise undefined. */
   #shortEnd: Buffer | undefined;
 
   constructor(options: JobPagesOptions) {
@@ -77,8 +77,8 @@ export class JobPages {
   }
 
   /**
-   * Reads the last row of the previous, short page again. Returns true if another row is in its place, so that the short page lacked rows
-   * (E9).
+   * Requests the last row of the previous page again, if that page had fewer rows than requested. Returns true if the service now returns
+   * another row, which shows that the page lacked rows (E9).
    */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;

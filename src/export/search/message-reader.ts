@@ -20,7 +20,7 @@ import { type RunFigures, RunTally } from './run-tally.ts';
 import { sliceMsOf } from './slice-length.ts';
 
 export interface MessageReaderOptions extends ReaderOptions {
-  /** Number of rows in the interval to be searched, counted by an aggregation; undefined if none counted them. */
+  /** Number of rows in the interval to be searched, as counted by an aggregation; undefined if no aggregation counted them. */
   readonly countedRows: number | undefined;
 }
 
@@ -140,7 +140,7 @@ export class MessageReader implements ResultReader {
 
   async #readPages(tally: RunTally, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // One more row than counted is read. If this row is not older than the counted part of the interval, the count was too small.
+    // The counted rows and one more are read. If the extra row is inside the counted part of the interval, the count was too small.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     await this.#pages.readTo(wanted, tally, files.receiver(tally));
   }

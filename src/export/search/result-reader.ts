@@ -12,7 +12,7 @@ export type Findings = Pick<
   'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'
 >;
 export type ReadingOrder = Extract<Verdict, { kind: 'read' }>;
-/** Number of rows of an interval according to a histogram or an aggregation. */
+/** Number of rows in an interval as a histogram or an aggregation reports it, independently of the rows that were read. */
 export type IndependentCount = NonNullable<SearchFacts['counted']>;
 
 /** State of a search job that has finished or was ended early. */

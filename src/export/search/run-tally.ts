@@ -18,7 +18,7 @@ import type { Interval } from './message-limit.ts';
  */
 export interface RunFigures {
   readonly received: number;
-  /** Number of rows that two adjacent pages contain, because the first of these pages lacked other rows. */
+  /** Number of rows that pages repeat from the page before, because that page had left out other rows. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
@@ -75,7 +75,7 @@ export const noRows = {
 export class RunTally {
   readonly #options: RunTallyOptions;
   readonly #figures = { ...noRows };
-  /** True until the current page contains a row that no earlier page contained. */
+  /** True while all rows of the current page were also in earlier pages. */
   #isPageRepeated = true;
   #repeatedAtStart = 0;
   #lastMs = Number.POSITIVE_INFINITY;
@@ -104,7 +104,7 @@ export class RunTally {
     return this.#repeatedAtStart;
   }
 
-  /** Reports that the page before the current one lacked rows, so that the rows repeated by the current page are no duplicates. */
+  /** Reports that the previous page left out rows. The current page therefore repeats rows that the service does not store twice. */
   overlaps(): void {
     this.#figures.overlapping += this.#repeatedAtStart;
   }

@@ -73,7 +73,7 @@ export interface SearchTools {
  */
 export interface OpenedJob {
   readonly job: SearchJob;
-  /** Number of rows in the interval to be searched, as counted by an aggregation (E6); undefined if none counted them. */
+  /** Number of rows in the interval to be searched, as counted by an aggregation (E6); undefined if no aggregation counted them. */
   readonly countedRows: number | undefined;
 }
 

@@ -33,8 +33,8 @@ export interface SearchFacts {
   /** Result of the latest reading of the search job's rows; undefined until they have been read. */
   readonly figures: RunFigures | undefined;
   /**
-   * True if only the newest rows of a search that the service cut short were read: as many as a histogram or an aggregation counted for
-   * this part of the interval.
+   * True if only the newest rows of the search job were read: as many as a histogram or an aggregation counted for the newest part of the
+   * interval. The service cut the search short, so older rows may be missing.
    */
   readonly isReadInPart: boolean;
   /** True if all rows of the search job were read more than once, in pages of different sizes. */
@@ -73,7 +73,7 @@ export type Shortcoming =
   | 'MillisecondTooDense';
 
 export type Verdict =
-  /** Commit the rows. If the record starts after the start of the interval, the time in between is searched next. */
+  /** Commit the rows. If `record` covers only the newer part of the interval, the older part is searched next. */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
   /** Count the rows of this interval by an aggregation, because the message limit does not apply to aggregations. */
   | { readonly kind: 'count'; readonly interval: Interval }
@@ -127,8 +127,8 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
-  // Rows at the end of the range do not belong to the interval, and used up a part of the message limit. A search with an earlier end
-  // returns more rows of the interval.
+  // The search returned rows exactly at the end of its range. They do not belong to the interval, but count toward the message limit, so a
+  // search that ends 1 ms earlier returns more rows of the interval.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
   // The pages may have been wrong. Another reading, in pages of other sizes, may return the right rows.
@@ -150,8 +150,8 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Number of rows outside the searched range that are errors of the service. Rows exactly at the end are no error, unless an earlier end was
- * requested: they only show that the service includes the end (E10).
+ * Number of rows outside the requested range, which are errors of the service. Rows exactly at the end only show that the service includes
+ * the end of a range (E10), so they are errors only if an end 1 ms earlier was requested.
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RunFigures): number {
   return isEndMoved ? outside : outside - atEnd;
@@ -259,7 +259,7 @@ function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // A part of the rows read may be duplicates or outside the range, so that others are missing. All rows of the search job are read next.
+  // The rows read may include duplicates and rows outside the range, in place of rows that are still unread. All rows are read next.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
   // A histogram may count duplicates and rows outside the range, so an aggregation must count the rows.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
@@ -269,8 +269,8 @@ function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict
 }
 
 /**
- * True if a row older than the counted part of the interval was read, or if the search job has no more rows. This shows that the count was
- * not too small (E6).
+ * True if the count was certainly not too small (E6): all rows of the search job were read, or a row older than the counted part of the
+ * interval.
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RunFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
@@ -291,7 +291,7 @@ function countingOf(run: SearchFacts, figures: RunFigures, interval: Interval): 
  */
 function isAsCounted(run: SearchFacts, figures: RunFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // After a lost status answer, a duplicate may stand in place of a missing row, so that duplicates must not be counted.
+  // After a lost status answer, a duplicate may stand in place of a missing row, so the written rows alone must equal the count.
   const isSure = run.isReadTwice && !run.isTainted;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }

@@ -6,8 +6,8 @@ import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * Factor for the expected duration of a search. A search that has ended before its first status request may have ended much earlier, so the
- * status of the next search is requested slightly sooner.
+ * Factor for the expected duration after a search that has ended before its first status request. The search may have ended much earlier,
+ * so the status of the next search is requested slightly sooner.
  */
 const soonerRatio = 0.99;
 

@@ -255,7 +255,7 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
-  // A search for the same interval would reach the message limit again.
+  // Searching the interval again would not help, because the search would reach the message limit again.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
   // `incompletePolicy: Keep` does not help if an aggregation was ended early or a search had errors, because these results are never
   // written (E5).

@@ -8,14 +8,14 @@ import { reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
-/** Reasons of conditions about the spec or Secrets. They are not shown any more once the spec and Secrets can be used. */
+/** Reasons of conditions about the spec or Secrets. A process that can use the spec and Secrets replaces such conditions immediately. */
 const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.volumeNotFound,
   reasons.ambientCredentialsNotAllowed,
 ]);
 
-/** Reasons of conditions that are shown until another interval is committed. */
+/** Reasons of an earlier process's conditions that are shown until this process has committed another interval. */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
   reasons.countMissing,
@@ -29,8 +29,8 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 
 /**
  * True if the conditions of an earlier process must stay in the status: they belong to the current spec, and this process has seen nothing
- * that disproves them. A search job of this export disproves most conditions, and one of any export disproves an outage. `found` is the
- * health as seen by this process, `doneAtFirst` the number of intervals that it found when it first read the destination.
+ * that disproves them. A search job of this export disproves most conditions; a search job of any export disproves an outage. `found` is
+ * the health as this process sees it, `doneAtFirst` the number of committed intervals at its first reading of the destination.
  */
 export function stillHolds(
   { metadata, status }: SearchExport,

@@ -18,7 +18,7 @@ import type { RunningSearch, SearchOrder, StopReason } from '../search/search-to
 import { settlingMs } from '../search/settling.ts';
 import { onlyWorker, segmentsOfWorker, type WorkerPart } from './worker-part.ts';
 
-/** Delay of the next search of a segment. Applies while the rest of the segment, which has no commit record, ends at `toMs`. */
+/** Delay of a segment's next search. Applies only while that search would end at `toMs`, which each new commit record changes. */
 export interface IntervalDelay {
   readonly segment: number;
   readonly toMs: number;
@@ -56,8 +56,8 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   /** Monotonic time before which no search starts, set after a failure that affects the whole export. */
   readonly troubleUntilMs?: number | undefined;
   /**
-   * Intervals to be searched before the rest of their segment, because the service cut short a search of a longer interval without a usable
-   * result.
+   * Intervals to be searched first in their segments, because the service cut short the search of a longer interval, and its rows could not
+   * be used.
    */
   readonly narrowed: readonly SearchOrder[];
   /** Bytes scanned by search jobs that have ended. */
@@ -127,8 +127,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
 }
 
 /**
- * Segment number in delays of ranges whose rows the service's aggregation does not confirm, because such ranges belong to no single
- * segment.
+ * Stands for the segment number in delays of time ranges whose rows the service's aggregation (digest) does not confirm, because such a
+ * range can extend over several segments.
  */
 export const digestSegment = -1;
 
@@ -313,8 +313,8 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
 }
 
 /**
- * Wait for a user, if the service's aggregation (digest) did not confirm an interval in the last round; or wait for the first worker, which
- * requests the digest.
+ * Returns what the export waits for while the service's aggregation (digest) has not confirmed all rows: a user, if the last round has
+ * ended, or the first worker, which requests the digest.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;

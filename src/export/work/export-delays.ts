@@ -145,7 +145,7 @@ export class ExportDelays {
     this.#unproven.set(recordKey(unproven.order), unproven);
   }
 
-  /** Ends the delays after a failure, because something has succeeded: a task, or the interval `order`. */
+  /** Ends the delays after a failure, because a task or the search of the interval `order` has succeeded. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;

@@ -48,8 +48,8 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
 };
 
 /**
- * End of a message about rows that differ from the service's figures only in short periods: `; some short periods differ in the oldest
- * time`.
+ * Returns the end of a message about rows that differ from the service's figures only in short periods, such as `; some short periods
+ * differ in the oldest time`.
  */
 export function slicesText(names: readonly SliceFigureName[]): string {
   return names.length === 0

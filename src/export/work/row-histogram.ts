@@ -80,7 +80,7 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // Rows of the record that are in no complete bucket belong to its start, where the first bucket is not complete.
+  // Rows that no complete bucket contains are at the start of the record's interval, before the first complete bucket.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

@@ -40,7 +40,7 @@ export class RunningSearches {
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
   #narrowed: readonly SearchOrder[] = [];
-  /** Searches that began under `incompletePolicy: Fail`, before a user changed the policy to `Keep`. */
+  /** Searches that began before a user changed `incompletePolicy` from `Fail` to `Keep`. */
   #ofFormerPolicy = new WeakSet<Search>();
   #endedBytes = 0;
   #written = 0;

@@ -30,13 +30,13 @@ const probeBytes = 256 * 1_024;
 /** Age in ms of an upload after which its process must have ended, including 60 s for differences between clocks. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 /**
- * Contradictory commit records are read again from time to time. All of them are read every 20th time; otherwise only new ones, because an
- * export may have ten thousand commit records.
+ * Contradictory commit records are read again from time to time: all of them every 20th time, otherwise only new ones, because an export
+ * may have ten thousand commit records.
  */
 const readingsOfNames = 20;
 
 /**
- * How far this process knows the commit records at the destination.
+ * Whether the commit records in memory are those at the destination.
  * - `old`: another process may have written more commit records.
  * - `doubted`: commit records that were read before may have changed.
  * - `reading`: the commit records are being read.
@@ -295,9 +295,7 @@ export class StoredExport {
     await this.#complete(manifest, listed, await this.#voided());
   }
 
-  /**
-   * Commit records that are void, because their rows differed from a digest and were searched again. For an export with an export manifest.
-   */
+  /** Commit records of a complete export that are void: a digest found differences, so their intervals were searched again. */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#task;
     const verdicts = await readVerdicts(this.destination, layout);

@@ -18,7 +18,7 @@ export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 export const patienceMs = 5 * 60_000;
 /** Time in ms after which a worker reads again what other workers have written, before it starts a search or while it has none. */
 export const rereadMs = 3_000;
-/** Time in ms after which a worker that starts no search reads again which of its running searches other workers have overtaken. */
+/** Time in ms after which a worker with searches that starts no more reads again which of its intervals other workers have committed. */
 export const busyRereadMs = 15_000;
 
 /** Part of a limit of the export that applies to one worker. All parts add up to the limit, and each part is at least 1. */
@@ -27,8 +27,8 @@ export function partOf(limit: number, { index, workers }: WorkerPart): number {
 }
 
 /**
- * Segments that a worker may search, in its order. `isPatient` is false once the worker no longer waits for the others. `parallelism` is
- * the number of searches that each worker probably runs at the same time.
+ * Segments that a worker may search, in the order of its searches. `isPatient` is false once the worker no longer waits for the others.
+ * `parallelism` is the number of searches that each worker probably runs at the same time.
  */
 export function segmentsOfWorker(
   remaining: readonly Segment[],
@@ -47,16 +47,16 @@ export function segmentsOfWorker(
 }
 
 /**
- * Number of remaining segments that are left to their owner: those that the owner probably searches now, and half of the others. So the
- * owner reaches the other half only when this worker has committed it.
+ * Number of segments that this worker leaves to their owner: those that the owner probably searches now, and half of the rest. This worker
+ * searches the other half, and has committed it before the owner gets there.
  */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
 
 /**
- * Number of workers from this worker to the owner of a segment; 0 for a segment of its own. The first worker owns the last segment of the
- * plan, because its planning has already opened a search job for that segment.
+ * Number of steps from this worker to the owner of a segment, in the order of worker numbers; 0 if this worker is the owner. The first
+ * worker owns the last segment of the plan, because its planning has already opened a search job for that segment.
  */
 function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: WorkerPart): number {
   return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
