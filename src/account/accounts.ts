@@ -36,7 +36,7 @@ export interface Account {
    */
   readonly id: string;
   readonly service: UpgradeService;
-  /** Search jobs that use the same credentials and the same request budget. */
+  /** Search jobs of the account, which use its credentials and its request budget. */
   readonly searches: SearchJobs;
   /** Maximum number of requests per second that the account's Secret sets. Default: 4, the limit of the service. */
   readonly requestsPerSecond: number;
@@ -99,9 +99,7 @@ export class Accounts {
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
-  /**
-   * Clients whose credentials no Secret contains any more, and that still finish their requests. Search jobs can take hours.
-   */
+  /** Clients whose credentials no Secret contains any more. They still finish requests: search jobs can take hours. */
   readonly #retiring = new Set<Shared>();
   readonly #right: LeadershipRight;
   readonly #budgets: Budgets;
@@ -147,7 +145,7 @@ export class Accounts {
     return shared ? this.#budgets.limitsOf(spenderOf(shared)) : serviceLimits;
   }
 
-  /** True if the requests of the account's user in flight are within the limits of this process. */
+  /** True if the account's user has no more requests in flight than the limits of this process allow. */
   isWithinLimits(account: Account): boolean {
     const shared = this.#find(account);
     return shared === undefined || this.#budgets.isWithinLimits(spenderOf(shared));
@@ -205,8 +203,8 @@ export class Accounts {
   async #readNow(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     const readAtMs = this.#options.clock.monotonic();
     const members = await this.secrets.get(key, entry.staleAtMs);
-    // The old client is removed before the new content is decoded. If the new content were unusable, the old
-    // credentials would stay in use although the Secret no longer contains them.
+    // The old client is removed before the new content is decoded, because decoding may fail. A Secret with unusable
+    // content must not leave its old credentials in use.
     entry.shared = undefined;
     const place = this.#placeOf(key);
     const shared = this.#connect(decodeCredentials(place, members), place);

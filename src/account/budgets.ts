@@ -79,7 +79,7 @@ export class Budgets {
     return this.#users.get(nameOf(spender))?.limits ?? serviceLimits;
   }
 
-  /** True if the requests of a user in flight are within the current limits of this process. */
+  /** True if the user has no more requests in flight than the current limits of this process allow. */
   isWithinLimits(spender: Spender): boolean {
     return this.#users.get(nameOf(spender))?.budget.isWithinLimits() ?? true;
   }
@@ -113,7 +113,7 @@ export class Budgets {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));
       if (own.length === 0) keys.delete(accessId);
-      // Workers reduce the limit of every access key of the user, although each worker uses only one key.
+      // Workers' shares are recorded by user, so they reduce the limit of every key, although a worker uses only one.
       else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
     }
   }
@@ -155,7 +155,7 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // The term is read immediately, so that it counts from the start of the leadership and not from the first request.
+    // Reads the term of leadership now, so that the term begins with the leadership and not with the first request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

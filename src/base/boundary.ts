@@ -1,6 +1,6 @@
 /**
- * Marks each effect of the process outside: a request to the service, or a write of a status or ledger. `crossing` performs the
- * effect, and publishes a message before and after it. Only tests receive the messages, to stop the process at an exact point.
+ * Lets tests stop the process right before or after an effect on the outside: a request to the service, or a write of a
+ * status or ledger. `crossing` performs the effect, and publishes a message before and after it for the tests.
  */
 import { channel } from 'node:diagnostics_channel';
 

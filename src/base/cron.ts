@@ -15,7 +15,7 @@ export class CronSchedule {
   /** Times in ms since midnight at which the schedule fires on each of its days, in ascending order. */
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
-  /** Cache: the first scheduled day on or after a day; undefined if there is none. */
+  /** Cache, by local day: first scheduled day on or after that day; undefined if there is none. */
   readonly #days = new Map<number, number | undefined>();
 
   constructor(text: string) {

@@ -47,7 +47,7 @@ export class LogfleetError extends Error {
   }
 }
 
-/** Creates an error that callers handle as `kind` says. */
+/** Creates an error whose `handling` is `kind`. */
 export function failure(
   kind: Exclude<Handling['kind'], 'retryAfter'>,
   code: string,

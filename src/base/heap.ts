@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
 
 /** Applies the heap settings to this process. */
 export function keepHeapSmall(): void {
-  // Old objects are collected when their memory has grown by half. The memory for new objects keeps its size.
+  // V8 collects old objects when their memory has grown by half, and does not enlarge the memory for new objects.
   setFlagsFromString('--heap-growing-percent=50');
   setFlagsFromString('--semi-space-growth-factor=1');
   // V8 collects new objects with a single thread, which is enough for their small memory. Helper threads would take a

@@ -31,7 +31,7 @@ export const char = {
   objectEnd: 0x7d,
 } as const;
 
-/** Returns a lookup table by byte value: 1 for each of these characters, which must be Latin-1. */
+/** Returns a lookup table by byte value: 1 for each character of `text`, which must be Latin-1. */
 export function marked(text: string): Uint8Array {
   const marks = new Uint8Array(256);
   for (const character of text) marks[character.charCodeAt(0)] = 1;
@@ -83,8 +83,8 @@ function isPlain(byte: number): boolean {
 }
 
 /**
- * Returns the index of the closing quote of the string that contains `from`. Returns -1 if the string is invalid, or if it does
- * not end before the last 8 bytes.
+ * Returns the index of the quote that closes the string that contains index `from`. Returns -1 if the string is invalid, or
+ * if it ends in the last 8 bytes or later, because up to 8 bytes are read at once.
  */
 export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;

@@ -35,8 +35,8 @@ export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'sc
 }
 
 /**
- * Returns the start time of a process from field 22 of `/proc/<pid>/stat`, counted after the name in parentheses. Empty
- * on systems other than Linux. A zombie process (state Z) counts as ended.
+ * Returns the start time of a process: field 22 of `/proc/<pid>/stat`. Field 2, the name, may contain spaces, so fields are
+ * counted from its closing parenthesis. Empty on systems other than Linux. A zombie process (state Z) counts as ended.
  */
 async function readProcessStart(pid: number): Promise<string> {
   try {

@@ -9,7 +9,7 @@
 /** Maximum number of time zones in the cache, because names of time zones come from other systems. */
 const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
-/** Time in ms before and after a clock change outside of which the change does not affect the UTC offset. */
+/** Time in ms before and after a local time at which UTC offsets are compared, to find a clock change near that time. */
 const changeDistanceMs = 36 * 3_600_000;
 /** Maximum number of days in each cache of a time zone: more than a year. */
 const maxDays = 500;

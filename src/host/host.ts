@@ -124,7 +124,7 @@ export interface EventSink {
 export interface SecretReader {
   /** Decoded keys and values of a Secret, or undefined if the Secret does not exist. */
   get(key: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined>;
-  /** True if environment variables can replace the Secret. Absent on hosts that read Secrets only. */
+  /** True if environment variables can replace the Secret. Undefined on a host that never uses environment variables. */
   takesVariables?(key: ResourceKey): boolean;
 }
 

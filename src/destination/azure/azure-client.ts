@@ -107,7 +107,7 @@ function transportPolicy(agents: Agents): RequestPolicyFactory {
   };
 }
 
-/** HTTP agents of Node that send requests through the proxies of the environment, one agent for each proxy. */
+/** Node's HTTP agents for requests to the store: one for each proxy from the environment, and one for direct requests. */
 class Agents {
   readonly #environment: Environment;
   readonly #agents = new Map<string, HttpAgent | HttpsAgent>();

@@ -1,7 +1,7 @@
 /**
  * Operator-wide settings of a set of manifest directories. They come from three sources: ConfigMaps `logfleet-settings`
  * among the manifests, the command `logfleet pause --all`, and unusable manifests, which stop all policies from
- * starting upgrades. One source that pauses is enough.
+ * starting upgrades. A pause from one source is enough.
  *
  * Invariant: a pause is never lost while its file is replaced or unreadable. Settings whose file is gone stay in effect
  * for `deletionDelayMs`, because editors and `git pull` delete a file and write it again.

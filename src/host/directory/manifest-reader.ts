@@ -76,8 +76,8 @@ interface ManifestReaderOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
   /**
-   * True for the operator. False for commands that only read: they take all manifest files as they are, and the state
-   * folder may be missing.
+   * True for the operator. False for commands that only read: they do not wait until files are completely written, and the
+   * state folder may be missing.
    */
   readonly isOperator: boolean;
 }

@@ -269,7 +269,7 @@ export class DirectoryLeadership implements Leadership {
     return this.#term;
   }
 
-  /** True in the first term of leadership if the previous operator died. Later terms follow a suspension of this process itself. */
+  /** True in the first term if the previous operator died. Later terms follow only a suspension of this process itself. */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;
   }

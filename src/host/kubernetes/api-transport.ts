@@ -127,7 +127,7 @@ export class UndiciKubeApi implements KubeApi {
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // Stores the new object with the same credentials, so that the next request can compare references instead of texts.
+      // Keeps the new object with equal credentials, so that the next request compares references instead of texts.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }

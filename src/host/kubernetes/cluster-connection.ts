@@ -16,7 +16,7 @@ export interface ClusterOptions {
   readonly kubeconfig?: string | undefined;
   /** Context to use instead of the kubeconfig's current context. */
   readonly context?: string | undefined;
-  /** Cluster that both options select, if its kubeconfig could be read without the library client-node. */
+  /** Cluster of `kubeconfig` and `context`; undefined if only the library client-node can read the kubeconfig. */
   readonly plain?: ClusterTarget | undefined;
 }
 

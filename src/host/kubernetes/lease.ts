@@ -206,8 +206,8 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // If the Lease already names this process, because the answer to an earlier write was lost, `#forced` keeps the
-    // value from that write. A takeover without a stored Lease counts as forced.
+    // A takeover is forced if the Lease names another process, or if none is stored. If the Lease already names this
+    // process, `#forced` keeps its value, because this process took the Lease over in an earlier write.
     if (before !== this.#holder) this.#forced = before !== '' || this.#version === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());

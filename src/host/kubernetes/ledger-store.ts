@@ -173,9 +173,9 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
 
 const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
-/** Maximum length in characters of a ledger object that the list of Ledgers keeps in memory. Longer ones are read by name. */
+/** Maximum length in characters of a ledger object that the list keeps in memory. Longer objects are read by name. */
 const maxKeptLength = 64 * 1024;
-/** Maximum total length in characters of the ledger objects that a list of Ledgers keeps in memory. Further ones are read by name. */
+/** Maximum total length in characters of the ledger objects that the list keeps. Further objects are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
 /** Number of Ledgers on the first page of a list. It is small, because Ledgers of 512 KiB may fill the page. */
 const firstPageLimit = 50;
@@ -199,8 +199,8 @@ interface Listing {
   /** Contents of the listed Ledgers. Undefined after `endsAtMs`, to free their memory. */
   shards: Promise<Shards> | undefined;
   /**
-   * API paths of Ledgers, and uids of their owners, that must be read by name, because the listed content is missing,
-   * outdated or already used.
+   * API paths of Ledgers that must be read by name, because the listed content is missing, outdated or already used. The uid
+   * of an owner stands for all its Ledgers.
    */
   readonly byName: Set<string>;
 }

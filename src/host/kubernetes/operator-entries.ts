@@ -43,8 +43,8 @@ interface OtherOperator {
 /** Time in ms within which a running operator answers a question, even if its leader was just killed. */
 export const answerMs = 60_000;
 /**
- * Time in ms without a change by the other operator, after which this operator asks whether the other one still runs.
- * The operator that acts on the resource asks `answerMs` later, so that only one of the two asks.
+ * Time in ms without a changed entry of another operator, after which this operator asks whether that operator still runs.
+ * The operator that acts on the resource asks `answerMs` later, so that only one of the two operators asks.
  */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
@@ -146,7 +146,7 @@ export class OperatorEntries {
     };
   }
 
-  /** Returns whether another operator acts on the resource. The operator that acts on its owner also acts on an owned resource. */
+  /** Whether another operator acts on the resource. For an owned resource, the operator of its owner counts. */
   #isForeign(resource: AnyResource): boolean {
     const { namespace, owner } = resource.metadata;
     const owning = owner && this.#options.newest(owner.kind, { namespace, name: owner.name });
@@ -284,7 +284,7 @@ export class OperatorEntries {
     return nowMs - heardAtMs >= (this.#isForeign(resource) ? askAgainMs : askAgainMs + answerMs);
   }
 
-  /** Returns the entry of this operator for the status of a resource. A new value of `seen` answers or asks another operator. */
+  /** This operator's entry for a status. A new time in `seen` asks other operators whether they run, or answers them. */
   #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
     const { self, clock } = this.#options;
     const own = this.#own(resource);

@@ -8,7 +8,7 @@ export class PreparedLeadership implements Leadership {
   readonly #inner: Leadership;
   readonly #prepare: () => Promise<void>;
   readonly #listeners = new Set<() => void>();
-  /** Number of the leadership term for which the preparation began last. `#preparedTerm`: for which it has ended. */
+  /** Term of leadership for which the preparation last began. `#preparedTerm`: term for which the preparation last ended. */
   #begunTerm = 0;
   #preparedTerm = 0;
 

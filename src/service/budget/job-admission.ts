@@ -24,7 +24,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** Limit for active search jobs right after the last rejected one; infinite if no job was rejected. */
+  /** Limit for active search jobs right after the service last rejected a job; infinite if it has rejected none. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;

@@ -51,8 +51,8 @@ export class KeyQueue {
   ) as unknown as Readonly<Record<RequestClass, Waiter[]>>;
   readonly #occupants = new Set<Occupant>();
   /**
-   * For each class of requests: value of a growing counter when the access key last sent such a request. The access
-   * key with the lowest value has waited longest.
+   * For each class of requests: serial number of the last request of this class that the access key sent. The access key
+   * with the lowest number has waited longest.
    */
   readonly #turns = new Map<RequestClass, number>();
   /**

@@ -27,8 +27,8 @@ export const marginBounds = {
    */
   cautionStepMs: 25,
   /**
-   * Number of answers of a class of requests from which on the fastest one counts as not delayed by the network.
-   * Among fewer answers, even the fastest may have been delayed.
+   * Minimum number of answers of a class of requests before the fastest one counts as not delayed by the network. Among
+   * fewer answers, even the fastest may have been delayed.
    */
   youngAnswers: 32,
 } as const;
@@ -50,7 +50,7 @@ const cautionDecay = 0.98;
  */
 const baselineWindowMs = 60_000;
 
-/** Round trips that are compared with each other: those of one class of requests, or of connection handshakes. */
+/** Kind of round trip: a class of requests, or connection handshakes. Only round trips of one kind are compared. */
 type Kind = RequestClass | 'handshake';
 
 interface Baseline {

@@ -23,9 +23,7 @@ export type RefusalCause = 'jobs' | 'rate';
 export class Refusals {
   #allUntilMs = Number.NEGATIVE_INFINITY;
   #jobsUntilMs = Number.NEGATIVE_INFINITY;
-  /**
-   * Send times of the newest successful request and of the newest one answered with 429, without creations of search jobs.
-   */
+  /** Send time of the newest successful request (`#refusedSentMs`: answered with 429), except creations of search jobs. */
   #passedSentMs = Number.NEGATIVE_INFINITY;
   #refusedSentMs = Number.NEGATIVE_INFINITY;
 

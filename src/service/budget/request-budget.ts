@@ -54,7 +54,7 @@ export class BudgetFullError extends LogfleetError {
   }
 }
 
-/** Request that is sent next when its class gets its turn. */
+/** First waiting request of a class, among all access keys. */
 interface NextRequest extends ClassHead {
   readonly waiter: Waiter;
 }
@@ -353,8 +353,8 @@ export class RequestBudget {
 }
 
 /**
- * Whether `left` is sent before `right`. Of two keep-alives, the earlier due one is sent first; of two requests of
- * another class, the one whose access key was served longest ago.
+ * Whether `left` is sent before `right`, a request of the same class. Keep-alives are sent in order of due time. In other
+ * classes, the access key that was served longest ago comes first.
  */
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;

@@ -31,7 +31,7 @@ export const patienceMs = 2_000;
  */
 const keepAliveSlackMs = 3_500;
 
-/** Number of keep-alives for each page request while both wait: 12 of 25 requests are then keep-alives. */
+/** Ratio of keep-alives to page requests while both wait: 12 keep-alives for 13 page requests. */
 const pollsForPage = 12 / 13;
 /**
  * Maximum number of consecutive keep-alives while a page request waits, unless a search job is in danger of being cancelled.
@@ -48,7 +48,7 @@ export interface ClassHead {
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /** Number of requests that were chosen by rank since a request was last preferred because it had waited too long. */
+  /** Number of requests chosen by rank since the last request that was chosen because it had waited too long. */
   #inRank = 0;
   /** Number of keep-alives that may be sent before the next waiting page request. */
   #pollsAhead = mostPollsAhead;
@@ -77,7 +77,7 @@ export class TurnOrder {
     return chosen;
   }
 
-  /** Returns the request with the lowest result of `weigh`; of several, the one whose class was served longest ago. */
+  /** Returns the request with the lowest `weigh`. Among equal requests, the one whose class was served longest ago wins. */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;
     for (const head of heads) {

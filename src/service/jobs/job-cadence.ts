@@ -22,13 +22,13 @@ export const keepAliveMs = 12_000;
 const soonestPollMs = 2_000;
 /** Default time in ms from a job's creation to its first status request, if the duration of searches is unknown. */
 const usualPollMs = 2_500;
-/** Safety margin that is added to the estimated duration of a search: this ratio of the duration, and `overshootMs`. */
+/** Allowance for a search that takes longer than estimated: this ratio of the estimated duration, plus `overshootMs`. */
 const overshootShare = 0.1;
 const overshootMs = 250;
-/** Minimum wait before the next progress check: this ratio of the job's age, but at least `leastWaitMs`. */
+/** Minimum time between two progress checks of a search job: this ratio of the job's age, but at least `leastWaitMs`. */
 const leastWaitShare = 0.1;
 const leastWaitMs = 500;
-/** Age in ms of a search job at which a search of up to 10 s has ended, including its start and network delays. */
+/** Age in ms of a search job at which every search of up to 10 s has ended: 10 s, plus its start and network delays. */
 const shortSearchMs = 10_500;
 
 /** Progress of a search job, from which the time of the next status request is computed. */

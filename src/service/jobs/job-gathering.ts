@@ -199,7 +199,7 @@ export class JobHistogram {
     for (const bucket of buckets) this.#add(bucket);
   }
 
-  /** Returns the sums of repeated buckets or their maxima: the ones whose total is closer to `messageCount`. */
+  /** Returns all buckets with their summed or their largest counts, whichever total is closer to `messageCount`. */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);
     const largest = this.#sum(({ largest }) => largest);

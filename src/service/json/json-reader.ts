@@ -40,8 +40,8 @@ const expecting = {
 } as const;
 
 /**
- * Kinds of the unfinished token at the end of a chunk. `digits + n`: an escape lacks `n` hexadecimal digits. `number`
- * and above: states of a number.
+ * States of an unfinished token at the end of a chunk. `digits + n`: inside an escape that lacks `n` hexadecimal digits.
+ * `number + n`: inside a number, in state `n` of `numberStates`.
  */
 const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
 
@@ -79,8 +79,8 @@ export class JsonReader {
   }
 
   /**
-   * Continues with another buffer, from index `at` to `end`. `bytes[0]` is at the offset `base` in the document.
-   * Returns the number to add to an index of the old buffer to get the index in the new buffer.
+   * Reads on in `bytes`, from index `at` to `end`; `bytes[0]` is at offset `base` of the document. Add the result to an
+   * index of the former buffer to get the index in `bytes`.
    */
   take(bytes: Uint8Array, at: number, end: number, base: number): number {
     if (bytes !== this.#bytes) {
@@ -110,7 +110,7 @@ export class JsonReader {
     return this.#base + index;
   }
 
-  /** Continues at index `at`, right after the opening brace of another object at the same depth of the document. */
+  /** Skips rows that `row-finder.ts` has read. Reading continues at index `at`, after the opening brace of the next row. */
   skipInto(at: number): void {
     this.at = at;
     this.#expecting = expecting.nameOrEnd;

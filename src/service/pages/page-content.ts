@@ -43,7 +43,7 @@ type PagePosition =
   | 'skipped'
   | 'end';
 
-/** Number of open objects and arrays at a position directly inside the page, an element of `messages`, or a row. */
+/** Nesting depth (number of open objects and arrays) directly inside the page, an element of `messages`, and a row. */
 const depthOf = { page: 1, element: 3, row: 4 } as const;
 
 const mapName = Buffer.from('"map"');
@@ -60,9 +60,7 @@ export class PageContent {
   #bytes: Buffer = Buffer.alloc(0);
   /** Index in `#bytes` at which the current row, or the value of `fields`, starts. */
   #start = 0;
-  /**
-   * Place at which reading continues after the value of an unknown member: in the page itself, or in an element of `messages`.
-   */
+  /** Whether the unknown member whose value is being skipped belongs to the page itself or to an element of `messages`. */
   #afterSkipped: 'page' | 'element' = 'page';
   #rows = 0;
   #hasMessages = false;
@@ -99,7 +97,7 @@ export class PageContent {
   }
 
   /**
-   * Reads to the end of the chunk. With `whileHeld`, reading stops as soon as no incomplete row or text must stay in memory.
+   * Reads to the end of the chunk. With `whileHeld`, reads only to the end of the row or text that an earlier chunk began.
    */
   read(whileHeld: boolean): void {
     for (;;) {
@@ -308,7 +306,7 @@ export class PageContent {
     return this.#fieldsOfRow.named(name, 0, name.length);
   }
 
-  /** Passes on all following rows that have the usual form (`row-finder.ts`). The next row is then read token by token. */
+  /** Passes on all following rows that `row-finder.ts` can read quickly. The row after them is read token by token. */
   #findRows(): void {
     for (let end = this.#find(); end > 0; end = this.#find()) {
       this.#giveOut(end);

@@ -31,7 +31,7 @@ export interface RowSink {
 /** Creates the error for an invalid row. `at` is the index of the invalid byte. */
 export type ComplainOfRow = (at: number, problem: string) => Error;
 
-/** Position of a field's value in a row, counted from the start of the row and including quotes. */
+/** Kind and position of a field's value in a row. The position counts from the start of the row and includes quotes. */
 export class FieldValue {
   readonly name: string;
   readonly expected: string;
@@ -88,7 +88,7 @@ class ReadRow implements PageRow {
   readonly #idStart: number;
   readonly #idEnd: number;
 
-  /** `id` contains the message id from `idStart` to `idEnd`, and is usually the memory of the row itself. */
+  /** `id` contains the message id from `idStart` to `idEnd`. Usually `id` is the buffer of the row, so nothing is copied. */
   constructor(bytes: Uint8Array, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
     this.bytes = bytes;
     this.messageTimeMs = messageTimeMs;

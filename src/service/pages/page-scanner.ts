@@ -96,8 +96,8 @@ export class PageScanner {
   }
 
   /**
-   * Copies bytes of the chunk to the incomplete row or text, each time twice as many, until it is complete. Returns the
-   * number of bytes of the chunk that were processed.
+   * Appends bytes of the chunk to the incomplete row or text and reads them: as many as it already has, until it is
+   * complete. Returns the number of bytes of the chunk that were processed.
    */
   #scanCarry(chunk: Buffer, at: number): number {
     const carried = this.#carried;

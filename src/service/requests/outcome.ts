@@ -141,7 +141,7 @@ const rows = {
 
 export type Outcome = keyof typeof rows;
 
-/** Returns a part of the outcome table with the same treatment for each of these outcomes. */
+/** Returns rows of the outcome table that treat all these outcomes alike. */
 function rowsOf<O extends string>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
   return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, TreatmentRow>;
 }
