@@ -419,12 +419,12 @@ export class FleetListing {
   }
 
   /**
-   * Checks at the end of a sweep that its listing hides no collector, such as one that was newly installed with the build for
-   * which the list was requested. Returns undefined when the sweep must continue.
+   * Checks at the end of a sweep whether its listing hides collectors, such as a new collector on the build for which the
+   * listing was requested. Returns undefined when the sweep must continue with another listing.
    *
-   * If there is another build that no collector runs, one request decides: if the listing for that build has more rows than the
-   * sweep has found, the sweep starts again for that build. If every build is in use and a collector may be hidden, the sweep
-   * continues with the listing for a second build.
+   * The listing for a build that no collector runs hides nothing. If such a listing has more rows than the sweep has found, the
+   * sweep starts again with it. If every build is in use and a collector may be hidden, the sweep also reads the listing for a
+   * second build.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -471,8 +471,8 @@ export class FleetListing {
   }
 
   /**
-   * Whether the listing for this build proves that a collector is hidden: it has more rows than there are known collectors on
-   * other builds, and no row of a collector on this build.
+   * Whether the sweep has missed a collector: the listing for `build`, which omits collectors on `build`, has more rows than
+   * the sweep has found collectors on other builds.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;

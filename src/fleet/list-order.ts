@@ -13,12 +13,12 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each place in the order, the number of earlier collectors that the listing shows; valid for one `revision`. */
+  /** For each place of the order: number of earlier collectors that the first listing shows, at `#revision`. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
   /**
-   * Merges two listings. A collector that is in neither, because it moved between them during the sweep, keeps its former place.
+   * Merges two listings. A collector that both listings miss, because it moved during the sweep, keeps its former place.
    * @param present whether a collector of the former order still exists
    */
   constructor(
@@ -63,7 +63,7 @@ export class ListOrder {
   }
 }
 
-/** Merges two listings with the same sort order. Collectors that are in both align them; the sort key places all others. */
+/** Merges two listings with the same order. Collectors in both listings are fixed points; the sort key places the others. */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));
   const inSecond = new Set(second.map(({ id }) => id));
@@ -72,7 +72,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Inserts collectors that only the second listing has and that come before `one`, by that listing or by the sort key.
+    // Inserts collectors of the second listing only that precede the collector `one`, in the second listing or by the sort key.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);
@@ -94,7 +94,7 @@ const byId: Before = (left, right) =>
   left.id.length === right.id.length ? left.id < right.id : left.id.length < right.id.length;
 const byName: Before = (left, right) => left.name < right.name;
 
-/** Returns the order (by id or by name) that both listings follow; without one, collectors of the first listing come first. */
+/** Returns the order, by id or name, of both listings. If there is none, collectors of the first listing come first. */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {
   return [byId, byName].find((before) => isSorted(first, before) && isSorted(second, before)) ?? (() => false);
 }

@@ -38,7 +38,7 @@ export class View {
     return this.#offered.some((build) => !isAmong(build, offered));
   }
 
-  /** Returns a view for another build that no collector runs, so that its listing shows all collectors; undefined without one. */
+  /** Returns a view for another build that no collector runs, so that it shows all collectors; undefined if there is none. */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
     const other = this.#offered.find(
@@ -48,9 +48,9 @@ export class View {
   }
 
   /**
-   * Returns a build whose listing has more rows than expected if collectors are hidden; undefined when there is no such build.
+   * Returns a build whose listing can prove that this view hides collectors; undefined when there is none.
    * @param counts number of known collectors by version
-   * @param strict whether to choose a build that no policy targets: a false alarm is then possible, but no missed collector
+   * @param strict whether the build must be one that no policy targets: a false alarm is then possible, but no missed collector
    */
   witness(counts: ReadonlyMap<string, number>, strict: boolean): string | undefined {
     const others = this.#offered.filter((build) => build !== this.builds[0]);

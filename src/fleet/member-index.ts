@@ -100,7 +100,7 @@ export class MemberIndex {
     return this.#changed.take(policy);
   }
 
-  /** Returns the policies with changed collectors since the last call, even if they have taken the changes; clears the list. */
+  /** Returns the policies whose collectors changed since the last call, even if `takeChanged` has returned these collectors. */
   takeConcerned(): ReadonlySet<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();

@@ -37,7 +37,7 @@ export class Ownership {
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
-  /** Last ended upgrade attempt of each collector. Another policy may upgrade the collector only after a newer listing row. */
+  /** Last ended attempt of each collector. Another policy may upgrade the collector once a later listing shows its version. */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
@@ -126,7 +126,7 @@ export class Ownership {
     return held ? this.#claimants.get(holder) : this.first(id);
   }
 
-  /** Policy with the highest precedence among those that claim the collector; its owner as soon as no attempt is in flight. */
+  /** Policy with the highest precedence of all that claim the collector: its owner, unless an attempt is in flight. */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
     for (const uid of this.#claims.get(id)) {
@@ -153,7 +153,7 @@ export class Ownership {
 
   /**
    * Monotonic time in ms at which another policy's attempt on this collector ended; undefined when there was none.
-   * @param isForgotten whether this policy's ledger lacks its own attempt, so that its own accepted attempt counts as well
+   * @param isForgotten whether this policy's ledger lacks the collector, so that its own accepted attempt counts as well
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -184,8 +184,9 @@ export class Ownership {
   }
 
   /**
-   * Forgets attempts of deleted policies that began before `beforeMs`, and so cannot be running any more.
-   * @param seenMs ended attempts are kept if they ended after this time, because the listing may not show their results yet (U8)
+   * Forgets attempts of deleted policies that began before `beforeMs`, so that their time limit has passed. Also forgets
+   * attempts of any policy that ended before both `beforeMs` and `seenMs`.
+   * @param seenMs monotonic time in ms: a complete sweep has shown the results of all attempts that ended before it (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
     // Ended attempts are ordered by their end, so the loop stops at the first attempt that must be kept.

@@ -46,20 +46,21 @@ export class Applier {
       decidedAtMs: input.now.monotonicMs,
       moreWait,
     });
-    // A rollout without anything to upgrade publishes no Event for its start. The Event `AllUpdated` reports such a rollout.
+    // A rollout that has nothing to upgrade is reported only by the Event `AllUpdated`, without an Event for its start.
     if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     this.#read(gathered, decision);
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // If status is correct and nothing is left to do, no timer is needed: a new owner of a collector triggers a decision (U9).
+    // A policy with a correct status and nothing left to do does not wait for others' claims: a new owner triggers a decision
+    // (U9).
     const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (keepsShown) return requeue(requeueAfterMs, false);
     }
-    // The stored changes may have made the counts of collectors wrong. The next decision changes nothing and counts correctly.
+    // If the stored changes have made the counts of collectors wrong, another decision follows at once and counts them again.
     this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
     if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
@@ -90,7 +91,7 @@ export class Applier {
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-    // The conditions in status still hold, so only a person's request is confirmed. The first complete sweep triggers a decision.
+    // The conditions in status still hold, so the write only confirms people's requests. A complete sweep triggers a decision.
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));

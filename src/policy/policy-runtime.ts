@@ -33,7 +33,7 @@ export class PolicyRuntime implements PostingPolicy {
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
-  /** Whether status still has to be written, because the last decision left the write to the next one (H3). */
+  /** Whether the last decision left the write of status to the next decision, because its counts had become wrong (H3). */
   isStatusOutdated = false;
   readonly #term: number;
   #posting: Posting | undefined;

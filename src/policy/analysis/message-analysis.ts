@@ -46,7 +46,7 @@ export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
  * Settings of a stage's analysis, fixed at the start of the stage.
- * @param unprovenSinceMs wall time in ms before which the baseline must end: the first rollout to an unproven version began then
+ * @param unprovenSinceMs start of the first rollout to the unproven version as wall time in ms; the baseline must end before it
  */
 export function analysisAtStart(
   { minRatio, duration, baseline, minMessages, scope }: MessageAnalysis,
@@ -73,7 +73,7 @@ export function analysisPeriods(
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The baseline is as many days or weeks earlier as needed to be before the upgrades, even after a long soak or a late retry.
+  // The baseline moves back by whole days or weeks until it ends before the upgrades, even after a long soak or a late retry.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {

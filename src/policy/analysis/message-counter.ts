@@ -129,7 +129,7 @@ class CounterRun {
     return countsOf(aggregated.records, aggregated.messageCount);
   }
 
-  /** Opens a search job for a period by the clock of this process. The service searches by its own clock. */
+  /** Opens a search job. Its period, by the clock of this process, is converted to the clock of the service. */
   async #open(order: JobOrder): Promise<SearchJob> {
     const { signal } = this.#abort;
     const [fromMs, toMs] = [order.fromMs + this.#aheadMs, order.toMs + this.#aheadMs];

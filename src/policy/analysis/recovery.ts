@@ -73,7 +73,7 @@ export function comparedAfterRollback(quietest: readonly QuietMember[]): number 
   return quietest.filter(({ messagesAfterRollback }) => messagesAfterRollback !== undefined).length;
 }
 
-/** Sentence on whether collectors send logs again after a rollback, without its full stop; undefined until a check has begun. */
+/** Sentence (no full stop) that says whether collectors send logs again after a rollback; undefined until a check begins. */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
   if (checked.length === 0) return undefined;
@@ -115,7 +115,7 @@ function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   return undefined;
 }
 
-/** Ledger header in which the check has begun for each stage with collectors that stopped sending logs. */
+/** Begins the check after a rollback for each stage with collectors that stopped sending logs. Returns the changed header. */
 function begun(header: LedgerHeader, fromMs: number) {
   const { stages = [] } = header;
   const isDue = ({ analysis }: StageRecord) => (analysis?.outcome?.quiet ?? 0) > 0 && !analysis?.recovery;

@@ -80,8 +80,8 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 }
 
 /**
- * Index of the stage that counts the collector's upgrade attempts: its own stage, or the last stage after the end of its own
- * stage. Undefined when neither of these stages is active.
+ * Index of the stage that counts the collector's upgrade attempts: the collector's stage while it is active, and then the
+ * policy's last stage. Undefined when neither stage is active.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
@@ -119,8 +119,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // The rollout did not upgrade this collector. The ledger entry only says that the collector went offline, but the collector
-    // is alive again.
+    // This rollout did not upgrade the collector. The entry that says that the collector went offline is deleted, because the
+    // collector is alive again.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -130,8 +130,7 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A person's retry may have set the number of attempts to 0, which would mean that this rollout did not upgrade the
-    // collector.
+    // A person's retry may have reset `used` to 0. The minimum of 1 records that this rollout upgraded the collector.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
@@ -158,8 +157,7 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
   // An upgrade that logfleet did not start says nothing about the quality of this rollout (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
-  // An attempt that ended after the end of its collector's stage was counted in the last stage, so the failure counts there,
-  // too.
+  // If the last stage counted the attempt, because the collector's stage had ended, it also counts the failure.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;

@@ -22,7 +22,7 @@ export interface ReadPlan extends WatchPlan {
 
 /**
  * Plans the next reads of a policy.
- * @param sweepFromMs wall time in ms; a soak can end only after a read of the whole list that was sent at or after this time
+ * @param sweepFromMs earliest wall time in ms to send the sweep that ends a soak; undefined when no soak needs a sweep
  */
 export function planReads(
   input: DecideInput,
@@ -60,8 +60,8 @@ function latest(left: number | undefined, right: number | undefined): number | u
 }
 
 /**
- * Plans reads of pages with collectors whose upgrade this ledger does not contain, such as an upgrade to a former target.
- * Without these reads, only the next read of the whole list would show the end of the upgrade (U9).
+ * Plans page reads that show the ends of upgrades that this ledger does not contain, such as upgrades to a former target.
+ * Without these reads, only the next read of the whole list would show the ends (U9).
  */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];

@@ -87,8 +87,7 @@ export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
 function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefined {
   const { upgradesBlocked, pausedForAll, notOffered, problem, heldBy, ledgerFull } = observation;
   const pausedBy = pausedByOf(policy);
-  // A manifest that cannot be used stops all upgrades, because it may be that of a policy that keeps collectors at a version
-  // (D1).
+  // An unusable manifest stops all upgrades, because it may contain a policy that keeps collectors at their version (D1).
   if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that logfleet cannot use';
   if (pausedForAll !== undefined) return `the end of the pause of all policies by ${pausedForAll}`;
   if (pausedBy !== undefined) return `the end of the pause by ${pausedBy}`;
@@ -187,8 +186,8 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       );
     }
     case 'rollback': {
-      // If the listing shows the former version already, the listing is outdated, or the collector was rolled back by an
-      // attempt that a ledger restored from a backup lacks. A newer listing decides.
+      // A listing that already shows the former version may be outdated. Or the collector was rolled back before, and a ledger
+      // restored from a backup lacks this attempt. A newer listing shows the present version.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;

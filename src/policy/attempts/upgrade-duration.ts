@@ -12,8 +12,8 @@ export interface DurationSample {
 }
 
 /**
- * Ratio of the difference between estimate and new duration by which the estimate moves after an upgrade. The estimate rises
- * faster than it falls, so that nearly all upgrades take less time.
+ * After an upgrade, the estimate changes by this fraction of its difference to the duration of the upgrade. The estimate rises
+ * faster than it falls, so that nearly all upgrades take less time than estimated.
  */
 const downShare = 0.02;
 const upShare = 0.1;

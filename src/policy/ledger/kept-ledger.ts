@@ -118,7 +118,7 @@ export class KeptLedger {
     return ledger;
   }
 
-  /** Replaces the ledger header in memory only, because the policy's status shows all that a later process needs (U1). */
+  /** Replaces the ledger header without storing it. The policy's status shows all that a later process needs (U1). */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
   }
@@ -134,9 +134,8 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // After a failed write, it is unknown whether the ledger contains upgrades that this policy took over from deleted
-      // policies. The ownership table assigns these upgrades to the deleted policies again, so that they are taken over once
-      // more.
+      // After a failed write, the stored ledger may lack upgrades that this policy took over from deleted policies. The
+      // ownership table assigns them to the deleted policies again, so that a later decision repeats the takeover.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

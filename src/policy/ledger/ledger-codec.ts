@@ -34,7 +34,7 @@ type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, numbe
 export interface ShardNumbers {
   /** Number of ledger objects with ended attempts that this rollout has written. */
   readonly logs: number;
-  /** Number of ledger objects with collectors of each started stage. */
+  /** For each started stage, the number of ledger objects with its collectors. */
   readonly memberShards: readonly number[];
   /**
    * Number of writes of ledger objects other than `head` so far. Each object contains this number, so that no two objects have

@@ -49,7 +49,7 @@ export class LedgerFile {
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** Number of ledger objects with collectors of each started stage. */
+  /** For each started stage, the number of ledger objects with its collectors. */
   #memberShards: number[] = [];
   #shardWrites = 0;
   #full = false;
@@ -208,9 +208,9 @@ export class LedgerFile {
   }
 
   /**
-   * Writes ledger objects other than `head`. An existing object of the same name is overwritten, because an earlier rollout
-   * wrote it, or its process stopped before it wrote `head`.
-   * @param before header that does not refer to these objects
+   * Writes ledger objects other than `head`. An existing object of the same name is overwritten: it is left from an earlier
+   * rollout, or from a process that stopped before it wrote `head`.
+   * @param before header that is stored first, and does not refer to these objects
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {
     for (const { name } of shards) if (!this.#versions.has(name)) await this.#read(name);

@@ -41,8 +41,8 @@ export interface Attempt {
    */
   readonly sinceMs: number;
   /**
-   * Whether only a listing requested at least a grace period (`graceMs`) after `sinceMs` shows the result of the attempt,
-   * because an earlier listing may be outdated. Not stored; true after another process took over.
+   * Whether a listing shows the result of the attempt only if it was requested at least a grace period (`graceMs`) after
+   * `sinceMs`. Not stored; true after another process took over.
    */
   readonly needsGrace: boolean;
   /**
@@ -103,7 +103,7 @@ export interface Ending {
 
 /** Where an upgrade attempt has been counted: in the number of attempts of the rollout, and in that of a stage. */
 export interface Counted {
-  /** Number of the rollout's count that includes the attempt. Each retry of the rollout begins the next count at zero. */
+  /** Serial number of the rollout's count (`tally.number`) that includes the attempt. Each retry begins a new count at zero. */
   readonly tally: number;
   /** Index of the stage that also counted the attempt; undefined when the attempt belongs to no stage. */
   readonly stage: number | undefined;
@@ -309,7 +309,7 @@ export interface LedgerHeader {
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
-    /** Value of an approval that became void, because the rollout was rolled back afterwards. */
+    /** Value of an approval annotation that is not applied again, because a later rollback made the approval void. */
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };

@@ -24,7 +24,7 @@ export function withHistory(history: readonly RolloutHistory[], ended: RolloutHi
   return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }
 
-/** Maximum number of characters of the service's address in `status.noLedgerFor`. A longer address needs a stored ledger. */
+/** Maximum number of characters of the service's address in `status.noLedgerFor`. For a longer address, a ledger is stored. */
 const maxServiceLength = 1024;
 
 /**
@@ -98,7 +98,7 @@ function takeUp(header: LedgerHeader): LedgerHeader {
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // A stop that is older than the rollout came from an earlier rollout, which the message of the stop already names.
+  // A stop that is older than the rollout was inherited from an earlier rollout, and its message already names that rollout.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };

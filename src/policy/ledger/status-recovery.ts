@@ -68,8 +68,8 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 
 /**
  * Returns the ledger header with facts that only the policy's status shows: a stop of the rollout (U1), or a running stage,
- * which makes the target version unproven. If the stop is added, the present annotations count as already applied, so that they
- * do not end it.
+ * which makes the target version unproven. If the stop is added, the present annotations count as applied, so that an old retry
+ * does not end the stop.
  * @param written header that this process stored last, if any; it records the applied annotations
  */
 export function adoptCourse(
@@ -158,8 +158,8 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// Kinds of the stops that status shows. An inconclusive stop becomes an ordinary one, because a restored ledger lacks the
-// inconclusive stage.
+// Kind of the stop for each reason in status. An inconclusive stage becomes a stop for failures, because a restored ledger does
+// not contain this stage.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
@@ -171,8 +171,8 @@ const stopKinds = {
 const unknownSelection = '';
 
 /**
- * Builds the ledger header from the status of a policy that has not needed a stored ledger so far. Undefined if status does not
- * say this.
+ * Builds the ledger header from the status of a policy that has needed no stored ledger so far. Undefined unless
+ * `status.noLedgerFor` says so.
  */
 export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number): LedgerHeader | undefined {
   const { metadata, status } = policy;
@@ -194,8 +194,8 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // After a change of the spec, its selector counts as changed. Newly selected collectors then belong to the completed
-    // rollout, and are not late joiners.
+    // If the spec was edited, its selector counts as changed, so that collectors that it newly selects belong to the completed
+    // rollout and are not late joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };

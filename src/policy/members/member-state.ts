@@ -77,8 +77,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   const ending = entry?.ending;
   // A failed collector that reached the target version later and left it again is not failed, but `drifting` (U6).
   if (entry && hasFailed(ending) && !input.drifted) {
-    // A collector that stopped running at the target version counts as failed, because another upgrade to the same version could
-    // stop it again.
+    // A collector that stopped running at the target version is not retried, because the same version could stop it again.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
@@ -126,10 +125,7 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
   return input.zoneless ? 'TimeZoneUnreadable' : undefined;
 }
 
-/**
- * Whether a collector that is missing in the service's list needs another upgrade attempt. The attempt cannot start, because no
- * list can show the collector's version (U7).
- */
+/** Whether an unlisted collector needs another upgrade attempt, which cannot start because no list shows its version (U7). */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
   return ending?.kind === 'offline' || (entry !== undefined && hasFailed(ending) && entry.used <= retryLimit);

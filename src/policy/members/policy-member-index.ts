@@ -72,7 +72,7 @@ export class PolicyMemberIndex {
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
   /** Functions, one for each stage that has not started, that say whether the stage may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index of all collectors that no started stage has in its stored list. */
+  /** Stage index of the collectors that are not in the stored list of any started stage. */
   #unlisted = noStage;
   /** Number of started stages when the index was last updated. */
   #started = -1;
@@ -280,8 +280,8 @@ export class PolicyMemberIndex {
 
   /**
    * Whether the policy selects a collector. If this rollout has an attempt for the collector, the collector stays selected when
-   * an upgrade changes its version (U12). After an edit, the new selector must match the collector as it was before the
-   * attempt.
+   * an upgrade changes its version (U12). After an edit, the new selector is compared with the version that the collector had
+   * before the attempt.
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.matches(collector)) return true;

@@ -17,7 +17,7 @@ export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 
 export const rowNotes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradicted'];
 
-/** @param isNews whether the collector's listing row may be older than an upgrade by another policy */
+/** @param isNews whether the row may be older than the end of an upgrade that this policy's ledger does not contain */
 export function notesOf(
   row: Row | undefined,
   entry: Entry | undefined,

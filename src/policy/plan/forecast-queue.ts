@@ -25,7 +25,7 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** Index of the first batch of collectors to try; earlier batches are empty, or wait for a window until `#closedUntilMs`. */
+  /** Index of the first batch that may have a collector to start. Earlier batches are empty, or wait until `#closedUntilMs`. */
   #first = 0;
   #closedUntilMs = -Infinity;
 
@@ -81,7 +81,7 @@ export class ForecastQueue {
     return undefined;
   }
 
-  /** Groups collectors into batches of equal version and, if maintenance windows use the zones of collectors, equal time zone. */
+  /** Groups collectors into batches of one version and, if windows use the time zones of collectors, of one time zone. */
   #fill(members: readonly ForecastMember[]): void {
     const { byCollector } = this.#place.calendar;
     const groups = Map.groupBy(members, ({ version = '', zone = '' }) =>

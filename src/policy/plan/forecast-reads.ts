@@ -10,7 +10,7 @@ import { policySettings } from '../settings.ts';
 export class ForecastReads {
   /** Duration in ms of an upgrade as the operator would measure it: until the read that shows the end of the upgrade. */
   readonly #typicalMs: number;
-  /** Wall times in ms at which the ends of upgrades are due to be read, in order, by page of the collector list. */
+  /** For each page of the collector list, the wall times in ms at which the ends of its upgrades are due to be read, sorted. */
   readonly #pages = new Map<number, number[]>();
   /** Started upgrades in the order in which their ends are due to be read; `#nextDue` is the first that is not due yet. */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
@@ -22,7 +22,7 @@ export class ForecastReads {
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen whether `upgradeMs`, the duration of an upgrade, includes the wait for the read that shows its end */
+  /** @param isSeen whether `upgradeMs` lasts until the read that shows the end of an upgrade, and not only until the end */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
@@ -73,7 +73,7 @@ export class ForecastReads {
     return nextMs;
   }
 
-  /** Wall time in ms at which a page is read: now, unless another upgrade on the page ends soon and can share the read. */
+  /** Wall time in ms at which a page is read: now, or later if one read can then also show the end of another upgrade. */
   #readAtMs(page: number, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);
     const open = this.#pages.get(page) ?? [];

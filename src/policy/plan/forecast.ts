@@ -214,7 +214,7 @@ class Simulation {
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {
       this.#sweptMs += due * everyMs;
-      // Of the sweeps that became due, only the last can delay upgrades; earlier ones ran while no upgrade needed a request.
+      // Only the last of the due sweeps can delay upgrades. The earlier sweeps ran while no upgrade needed a request.
       this.#requests.sweeps += (due - 1) * this.#sweepRequests;
       this.#spend('sweeps', this.#sweepRequests);
     }

@@ -87,7 +87,7 @@ function heldBy(
   { offlinePolicy }: CollectorVersionPolicySpec,
 ): string | undefined {
   if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
-  // A stage without collectors waits until a person provides one, unless it is the last stage, which takes all that remain.
+  // A stage without collectors waits for its first collector. A last stage that takes all remaining collectors does not wait.
   if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
   return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;

@@ -92,7 +92,7 @@ export interface RolloutState extends Progress {
   readonly untolerated: number;
   /** Plan of the rollback; undefined for a rollout that was never rolled back. */
   readonly rollback: RollbackPlan | undefined;
-  /** Unfinished check whether collectors that stopped sending logs send them again after a rollback; undefined without one. */
+  /** Check, not finished yet, whether collectors send logs again after a rollback; undefined when there is no such check. */
   readonly recovery: PendingCheck | undefined;
 }
 
@@ -105,7 +105,7 @@ export interface Evaluation {
   readonly mayStart: boolean;
 }
 
-/** Maximum time in ms until logfleet sees that a collector stopped, because the service notices it half an hour late (4.8). */
+/** Maximum time in ms until a listing shows that a collector is dead; the service notices it after half an hour (4.8). */
 const deathSeenAfterMs = 35 * 60_000;
 
 export function evaluate(input: DecideInput, pending: PendingChanges, evaluation: Evaluation): RolloutState {
@@ -178,7 +178,7 @@ function stopFor(
   return { kind, message, exceeded, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Current number of failures in the stopped stage or rollout, which may grow after the stop (H3); undefined without failures. */
+/** Current number of failures in the stage or rollout that failures have stopped (H3); undefined after other stops. */
 function failuresOf({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): number | undefined {
   if (!exceeded) return undefined;
   const { stage } = exceeded;
@@ -379,7 +379,7 @@ class StageProgress {
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // A stage waits for collectors that left the target version. A last stage without a list does not wait for late joiners.
+    // A stage waits for collectors that left the target version, and (if it takes no late joiners) for upgrades and retries.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -395,7 +395,7 @@ class StageProgress {
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // After a retry, only the next decision starts a stage, because collectors of a removed stage must become free first.
+    // A decision that applies a retry starts no stage: it cannot choose the collectors of a removed stage yet.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
@@ -458,7 +458,7 @@ function byPerson(waitsFor: string, reason: string): Gate {
   return { waitsFor, reason, byPerson: true };
 }
 
-/** Whether a stage has started, by the ledger header. The index of collectors may still have a stage that a retry removed. */
+/** Whether the ledger header contains this stage. The index of collectors may still name a stage that a retry has removed. */
 export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
   return stage === noStage || header.stages?.[stage] !== undefined;
 }

@@ -83,7 +83,7 @@ export class SeenBuilds {
   }
 }
 
-/** Returns the versions to store: first the builds that the policy may choose, then the newest others. */
+/** Returns the versions to store: the builds that the policy may choose, then the newest of the other builds. */
 function kept(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);
   const ordered = newestFirst(builds.map(({ version }) => version));

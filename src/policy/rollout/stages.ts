@@ -88,7 +88,7 @@ export function expectedMembers(
   });
 }
 
-/** Number of collectors in the list of a started stage; in any other stage, collectors that were or can be upgraded. */
+/** Number of collectors in the stored list of a stage. Without a list, the number that can be upgraded or were upgraded. */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
   return record?.members ?? states.reduce((sum, state) => sum + (isEligible(state, spec) ? counts[state] : 0), 0);
@@ -170,7 +170,7 @@ export function stageOrder(id: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Converts a number or percentage to a number of collectors. A percentage of `of` is rounded up and gives at least 1. */
+/** Converts a number, or a percentage of `of`, to a number of collectors. A percentage is rounded up and gives at least 1. */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;
   return Math.max(1, Math.ceil((Number.parseFloat(share) * of) / 100));

@@ -21,7 +21,7 @@ import { type Opening, type Span, spanStart, spansFrom, spansOfDay } from './win
 export type WindowVerdict =
   /** Upgrades may start now and until the wall time `untilMs`: the end of the window minus the cutoff, or Infinity. */
   | { readonly kind: 'open'; readonly untilMs: number }
-  /** No upgrade may start before the wall time `opensAtMs`, or ever if undefined. `because` completes "waiting for …". */
+  /** No upgrade may start until the wall time `opensAtMs` (undefined: never). `because` completes "waiting for …". */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
   /** It is unknown when upgrades may start: windows use the collector's time zone, and the collector reports no readable one. */
   | { readonly kind: 'zoneUnreadable' };

@@ -27,7 +27,7 @@ const always: Span = { startMs: -Infinity, endMs: Infinity };
 
 /** Maximum time in ms by which a clock change moves the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
-/** Maximum length in ms of a span with open windows; a longer span counts as endless. */
+/** Maximum length in ms of a span in which windows follow without a gap; a longer span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
 /** First step in ms of the search back in time for the start of a span; each further step is twice as long. */
 const shortestLookMs = 3_600_000;
@@ -63,7 +63,7 @@ export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: num
   if (current) yield current;
 }
 
-/** Returns the start of the span that covers `atMs`, or the earliest time of the search if the span begins before it. */
+/** Returns the start of the span that covers `atMs`. If the search does not reach it, returns the earliest searched time. */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
   // Each step back is twice as long as the one before, so even a very long span is searched in a few steps.
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
@@ -79,7 +79,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 
 /** Yields the spans of one maintenance window that end after `fromMs`, in order. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, fromMs: number): Generator<Span, undefined> {
-  // Local times of openings that a clock change skipped and that moved later, possibly to after the next opening.
+  // Openings that a clock change skips: their later local times, each of which may come after the next opening.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(fromMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);

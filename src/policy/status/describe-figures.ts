@@ -215,7 +215,7 @@ function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): R
   return counts;
 }
 
-/** Whether no listing can have shown the end of the collector's last upgrade or rollback yet (U8). */
+/** Whether the newest listing row may be too old to show the end of the collector's last upgrade or rollback (U8). */
 function isAwaitingListing(memberIndex: PolicyMemberIndex, collectorId: string, { sinceMs }: Ending): boolean {
   const seenAtMs = memberIndex.row(collectorId)?.seenAtMs ?? Number.NEGATIVE_INFINITY;
   return seenAtMs < sinceMs + memberIndex.context.settings.graceMs;
@@ -345,7 +345,7 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // The service also refuses to upgrade an uninstalled collector, so only a later listing row proves that a person must act.
+    // The service also refuses uninstalled collectors. A person must act only if a later listing row shows the collector.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;
