@@ -166,7 +166,7 @@ export class RateLimiter {
 
   /**
    * Time from which a test connection could show that the request has reached the service; Infinity if the arrival is
-   * already known. If answers usually arrive within one period, the answer is awaited first.
+   * already known. If answers usually take less than a period, that usual time passes first.
    */
   #doubtAtMs(reservation: Reservation): number {
     const { sentAtMs, roundTripMs, arrivedByMs } = reservation;
