@@ -6,7 +6,7 @@ import type { LogScenario } from '../simulator/search/log-scenario.ts';
 import type { SimulatorProcess } from './simulator-process.ts';
 
 const jobsPath = '/v1/search/jobs';
-/** Number of generated messages per second of log time. */
+/** Number of generated messages in each second of the year. */
 export const perSecond = 1_000;
 export const year = { from: Date.UTC(2026, 0), to: Date.UTC(2027, 0) };
 

@@ -1,7 +1,7 @@
 /**
  * The demo: `logfleet run` on a directory with a policy, against a simulated fleet, shown live. All upgrades to the first target succeed,
- * but collectors stop to ship messages, so the canary stops the rollout. Then the manifest changes its target, like a commit, and
- * `logfleet run` completes. Then `logfleet export` exports messages of the collectors, more than one search can return, and
+ * but collectors stop sending messages, so the canary stops the rollout. Then the manifest changes its target, like a commit, and
+ * `logfleet run` completes. Then `logfleet export` exports more messages than one search can return, and
  * `logfleet verify` proves the files. A report ends the demo.
  *
  * The simulator and the operator are real: the simulator runs in its own process, the operator in this one. The demo works on a copy of the
@@ -26,8 +26,8 @@ const exportedMs = 15 * 60_000;
 const targets = { quiet: '19.480-2', good: '19.500-1' } as const;
 /**
  * The `--grace` of the demo (time after which lists of collectors show a change) is shorter than the default of a
- * minute, because the simulator's lists show changes immediately. With a real service, so short a time could repeat
- * upgrades and miss late messages.
+ * minute, because the simulator's lists show changes immediately. With a real service, one second is too short:
+ * upgrades could run twice, and late messages could be missed.
  */
 const grace = '1s';
 /** Maximum time of the demo. On a slow machine, the demo then reports how far it got. */
@@ -123,7 +123,7 @@ async function withService(
 }
 
 async function exportMessages(context: CommandContext, manifest: string, exports: string): Promise<number> {
-  // The address of the manifest on stdout is for programs; the report shows the folder.
+  // Hides the address of the export's manifest, which is for programs. The report shows the folder.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
   const status = await runProgram(['export', manifest, '--volume', `exports=${exports}`], quiet);
   if (status !== exitStatus.ok) return status;

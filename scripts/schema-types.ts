@@ -39,7 +39,7 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // The empty entry is added first, so that this type comes before the types that it uses.
+    // A type comes before the types that it uses, so its entry is added before its content.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {

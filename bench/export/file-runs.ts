@@ -155,7 +155,7 @@ export class FileBench {
   }
 }
 
-/** Returns the time range of the same length directly before, in which there are no messages. */
+/** Returns the time range of the same length that ends where this range begins. It has no messages. */
 function before({ fromMs, toMs }: Range): Range {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }
