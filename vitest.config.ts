@@ -1,13 +1,12 @@
 /**
- * The tests by folder, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, and `store` needs emulators of object stores.
- * Each starts only when a file of these projects runs.
+ * The folders of tests, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, and `store` needs emulators of
+ * object stores. These programs are started only if the run has a test file that needs them.
  *
- * The projects run in three groups, one after the other. Tests of the first group keep a processor busy. Simulated histories have
- * threads of their own. Tests of the last group start programs and wait for them. `soak` has the tests that take too long for every
- * change; only `make soak` runs them.
+ * Three groups of projects run one after the other: tests that keep a processor busy, simulations that start threads of their own, and
+ * tests that start programs and wait for them. The tests of `soak` take too long to run for every change, so only `make soak` runs them.
  *
- * The files of a worker share its modules, because modules that are already compiled halve the time. So a test must not change what
- * other files see, such as a global or an environment variable.
+ * All test files of a vitest worker use the same loaded modules, which halves the time. So a test must not change what other files see,
+ * such as a global or an environment variable.
  */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';

@@ -4,7 +4,7 @@
  * connection stalls (L1, B1, B6).
  *
  * To run more rounds: `LOGFLEET_FAILOVER_ROUNDS=10 LOGFLEET_FAILOVER_WORLDS=5 vitest run --project e2e test/e2e/failover.test.ts`
- * runs 50, in five worlds at once.
+ * runs 50 rounds, ten in each of five concurrent tests.
  */
 import { describe, expect, vi } from 'vitest';
 import { leasePath, operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';

@@ -39,7 +39,7 @@ function silentOf({ fleet }: HistoryPlan): number {
   return Object.values(fleet.events).filter((event) => JSON.stringify(event).includes('"running":false')).length;
 }
 
-/** Attempts that are counted together against one `maxFailures`, those of a stage or of a rollout. */
+/** Upgrades of a stage or of a rollout, whose failures are compared with one `maxFailures`. */
 interface Scope {
   readonly name: string;
   readonly maxFailures: number | string | undefined;
@@ -70,7 +70,7 @@ function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: 
   return former.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Returns the stages that were running at an upgrade, and the rollout, each of which counts failures. */
+/** Returns where failures were counted when an upgrade started: in the rollout and in its running stages. */
 function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   const completedMs = completedAtMs(rollout, atMs);
   const since = rollout.upgrades.filter((one) => one.atMs < atMs && one.atMs >= completedMs);
@@ -86,7 +86,7 @@ function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
 }
 
 /**
- * Time of the rollout's last completion before a POST, when the counting of failures began again; 0 if there is none.
+ * Time of the rollout's last completion before a POST; 0 if there is none. A completion resets the count of failures.
  */
 function completedAtMs({ writes }: Rollout, atMs: number): number {
   const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;

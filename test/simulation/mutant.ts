@@ -27,7 +27,7 @@ export function mutant(
 const mostTold = 3;
 
 /**
- * Simulates until a run detects the mutant. Returns undefined then, or a message with the violations of other rules.
+ * Simulates until a run detects the mutant. If none does, returns a message with the violations of other rules.
  */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,

@@ -44,7 +44,7 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // The other policy may be so new that the collector's upgrade was already in the ledger of its first policy.
+      // If the other policy has just changed, the first policy may have written the upgrade to its ledger before.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&

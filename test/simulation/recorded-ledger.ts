@@ -31,7 +31,7 @@ interface Stage extends Omit<RecordedStage, 'members'> {
   readonly members?: number;
 }
 
-/** Last fields of a ledger entry: numbers of the rollout's and the stage's count of failures, and 1 for a rollback. */
+/** Last fields of a ledger entry: number of the rollout's failure count, index of the stage, and 1 for a rollback. */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
 /**
  * Stored entry of a collector in a ledger, as an array: id, former version, number of attempts, number of times that

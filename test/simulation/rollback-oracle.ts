@@ -62,8 +62,8 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
 }
 
 /**
- * Upgrade that a rollback attempt undoes. It may belong to an earlier rollout that was still in flight, or to another
- * policy whose process died (U3).
+ * Upgrade that a rollback attempt undoes. If its own rollout requested none, an earlier rollout did or, after a
+ * disturbance such as a kill, another policy (U3).
  */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;

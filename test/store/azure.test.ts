@@ -181,7 +181,7 @@ test('a store that becomes unavailable keeps its blobs, and leftovers are remove
   await expect(upload.abort()).rejects.toMatchObject(away);
   await azurite.restart();
   expect((await destination.read('plan'))?.toString()).toBe('x');
-  // The call treats the unfinished upload of this process as one that a killed process has left.
+  // The call treats this process as killed, so it removes the unfinished upload of this process.
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
   expect(await place.files()).toEqual(['audit/logging/plan']);

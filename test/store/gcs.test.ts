@@ -246,7 +246,7 @@ describe('an upload session', () => {
   const chunk = 5 * mebibyte;
   const content = Buffer.alloc(2 * chunk + 7, 'row ');
 
-  /** Serves one session. `put` answers each chunk. Its result is the number of stored bytes, or a status. */
+  /** Serves one upload session. For each chunk, `put` returns the number of bytes stored so far, or an HTTP status. */
   async function session(
     put: (range: string, index: number) => { readonly stored: number } | { readonly status: number },
   ) {
@@ -256,7 +256,7 @@ describe('an upload session', () => {
     const endpoint = await serve(async (request, response) => {
       const range = request.headers['content-range'];
       if (request.method === 'POST') {
-        // The host of the session's address is not the endpoint, as behind a private endpoint.
+        // As behind a private endpoint, the client cannot reach the host in the session's URL.
         await answer(request, response, 200, '', { location: 'https://unreachable.example.com/upload/x?upload_id=7' });
       } else if (request.method === 'DELETE') {
         cancelled++;

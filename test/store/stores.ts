@@ -1,4 +1,4 @@
-/** Kinds of destinations that the suites of this folder test, and what differs between them. A new kind is one more entry. */
+/** Kinds of destinations that the suites of this folder test, and what differs between them. */
 import { inject } from 'vitest';
 import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type Place } from './place.ts';
 

@@ -107,7 +107,7 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
   );
   const access: ControlPlaneAccess = {
     server: `https://127.0.0.1:${securePort}`,
-    // The API server creates this certificate, and adds the certificate authority to its file.
+    // The API server writes its own certificate and that of its authority to this file.
     caFile: join(apiserver, 'apiserver.crt'),
     adminToken,
     adminKubeconfig: join(directory, 'admin.kubeconfig'),

@@ -152,7 +152,7 @@ export class MemoryDestination implements Destination {
     };
   }
 
-  /** Performs a call with the fault that the test has set. The fault `exists` returns `lost()` instead of an error. */
+  /** Performs a call with the fault that the test has set. With the fault `exists`, returns the result of `lost`. */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);
     await fault?.until;

@@ -24,7 +24,7 @@ export const failingUpgrades: Trouble = { failures: true };
 /** Creates a few collectors of two versions. With failures, the first collector of each version fails. */
 async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Faults = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
-  // An upgrade takes so long that it still runs when the operator asks for it again, unless it fails.
+  // A successful upgrade takes 4 s, so that it still runs when the operator requests it again.
   const upgrade = { duration: failures ? '500ms' : '4s', outcomes };
   const lag =
     lagMs === undefined ? {} : { lag: { kind: 'lag', lag: `${lagMs}ms`, operations: ['listCollectors'] } as const };

@@ -17,7 +17,7 @@ export interface Ended {
 export interface ProgramOptions {
   readonly cwd?: string;
   /**
-   * Environment variables of the program. Of those of the test, the ones that begin with `LOGFLEET_` are not passed on.
+   * Additional environment variables. The program also inherits those of the test process, except `LOGFLEET_…`.
    */
   readonly env?: Readonly<Record<string, string>>;
 }

@@ -15,7 +15,7 @@ export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
   readonly bytes: Buffer;
-  /** Number of earlier rows that the scanner reported together with a row. */
+  /** Number of earlier rows in the page, as the scanner counts them. */
   readonly rowsBefore: number;
 }
 

@@ -1,4 +1,4 @@
-/** Tests how few requests exports without work send, and how Secrets for which several resources wait are read (C1, C2). */
+/** Tests that idle exports send almost no requests, and how a Secret for which several resources wait is read (C1, C2). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { secretsPath } from '../../support/world.ts';
@@ -6,7 +6,7 @@ import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.t
 
 const secondMs = 1_000;
 
-/** Counts the requests that read a Secret or write a status, which exports without work should not send. */
+/** Counts the requests that read a Secret or write a status. Idle exports should not send such requests. */
 function costs({ world }: ExportWorld) {
   const paths = world.api.requests.map(({ method, path }) => `${method} ${path}`);
   return {

@@ -264,7 +264,7 @@ describe('an export in a Kubernetes Job', () => {
     world.start({ leaderElection: true });
     await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
     first.kill();
-    // Only the Jobs themselves show that their pods still run.
+    // The exports are deleted, so only the Jobs show that the pods still run.
     for (const name of names) api.remove(`${exportsPath}/${name}`);
     world.add(inJob);
     expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);

@@ -128,8 +128,8 @@ describe('a digest', () => {
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 }, wholeIntervals: true }]);
     expect(intervals.length).toBeGreaterThan(3);
-    // The other three searches: one that the row limit cut off, one that counted the rows for the plan, and one that
-    // checked them.
+    // Besides one search per interval: one that the row limit cut off, one that counted rows for the plan, and one that
+    // checked the exported rows.
     expect(world.jobsCreated).toBe(intervals.length + 3);
   });
 

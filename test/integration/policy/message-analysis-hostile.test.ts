@@ -98,7 +98,7 @@ test('a collector that is deleted after its rollback does not count as a collect
 });
 
 test('a status that reports the end of a rollback counts its collectors at their former version', async () => {
-  // The ends of so few upgrades are read from their tasks, not from a listing.
+  // With so few upgrades, the operator reads each upgrade task instead of the collector list.
   const { world, status, untilReason } = analyzed({
     build: { stopsShipping: 1 },
     canary: { size: 2 },

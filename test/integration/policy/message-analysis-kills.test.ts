@@ -17,7 +17,7 @@ let listener: ((message: unknown) => void) | undefined;
 afterEach(() => listener && unsubscribe(channel, listener));
 
 /**
- * Calls `onCrossing` before and after each request and write of the process. Replaces the function of the former call.
+ * Calls `onCrossing` before and after each request and write of the process, and no longer calls the previous function.
  */
 function listen(onCrossing: (text: string) => void): void {
   if (listener) unsubscribe(channel, listener);

@@ -19,7 +19,7 @@ test('an attempt that was written ahead and never sent is not in flight for the 
   await world.until(() => posts() === 4, minuteMs);
   world.api.remove(`${policiesPath}/production`);
   add('19.150-1');
-  // After 20 s, the first four collectors still wait for a list that shows whether their upgrades have started.
+  // After 20 s, no list shows yet whether the first four upgrades have started, so they are not repeated.
   await world.clock.advance(20_000);
   expect(posts()).toBe(20);
 });

@@ -39,7 +39,7 @@ test('stages show the collectors that they will have, in status as in the plan',
   }
   const [canary, tenth, there, last] = status()?.stages ?? [];
   expect([canary?.members, tenth?.members]).toEqual([3, 3]);
-  // 24 collectors can be upgraded. The first two stages have 6 of them, so the last two stages have the others.
+  // 24 collectors can be upgraded. The first two stages have 6 of them, so the last two stages have 18.
   expect((there?.members ?? 0) + (last?.members ?? 0)).toBe(24 - 6);
   expect([tenth, there, last].map((stage) => stage?.state)).toEqual(['Pending', 'Pending', 'Pending']);
 });

@@ -15,7 +15,7 @@ function rolling() {
       groups: { web: { count: 10, version: before } },
       upgrade: { duration: '2m' },
     },
-    // The operator writes changed numbers to the status so rarely that the test sees only the first ones.
+    // With this interval, the status keeps its first numbers of collectors during the whole test.
     settings: { statusIntervalMs: 1_000 * minuteMs },
   });
   world.addSecret();

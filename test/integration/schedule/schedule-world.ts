@@ -48,7 +48,7 @@ export interface ScheduleWorldOptions {
   readonly messages?: readonly Message[];
   readonly scenario?: Scenario;
   readonly epochMs?: number;
-  /** True if searches find only messages that the service has received. By default, they also find later ones. */
+  /** True if searches find only messages that the service has received. By default, they find all messages. */
   readonly hidesFuture?: boolean;
   /** Image of the pods of Kubernetes Jobs. Without it, runs cannot be Jobs. */
   readonly workerImage?: string;

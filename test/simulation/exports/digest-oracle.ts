@@ -34,8 +34,8 @@ function sameInterval(left: StandingRecord['record'], right: StandingRecord['rec
 }
 
 /**
- * Returns whether an aggregation that began after the commit record was written found the same number of different
- * rows.
+ * Returns whether an aggregation that began after the commit record was written found as many distinct rows as the
+ * record has.
  */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRecord): boolean {
   return digests.some((search) => {

@@ -11,7 +11,7 @@ import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 export interface SearchFlaws {
   /** Part of the service's data that the search misses. One status of the search job reports this error. */
   readonly missedShard: number | undefined;
-  /** True if the search omits one message when its row limit cuts it off. */
+  /** True if a search that its row limit cuts off omits one message. */
   readonly hasHole: boolean;
   /** Number of the oldest messages that the search counts but returns on no page. */
   readonly forgotten: number;

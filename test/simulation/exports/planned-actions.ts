@@ -11,8 +11,8 @@ export type ExportAction =
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
   /**
-   * Fault of a process at its n-th request or destination call after the given time. With `named`, only those of this
-   * name count.
+   * Kill of a process at its n-th request or destination call after `atMs`. With `named`, only calls whose name
+   * contains this text are counted.
    */
   | {
       readonly kind: 'killAtEffect';

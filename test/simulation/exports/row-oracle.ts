@@ -52,8 +52,8 @@ function recordViolations(
 }
 
 /**
- * Returns whether a commit record may come from this search, which must have ended before and have the same end of its
- * range.
+ * Returns whether a commit record may contain the rows of this search: the search had ended by then, and both ranges
+ * have the same end.
  */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
@@ -66,7 +66,7 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
 }
 
 /**
- * Returns whether a process can have received these rows: the service returned rows of the search, or there are none.
+ * Returns whether a process can know these rows: a client read results of the search, or the search found no rows.
  */
 function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean {
   return isRead || rows.length === 0;
@@ -102,8 +102,8 @@ interface Difference {
 }
 
 /**
- * Compares the rows of a commit record with the expected rows. Undefined if each expected row exists once, and no other
- * row.
+ * Compares the rows of a commit record with the expected rows. Undefined if the record has exactly the expected rows,
+ * each once.
  */
 function differenceOf(expected: readonly StoredMessage[], rows: readonly string[]): Difference | undefined {
   const wanted = new Set(expected.map(keyOf));

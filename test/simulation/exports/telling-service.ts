@@ -90,7 +90,7 @@ export class TellingService extends InProcessService {
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
-  /** Search of a status request whose error no status has reported yet; undefined if there is none. */
+  /** Search of a status request if the search has an error that no status has reported yet; otherwise undefined. */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;
@@ -108,7 +108,7 @@ interface StatusDocument {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Parses an answer as a JSON object. Undefined for other answers, such as those of a fault. */
+/** Parses an answer as a JSON object. Undefined if it is none, for example because of a fault. */
 function documentOf({ body }: InProcessAnswer): Readonly<Record<string, unknown>> | undefined {
   try {
     const document: unknown = JSON.parse(body);

@@ -19,7 +19,7 @@ function takes(destination: object): boolean {
   return findings.every(({ severity }) => severity !== 'error');
 }
 
-/** Texts close to the limits of valid names, with characters that are special elsewhere. */
+/** Texts that are almost valid names, with characters that have a meaning in paths and URLs. */
 const nearNames = fc
   .array(
     fc.oneof(

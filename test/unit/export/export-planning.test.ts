@@ -293,7 +293,7 @@ describe('a range that is newer than the settle delay (E11)', () => {
     expect(world.waits.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
     expect(world.waits.at(-1)?.isTried).toBe(false);
     expect(world.requests()).toEqual([]);
-    // The test search runs as soon as a search job is free.
+    // As soon as a search job is free, the export tests its query with a search.
     jobs.admit = admit;
     await world.simulated.clock.advance(70_000);
     expect(world.requests()).toEqual(['createJob', 'deleteJob']);

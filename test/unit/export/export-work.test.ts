@@ -866,7 +866,7 @@ describe('a failure', () => {
       await world.advance();
     }
     expect(reads).toBe(2);
-    // A new commit record ends the contradiction between the records. Its name is new, which causes a new reading of all records.
+    // A new commit record resolves the contradiction. Because its name is new, the export reads all records again.
     await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });

@@ -333,7 +333,7 @@ test('U1: a write that is based on an outdated ledger is refused', async () => {
 });
 
 describe('U1: a former leader that continues', () => {
-  /** Freezes a former leader at its next read or write of a ledger object, until a new leader has stored a stage with other collectors. */
+  /** Two leaders store one stage: the former with collector 1, frozen at `call` of object `shard` until the new one stored collector 2. */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();
     const former = book(store);

@@ -74,7 +74,7 @@ export interface BenchParts {
   readonly header?: Partial<LedgerHeader>;
   readonly entries?: readonly Entry[];
   /**
-   * Collectors of the started stages, by stage name. A stage in the ledger header that is not named here has no list of
+   * Collectors of the started stages, by stage name. If a started stage is missing here, the ledger does not list its
    * collectors.
    */
   readonly members?: Readonly<Record<string, readonly string[]>>;

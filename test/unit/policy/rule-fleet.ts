@@ -64,7 +64,7 @@ export const nowMs = 90 * minuteMs;
 export const formerTarget = '19.150-1';
 /** Start time of an upgrade attempt that is in flight. */
 export const justNow = { sinceMs: nowMs - 500 };
-/** Time of a failed upgrade: its back-off still lasts, and the list that must follow a failure may have been read (U6). */
+/** Time of a failed upgrade: recent enough for its back-off, and old enough for a later list of collectors (U6). */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
 const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
@@ -208,7 +208,7 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
   };
 }
 
-/** Maximum number of upgrades in flight: 1 while the rule holds, which another upgrade uses, and 2 afterwards. */
+/** Maximum number of upgrades in flight: 1 while the rule holds and another upgrade is in flight, and 2 afterwards. */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
 }
@@ -309,7 +309,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
-  // After the upgrade to the former target has ended, the ledger has no entry for it (U12).
+  // After the upgrade to the former target has ended, the ledger has no entry for web-9 (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });

@@ -1,4 +1,4 @@
-/** Tests the stored times at which builds were first offered: in doubt a time is too late, but never too early. */
+/** Tests the stored times at which builds were first offered: an uncertain time is too late rather than too early. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { SeenBuilds } from '../../../src/policy/rollout/seen-builds.ts';

@@ -330,7 +330,7 @@ class World {
     });
   }
 
-  /** Applies a decision in the reconciler's order. With `parts` below 4, it crashes after that many of the four steps. */
+  /** Applies a decision in the reconciler's order. If `parts` is below 4, stops after this number of steps. */
   #reconcile(isRetryRequested: boolean, parts = 4): void {
     for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);
     const { gaps, repeat, remove, create } = this.#decide(isRetryRequested);

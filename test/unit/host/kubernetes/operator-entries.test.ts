@@ -132,7 +132,7 @@ test('two running operators write one question and one answer in ten minutes', a
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // In ten minutes, one operator asks at most seven times, and the other answers, each by a status write.
+  // In ten minutes, one operator asks up to seven times whether another one runs, and gets answers. Both write a status.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });

@@ -142,7 +142,7 @@ class World {
     }
     const budget = this.#keys[one.key];
     const { slowMs, deadlineMs } = this.#history;
-    // Some callers give up while they wait, and some no longer have a request when they may send one.
+    // Some callers give up while they wait for a slot, and some get a slot but no longer need it.
     const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
     if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
     const slot = await budget
@@ -311,7 +311,7 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // The limit of 9.5 s is the sum of 2 s until a request is late, 6 s for a turn among six classes, and 1.5 s for bursts.
+          // 9.5 s is the sum of 2 s until a class counts as late, 6 s until each of six classes had a turn, and 1.5 s for bursts.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),

@@ -60,7 +60,7 @@ describe('B1: starts', () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
-    // Because no answer to a listing shows that the listings have arrived, the budget makes a TLS handshake after 250 ms.
+    // Answers to listings take 30 s. After 250 ms, a TLS handshake shows the budget that the listings have arrived.
     expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
     expect(wire.handshakes).toBe(1);
     renew();
@@ -359,7 +359,7 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // Listings take precedence after they have waited for 2 s. From 3.5 s on, search jobs may be lost without a keep-alive.
+    // Listings get every second turn after 2 s of waiting. From 3.5 s on, urgent keep-alives leave every fourth turn.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -501,7 +501,7 @@ describe('B5: 429', () => {
   });
 
   it('applies a grown margin to requests already sent', async () => {
-    // Listings take 5 s, so a listing without an answer after one second is not late.
+    // Listings usually take 5 s, so a listing without an answer after one second is not late.
     call(1, 'listing', { workMs: 5_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 5_000 });

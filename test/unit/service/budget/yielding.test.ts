@@ -8,7 +8,7 @@ import { VirtualClock } from '../../../support/virtual-clock.ts';
 /** Network path to a server that always reads, so that TLS handshakes succeed immediately. */
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
-/** Sends keep-alives that get no answer. `told` lists those that the budget wants cancelled; if `gives`, they are cancelled. */
+/** Sends keep-alives without answers. `told` lists those that the budget asks to cancel. `gives`: they are cancelled. */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
   const budget = new RequestBudget({ right: everlastingRight, clock });

@@ -19,7 +19,7 @@ const finished: JobProgress = {
 };
 const records = [new Map([['_count', '7']])];
 
-/** Runs an aggregation whose job ends with `atEnd`. While its records are read, the job changes to `afterwards`. */
+/** Runs an aggregation whose job ends with status `atEnd`, which becomes `afterwards` while its records are read. */
 async function aggregate(atEnd: Partial<JobProgress>, afterwards: Partial<JobProgress> = {}) {
   const events: string[] = [];
   let progress = { ...finished, ...atEnd };

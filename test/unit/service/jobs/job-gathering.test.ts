@@ -78,7 +78,7 @@ describe('the histogram', () => {
   test('does not add up after a lost status, and recovers if each status contains all buckets', () => {
     const parts = new JobHistogram();
     parts.add([bucket(900, 5)]);
-    // The status with `bucket(800, 3)` is left out, as if its answer had been lost.
+    // A status with `bucket(800, 3)` is missing here, as if its answer had been lost.
     parts.add([bucket(700, 2)]);
     expect(parts.read(10)).toMatchObject({ total: 7, addsUp: false });
     const whole = new JobHistogram();

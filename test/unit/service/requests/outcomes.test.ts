@@ -118,7 +118,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** Expected result of each outcome: reason, handling, effect of a creation, and number of requests of a read. */
+/** Expected result of each outcome: reason and handling of the error, effect of a creation, and requests for a read. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
