@@ -40,7 +40,7 @@ export interface Refusal {
   readonly why?: Why;
 }
 
-/** Returns the answer with status 429 for an exceeded request limit (section 7.1). `retryAfter` is in seconds. */
+/** Returns the answer with status 429 for an exceeded request limit (service.md 7.1). `retryAfter` is in seconds. */
 export function tooManyRequests(retryAfter: number | undefined, why: Why): Refusal {
   return {
     status: 429,

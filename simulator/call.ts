@@ -23,7 +23,7 @@ export interface Call {
   readonly request: ServiceRequest;
   readonly query: URLSearchParams;
   readonly basePath: string;
-  /** Fault that applies to the request. An operation handles only faults of its own data, such as an outdated list. */
+  /** Fault that applies to the request. Operations apply only faults that change their data, such as an outdated list. */
   readonly fault: Fault | undefined;
 }
 
@@ -68,7 +68,7 @@ export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }
 
-/** Creates an error about a search job. Error codes of search jobs have a prefix of their own (sections 7.2 to 7.4). */
+/** Creates an error about a search job. Error codes of search jobs have a prefix of their own (service.md 7.2 to 7.4). */
 export function refuseSearch(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message, ofSearch: true } };
 }

@@ -1,4 +1,4 @@
-/** Authenticates requests to the simulator by HTTP basic credentials (section 5.1). */
+/** Authenticates requests to the simulator by HTTP basic credentials (service.md 5.1). */
 import { Buffer } from 'node:buffer';
 import type { AccessKey } from './settings.ts';
 

@@ -23,7 +23,7 @@ export interface InProcessRequest {
   readonly body?: string;
   /**
    * Aborts the request: `request` rejects with the reason of the signal. As on a real network, the service does not notice, and
-   * the request stays in flight until its answer. Only a request that never gets an answer ends earlier.
+   * counts the request as in flight until it has answered. A request that gets no answer ends at once.
    */
   readonly signal?: AbortSignal;
 }

@@ -1,5 +1,5 @@
 /**
- * Request limits (section 8): requests of a user in any second, and concurrent requests of an access key. Refused requests
+ * Request limits (service.md 8): requests of a user in any second, and concurrent requests of an access key. Refused requests
  * count towards the limits only with `countRefused`.
  *
  * A second excludes its end: with a limit of four, a fifth request may arrive exactly one second after the first.

@@ -27,7 +27,7 @@ function validator(): ValidateFunction<Scenario> {
   return compiled;
 }
 
-/** Any start of the service: the checks depend only on differences between times. */
+/** Default start time of the service. Any time will do, because the checks depend only on differences between times. */
 const anyStartMs = Date.UTC(2026, 0);
 
 /** Returns all problems of a scenario; the list is empty for a valid scenario. `startMs` is the start of the service. */
@@ -217,7 +217,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Returns whether collectors of the scenario ship messages, so that it has no other log data. */
+/** Returns whether collectors of the scenario ship messages. The scenario must then have no `logs`. */
 export function shipsMessages({ groups = {}, collectors = {} }: Scenario): boolean {
   return [...Object.values(groups), ...Object.values(collectors)].some(
     ({ messagesPerMinute = 0 }) => messagesPerMinute > 0,

@@ -31,7 +31,7 @@ export interface Scenario {
   /** Users by name. The limit of requests per second applies to each user. */
   readonly users?: Readonly<Record<string, UserScenario>>;
   readonly organisations?: Readonly<Record<string, OrganisationScenario>>;
-  /** Offered builds (section 4.7). The newest build is the service's latest build, unless an entry sets `latest`. */
+  /** Offered builds (service.md 4.7). The newest build is the service's latest build, unless an entry sets `latest`. */
   readonly builds?: readonly (string | BuildScenario)[];
   readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
   readonly groups?: Readonly<Record<string, CollectorGroup>>;
@@ -47,27 +47,27 @@ export interface Scenario {
   readonly errors?: ErrorScenario;
   /** Time from a request to its answer, or a range of times. */
   readonly latency?: DurationRange;
-  /** Time for which the service reports a silent collector as alive (section 4.8). */
+  /** Time for which the service reports a silent collector as alive (service.md 4.8). */
   readonly aliveFor?: string;
   readonly faults?: Readonly<Record<string, FaultScenario>>;
   readonly events?: Readonly<Record<string, EventScenario>>;
 }
 
 export interface UserScenario {
-  /** Access keys (secrets) by access ID. Each has its own limit of concurrent requests (section 8). */
+  /** Access keys (secrets) by access ID. Each has its own limit of concurrent requests (service.md 8). */
   readonly keys: Readonly<Record<string, string>>;
-  /** Answers 403 to all operations, or to these (section 5.4). */
+  /** Operations that the service refuses to the user with status 403; true for all operations (service.md 5.4). */
   readonly forbidden?: boolean | readonly Operation[];
   /** Collector groups that the user may see. Absent: all groups. */
   readonly groups?: readonly string[];
-  /** Organisation of the user. All users without one share an organisation. */
+  /** Organisation of the user. All users without this member belong to the same organisation. */
   readonly organisation?: string;
 }
 
 export interface OrganisationScenario {
   /**
-   * Maximum number of active search jobs of the organisation. Default: `limits.activeJobs`. The service tier "frequent"
-   * has 20.
+   * Maximum number of active search jobs of the organisation. Default: `limits.activeJobs`. On real services, it is 20 in the
+   * tier "frequent".
    */
   readonly activeJobs?: number;
 }
@@ -87,7 +87,7 @@ export const maxMessagesPerMinute = 10_000;
 /** Maximum number of collectors in a group, because each is held in memory. */
 export const maxGroupCount = 1_000_000;
 
-/** Members of a collector (section 2.7) that the service can omit in its answers. */
+/** Members of a collector (service.md 2.7) that the service can omit in its answers. */
 export const omittableMembers = [
   'hostName',
   'timeZone',
@@ -151,7 +151,7 @@ export interface UpgradeScenario {
    */
   readonly notStartedFor?: string;
   readonly pendingFor?: string;
-  /** Age at which an unfinished upgrade task fails (section 3.2), even if the collector continues the upgrade. */
+  /** Age at which an unfinished upgrade task fails (service.md 3.2), even if the collector continues the upgrade. */
   readonly timeout?: string;
   /**
    * Time from the acceptance of an upgrade task until the service begins to refuse another one for the collector with
@@ -166,8 +166,8 @@ export interface UpgradeScenario {
   /** Answer to an upgrade to the version that the collector already runs. */
   readonly toRunningVersion?: 'accept' | 'refuse';
   /**
-   * Answer to an upgrade request without `toVersion`: an upgrade to the latest build (section 4.9), or the error
-   * `collector.version.invalid` (section 7.5).
+   * Answer to an upgrade request without `toVersion`: an upgrade to the latest build (service.md 4.9), or the error
+   * `collector.version.invalid` (service.md 7.5).
    */
   readonly withoutVersion?: 'latest' | 'refuse';
   /** Status code of an upgrade task in progress. The codes 4 and 5 are not documented by the service. */
@@ -227,7 +227,7 @@ export interface LimitScenario {
 export interface ErrorScenario {
   readonly shape?: 'object' | 'list' | 'html' | 'empty';
   readonly codePrefix?: string;
-  /** Prefix of the error codes of search jobs (sections 7.2 to 7.4), in place of `codePrefix`. */
+  /** Prefix of the error codes of search jobs (service.md 7.2 to 7.4), in place of `codePrefix`. */
   readonly searchCodePrefix?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Offers the simulated service over HTTPS (section 5.2). Answers can also be missing, truncated or reset. */
+/** Offers the simulated service over HTTPS (service.md 5.2). Answers can also be missing, truncated or reset. */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -87,7 +87,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
 
 /** Maximum computing time of searches between two requests, in microseconds (estimated). */
 const unitsPerTurn = 5_000;
-/** Time in ms after which searches continue that have done all work that is due. */
+/** Pause in ms before searches continue, after they have done all work that was due. */
 const restMs = 50;
 
 /** Runs searches in short steps between requests, so that requests do not wait for a search. */
@@ -132,7 +132,7 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
 
 /**
  * Reads the body of a request. Returns undefined if the body exceeds the maximum length, and an empty body if it is not UTF-8,
- * because then it cannot be JSON (section 4.1).
+ * because then it cannot be JSON (service.md 4.1).
  */
 function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
   let pieces: Buffer[] = [];

@@ -82,7 +82,7 @@ export interface Settings {
   readonly list: Required<Omit<ListScenario, 'lag'>> & { readonly lagMs: number };
   readonly task: Required<TaskScenario>;
   readonly limits: Required<Omit<LimitScenario, 'retryAfter'>> & { readonly retryAfter: number | undefined };
-  /** Maximum number of active search jobs for each organisation that does not have the common maximum. */
+  /** Maximum number of active search jobs by organisation. Organisations that are not listed have the common maximum. */
   readonly activeJobs: ReadonlyMap<string, number>;
   readonly errors: Required<ErrorScenario>;
   readonly latency: Span;

@@ -1,7 +1,7 @@
 /**
- * Searches log messages from the end of a time range back to its start. One kind of finder examines each message
- * (`row-finder.ts`), the other counts generated messages in groups (`template-finder.ts`). The search pauses when its computing
- * time is used up, so that the simulator can answer other requests (`effort.ts`).
+ * Searches log messages from the end of a time range back to its start. A *finder* finds the matches: `row-finder.ts` examines
+ * each message, and `template-finder.ts` counts generated messages in groups. The search pauses when its computing time is used
+ * up, so that the simulator can answer other requests (`effort.ts`).
  */
 import { Effort } from './effort.ts';
 import type { MatchListener, MessagePage, Search, SearchRange } from './log-data.ts';
@@ -9,7 +9,7 @@ import { PagePlan, type RowWriter } from './message-page.ts';
 
 /** Finds the messages that match a search, latest first. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
-  /** Searches back to `targetMs`, until `maxMatches` matches are found, or until the computing time `effort` is used up. */
+  /** Searches back to the time `targetMs`, or until `maxMatches` matches are found or the computing time (`effort`) is used up. */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
   /**
    * Calls `take` for each match after the first `skip` matches, newest first, until `take` returns false. `rank` is the number

@@ -2,7 +2,7 @@
  * Limits how long searches run before the simulator handles other requests. *Effort* is the computing time, estimated in units
  * of about a microsecond. It is not measured, so that a search makes the same progress on every machine.
  *
- * Invariant: any remaining effort is enough for one more piece of work, so every search makes progress.
+ * Invariant: while any computing time remains, a search can do one more piece of work, so every search makes progress.
  */
 
 export class Effort {

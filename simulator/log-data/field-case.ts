@@ -1,4 +1,4 @@
-/** Spellings of the names of message fields (section 2.5) in upper and lower case. Real services use different spellings (section 10.3). */
+/** Upper and lower case in the names of message fields (service.md 2.5). Real services use different spellings (service.md 10.3). */
 import { messageFields } from '../query/message-fields.ts';
 import type { FieldDescriptor } from '../query/row.ts';
 
@@ -32,7 +32,7 @@ export function spelt(name: string, fieldCase: FieldCase): string {
   }
 }
 
-/** Returns the message fields in the order of section 2.5, with names in the given spelling. */
+/** Returns the message fields in the order of service.md 2.5, with names in the given spelling. */
 export function speltFields(fieldCase: FieldCase): readonly FieldDescriptor[] {
   return messageFields.map((field) => ({ ...field, name: spelt(field.name, fieldCase) }));
 }

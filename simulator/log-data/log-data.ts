@@ -1,8 +1,8 @@
 /**
  * The interface through which search jobs read log messages, which come from files (`stored/`) or are generated (`made-up/`).
  *
- * Invariant: equal searches find equal messages in equal order: newest `_messagetime` first (section 4.3), with a fixed order
- * in each millisecond. The *rank* of a message is the number of messages before it in this order.
+ * Invariant: equal searches find equal messages in equal order: newest `_messagetime` first (service.md 4.3), with a fixed
+ * order in each millisecond. The *rank* of a message is the number of messages before it in this order.
  */
 import type { PieceMemory } from '../piece-memory.ts';
 import type { FieldDescriptor, Filter, Row } from '../query/row.ts';
@@ -18,15 +18,15 @@ export interface SearchRange {
 /** Receives the messages that a search finds, for example to aggregate them. */
 export interface MatchListener {
   /**
-   * Receives new matches. `times` is the number of matches for which `row` stands. It is above 1 only if the listener sets
-   * `reads`. Matches come newest first in a search by message time, and in any order in a search by receipt time.
+   * Receives new matches. `row` stands for `times` matches, which are equal in the fields `reads`. Without `reads`, `times` is
+   * 1. Matches come newest first in a search by message time, and in any order in a search by receipt time.
    */
   each(row: Row, times: number): void;
   /** Lower-case names of the fields that `each` reads. Matches that are equal in these fields may be reported in one call. */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
-   * Length in ms of time slices, counted from the epoch, set by an aggregation that needs only the slice of a message and not
-   * its exact time. Matches of one slice may then be reported in one call, in which `messageTimeMs` is any time in the slice.
+   * Length in ms of time slices, counted from the epoch. Set if the aggregation needs only the slice of a message, not its
+   * exact time. Matches of a slice may then be reported in one call, with any time of the slice as `messageTimeMs`.
    */
   readonly sliceMs?: number | undefined;
   /** Estimated computing time of one call of `each`, as a multiple of the time to compare two short texts. */
@@ -37,7 +37,7 @@ export interface MatchListener {
  * A search through log messages, from the end of its time range back to the start. It stores no messages. `found` never
  * decreases.
  *
- * Pages are sorted by message time. A search by receipt time may find a late message after newer ones, and then older matches
+ * Pages are sorted by message time. A search by receipt time may find newer messages after older ones, and the older ones then
  * move to higher offsets on the pages.
  */
 export interface Search {
@@ -61,7 +61,7 @@ export interface Search {
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage;
 }
 
-/** A page of log messages (section 2.5) as JSON, in chunks of bytes that are created while the page is sent. */
+/** A page of log messages (service.md 2.5) as JSON, in chunks of bytes that are created while the page is sent. */
 export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;
@@ -73,7 +73,7 @@ export interface MessagePage {
 }
 
 export interface LogData {
-  /** Fields of the messages, in the order of pages (section 2.5). */
+  /** Fields of the messages, in the order of pages (service.md 2.5). */
   readonly fields: readonly FieldDescriptor[];
   /** Maximum delay in ms between message time and receipt time. Unlimited if absent. */
   readonly maxDelayMs?: number;

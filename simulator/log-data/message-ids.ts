@@ -1,6 +1,6 @@
 /**
  * Unique message ids. The number of a message is shuffled to eighteen digits, so that ids look random but never repeat. A sign
- * and a leading digit make them 64-bit numbers, as on real services (section 10.3).
+ * and a leading digit make them 64-bit numbers, as on real services (service.md 10.3).
  */
 
 const half = 1_000_000_000;

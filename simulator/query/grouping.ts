@@ -1,5 +1,5 @@
 /**
- * Aggregations: rows with equal values in the grouping fields become one record (section 2.6). Values are stored in one list
+ * Aggregations: rows with equal values in the grouping fields become one record (service.md 2.6). Values are stored in one list
  * for each function, because an object for each group takes several times as much memory.
  *
  * Invariant: the order of the rows has no effect, except on the last digits of sums of fractions. An aggregation that exceeds
@@ -25,7 +25,7 @@ export interface Grouping {
   readonly steps: readonly RecordStep[];
 }
 
-/** Any text: `count` without a field counts rows, whatever their value is. */
+/** Value of every row for a `count` without a field. Any text will do, because such a `count` counts rows. */
 const present = '';
 
 const maxGroups = 100_000;

@@ -1,7 +1,7 @@
 /**
  * Fields of a message whose text is JSON: `{"a":{"b":[1,2]}}` has `a.b[0]` and `a.b[1]`. Other messages have no such fields.
  *
- * Names of standard fields (section 2.5) and null values are skipped. Numbers have JavaScript's notation, and integers are exact.
+ * Names of standard fields (service.md 2.5) and null values are skipped. Numbers have JavaScript's notation, and integers are exact.
  */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { messageField } from './message-fields.ts';

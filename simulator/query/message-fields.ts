@@ -1,5 +1,5 @@
 /**
- * The standard fields of messages (section 2.5), with the names and types that result pages give them. Queries cannot create
+ * The standard fields of messages (service.md 2.5), with the names and types that result pages give them. Queries cannot create
  * fields with these names.
  */
 import type { FieldDescriptor } from './row.ts';
@@ -22,7 +22,7 @@ const types = {
   _blockid: 'long',
 } as const satisfies Record<string, FieldDescriptor['fieldType']>;
 
-/** The standard message fields, in the order of section 2.5. */
+/** The standard message fields, in the order of service.md 2.5. */
 export const messageFields: readonly FieldDescriptor[] = Object.entries(types).map(([name, fieldType]) => ({
   name,
   fieldType,

@@ -1,6 +1,6 @@
 /**
- * Reads field values as numbers. Integers are exact at any length, and other numbers are doubles. All values are stored as texts
- * (section 2.5).
+ * Reads field values as numbers. Integers are exact at any length, and other numbers are doubles. All values are stored as
+ * texts (service.md 2.5).
  */
 
 /** A number in a field. Integers beyond 2^53 are bigint, which JavaScript compares exactly with other numbers. */

@@ -1,4 +1,4 @@
-/** A syntax error of a query (`parse.error`, section 7.2), with its position, the expected token and the actual token. */
+/** A syntax error of a query (`parse.error`, service.md 7.2), with its position, the expected token and the actual token. */
 import { LogfleetError } from '../../src/base/errors.ts';
 
 const maxShownCharacters = 20;

@@ -1,5 +1,5 @@
 /**
- * Parser of the service's queries (section 4.1 and docs/query-language.md).
+ * Parser of the service's queries (service.md 4.1 and docs/query-language.md).
  *
  * Invariant: a parsed query has no state. Only an aggregation stores data, and its result does not depend on the order of the
  * rows.
@@ -31,7 +31,7 @@ export interface Query {
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
   /** Lower-case names of all stored fields that the filter, the transform and the aggregation read. */
   readonly reads: ReadonlySet<string>;
-  /** Length in ms of the slices of `timeslice`, if nothing else in the query reads `_messagetime`, which `reads` then lacks. */
+  /** Length in ms of the slices of `timeslice`, if no other operator reads `_messagetime`. `reads` then lacks this field. */
   readonly sliceMs?: number;
 }
 
@@ -39,7 +39,7 @@ const rowOperators = ['where', 'parse regex', 'json auto', 'timeslice', 'fields'
 const recordOperators = ['where', 'sort', 'limit', 'fields'];
 
 export interface QueryOptions {
-  /** Whether fields of JSON messages can be searched without `json auto` (`AutoParse`, section 4.1). */
+  /** Whether fields of JSON messages can be searched without `json auto` (`AutoParse`, service.md 4.1). */
   readonly jsonFields?: boolean;
 }
 

@@ -41,7 +41,7 @@ export class RowStage {
   #sees: Visibility = () => true;
   #messageLimit: number | undefined;
 
-  /** `steps` are operators that run before the operators of the query. */
+  /** `steps` run before the operators of the query, for example to add the fields of JSON messages. */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
     for (const step of steps) this.#add(step);

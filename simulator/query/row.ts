@@ -1,6 +1,6 @@
 /** A message as queries read it. `log-data/` stores or generates it. */
 
-/** A field of a page or of records (section 2.4). */
+/** A field of a page or of records (service.md 2.4). */
 export interface FieldDescriptor {
   readonly name: string;
   readonly fieldType: 'long' | 'int' | 'double' | 'string';
@@ -14,8 +14,8 @@ export interface Row {
   /** Value of `_receipttime`, in ms since the epoch. */
   readonly receiptTimeMs: number;
   /**
-   * Returns the value of a parsed field or of a standard field (section 2.5 and `_raw`), or undefined. The case of the name does not
-   * matter.
+   * Returns the value of a parsed field or of a standard field (service.md 2.5 and `_raw`), or undefined. The case of the name
+   * does not matter.
    */
   field(name: string): string | undefined;
   /** Fields that the query has parsed from the message, by the names that result pages show. Absent if there are none. */

@@ -1,6 +1,6 @@
 /**
- * Creates pages of the messages that a search found (section 2.5), with the fields that the query adds and without those that
- * it hides.
+ * Creates pages of the messages that a search found (service.md 2.5), with the fields that the query adds and without those
+ * that it hides.
  *
  * A search stores no messages, so each page is read twice in small parts: first to compute its length, and again while it is
  * sent. No page is completely in memory.
@@ -73,13 +73,13 @@ export function parsedMessages(
 
 /**
  * Names of the fields that the query has parsed in some message of a page. Messages without such a field get it with the value
- * `""` (section 10.3), which makes the page longer.
+ * `""` (service.md 10.3), which makes the page longer.
  */
 class AddedFields {
   readonly #stored: ReadonlySet<string>;
   readonly #types: ReadonlyMap<string, FieldDescriptor>;
   readonly #counts = new Map<string, number>();
-  /** Number of messages on the page to which the query left no field, so that they have only added empty fields. */
+  /** Number of messages on the page without any field of their own, because the query hides all of them. */
   #bare = 0;
 
   constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {
@@ -103,7 +103,7 @@ class AddedFields {
     return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
   }
 
-  /** Returns the bytes that empty fields add to a page of `rows` messages. The first field of a message has no comma. */
+  /** Returns the bytes that empty fields add to a page of `rows` messages. Each field adds a comma, except the first field of a message. */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
     for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);

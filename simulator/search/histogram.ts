@@ -1,5 +1,5 @@
 /**
- * Histogram in the status of a search job (section 2.3): the number of messages in each *bucket*, newest first. All buckets
+ * Histogram in the status of a search job (service.md 2.3): the number of messages in each *bucket*, newest first. All buckets
  * cover equal lengths of time, and empty buckets are omitted.
  *
  * The search stops at the start of each bucket, and then reports the number of messages so far.
@@ -35,7 +35,7 @@ export class Histogram {
     this.#startMs = (Math.ceil(toMs / this.#bucketMs) - 1) * this.#bucketMs;
   }
 
-  /** Message time in ms at which the search stops next: the start of a bucket, or before the range if none is left. */
+  /** Message time in ms at which the search stops next: the start of a bucket, or -Infinity if no bucket is left. */
   get nextStopMs(): number {
     return this.#startMs + this.#bucketMs > this.#fromMs
       ? Math.max(this.#startMs, this.#fromMs)

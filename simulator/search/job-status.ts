@@ -1,11 +1,11 @@
 /**
- * Renders the status of a job (section 2.3), also with the undocumented members that real services send. Rendering marks the
+ * Renders the status of a job (service.md 2.3), also with the undocumented members that real services send. Rendering marks the
  * histogram buckets, errors and warnings as reported.
  */
 import type { SearchJob } from './search-job.ts';
 import type { SearchSettings } from './search-settings.ts';
 
-/** Warning about cookies that real services put into the status of a search job (sections 2.2 and 10.2). */
+/** Warning about cookies that real services put into the status of a search job (service.md 2.2 and 10.2). */
 export const cookieNotice =
   'The 404 Error status means the job was not found, or that the cookies of its creation were not sent back.';
 

@@ -24,9 +24,9 @@ export interface LogScenario {
   /** Total number of generated messages (`messages`), or their number for each second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
-  /** Milliseconds that contain an exact number of generated messages. */
+  /** Milliseconds for which the scenario gives the exact number of generated messages. */
   readonly dense?: readonly DenseScenario[];
-  /** Groups of generated messages with the same millisecond. */
+  /** Groups of generated messages with the same message time. */
   readonly crowds?: { readonly share?: number; readonly count?: number };
   /** Delay between the time of a message and its receipt by the service. */
   readonly receipt?: { readonly promptFor?: string; readonly lateShare?: number; readonly lateFor?: string };

@@ -29,7 +29,7 @@ export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileDa
   return madeUpData(madeUpSettings(optionsOf(logs, startMs, seed)));
 }
 
-/** Names in a scenario of settings that have another name in the code. */
+/** Names of settings in a scenario, by their names in the code, where the two names differ. */
 const namesByMember: Readonly<Record<string, string>> = {
   fromMs: 'from',
   toMs: 'to',

@@ -1,6 +1,6 @@
 /**
- * Pages with the results of search jobs: the parameters of a request (sections 4.3 and 4.4), and the body with messages
- * (section 2.5) or records (section 2.6).
+ * Pages with the results of search jobs: the parameters of a request (service.md 4.3 and 4.4), and the body with messages
+ * (service.md 2.5) or records (service.md 2.6).
  */
 import { Buffer } from 'node:buffer';
 import type { PiecedBody } from '../body.ts';
@@ -14,7 +14,7 @@ export interface PageParameters {
   readonly limit: number;
 }
 
-/** Reads the page parameters `offset` and `limit`, and checks them in the order of section 7.4. */
+/** Reads the page parameters `offset` and `limit`, and checks them in the order of service.md 7.4. */
 export function readPageParameters(query: URLSearchParams): PageParameters | Refused {
   const offset = wholeNumber('offset', query);
   if (typeof offset !== 'number') return offset;
@@ -52,13 +52,13 @@ export function messageBody({ fields, page }: FoundMessages): PiecedBody {
 export interface RecordPageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Whether numbers are wrong on purpose, to find clients that use the records of an unfinished aggregation. */
+  /** True to make numbers wrong on purpose, which reveals clients that use the records of an unfinished aggregation. */
   readonly isWrong: boolean;
-  /** Whether large numbers are written with an exponent, as in `1.788E12`. */
+  /** True to write large numbers with an exponent, as in `1.788E12`. */
   readonly isScientific: boolean;
 }
 
-/** Renders a page of records, with optional behaviour of real services (section 10.3). */
+/** Renders a page of records, with optional behaviour of real services (service.md 10.3). */
 export function renderRecords({ fields, records }: RecordTable, request: RecordPageRequest): string {
   const { offset, limit } = request;
   const rows = records.slice(offset, offset + limit).map((values) => {

@@ -1,6 +1,6 @@
 /**
- * Reads and checks the body of a request that creates a search job (section 4.1). If there are several problems, the first one in
- * the order of docs/simulator.md is returned.
+ * Reads and checks the body of a request that creates a search job (service.md 4.1). If there are several problems, the first
+ * one in the order of docs/simulator.md is returned.
  */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { parseQuery, type Query } from '../query/query.ts';
@@ -20,7 +20,7 @@ export interface SearchDefinition {
   readonly requiresRawMessages: boolean;
 }
 
-/** The error for an invalid body of a request that creates a search job. The prefix of `code` is added later (section 7.2). */
+/** The error for an invalid body of a request that creates a search job. The prefix of `code` is added later (service.md 7.2). */
 export interface DefinitionProblem {
   readonly code: string;
   readonly message: string;
@@ -28,7 +28,7 @@ export interface DefinitionProblem {
 
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** The service still accepts the former values of `autoParsingMode` (section 9.2). */
+/** The service still accepts the former values of `autoParsingMode` (service.md 9.2). */
 const parsingModes = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
 
 /** Returns the members of the request body that are not null, or undefined if the body is not a JSON object. */

@@ -1,5 +1,5 @@
 /**
- * A search job (sections 2.1 and 3.1) over time:
+ * A search job (service.md 2.1 and 3.1) over time:
  *
  * NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING RESULTS, or
  * FORCE PAUSED at the message limit.
@@ -62,7 +62,7 @@ export class SearchJob {
   #warned = false;
   #failed = false;
   #results: SearchResults | undefined;
-  /** True if the search is not behind: it has reached the point in its range that its schedule requires. */
+  /** True if the search has come as far back in its time range as the job's schedule requires. */
   #isUpToDate = true;
 
   constructor({ id, user, organisation, session, definition, schedule, createdMs, silenceMs, results }: NewJob) {
@@ -137,7 +137,7 @@ export class SearchJob {
   }
 }
 
-/** Errors or warnings of a search job (section 2.3). Each is in only one status, unless the scenario says otherwise. */
+/** Errors or warnings of a search job (service.md 2.3). Each is in only one status, unless the scenario says otherwise. */
 class Notices {
   readonly #all: string[] = [];
   #told = 0;

@@ -1,4 +1,4 @@
-/** The five operations on search jobs (sections 4.1 to 4.5), after credentials and request limits were checked. */
+/** The five operations on search jobs (service.md 4.1 to 4.5), after credentials and request limits were checked. */
 import { jsonAnswer, tooManyRequests } from '../answer.ts';
 import { type Call, type Outcome, type Refused, refuseSearch } from '../call.ts';
 import { drawFor } from '../chance.ts';
@@ -21,7 +21,7 @@ import { Sessions } from './session.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Kind of request for a search job. If the job does not exist, its pages get another HTTP status than its status. */
+/** Kind of request for a search job. If the job does not exist, the request `page` gets another HTTP status than `status`. */
 type Asking = 'status' | 'page' | 'deletion';
 
 export class SearchOperations {
@@ -43,7 +43,7 @@ export class SearchOperations {
     this.#data = data;
   }
 
-  /** Creates a search job (section 4.1). `body` is undefined if the request body is not a JSON object. */
+  /** Creates a search job (service.md 4.1). `body` is undefined if the request body is not a JSON object. */
   create(body: RequestBody | undefined, call: Call): Outcome {
     const { key, settings, request, basePath } = call;
     const definition = readDefinition(body, settings.search);
@@ -67,7 +67,7 @@ export class SearchOperations {
     };
   }
 
-  /** Returns the status of a search job (section 4.2). */
+  /** Returns the status of a search job (service.md 4.2). */
   status(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'status');
     if ('refusal' in job) return job;
@@ -78,7 +78,7 @@ export class SearchOperations {
     return jsonAnswer(200, renderStatus(job, atMs, settings.search, state));
   }
 
-  /** Returns a page of messages that a search job has found (section 4.3). */
+  /** Returns a page of messages that a search job has found (service.md 4.3). */
   messages(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'page');
     if ('refusal' in job) return job;
@@ -100,7 +100,7 @@ export class SearchOperations {
     return jsonAnswer(200, messageBody(page ?? nothing));
   }
 
-  /** Returns a page of records of a search job (section 4.4). */
+  /** Returns a page of records of a search job (service.md 4.4). */
   records(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'page');
     if ('refusal' in job) return job;
@@ -121,7 +121,7 @@ export class SearchOperations {
     return jsonAnswer(200, renderRecords(results.table(), page));
   }
 
-  /** Deletes a search job (section 4.5). */
+  /** Deletes a search job (service.md 4.5). */
   delete(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'deletion');
     if ('refusal' in job) return job;

@@ -1,4 +1,4 @@
-/** Times of a range in requests (section 4.1): local date-times `YYYY-MM-DDTHH:mm:ss`, or ms since the epoch. */
+/** Times of a range in requests (service.md 4.1): local date-times `YYYY-MM-DDTHH:mm:ss`, or ms since the epoch. */
 import { assert } from '../../src/base/assert.ts';
 import type { TimeZone } from './time-zone.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Cookies of search jobs (section 5.3). A search job that is created without cookies begins a session, and later requests for the
- * job need all cookies of the session. A cookie contains the number of its session, so no session is stored.
+ * Cookies of search jobs (service.md 5.3). A search job that is created without cookies begins a session, and later requests
+ * for the job need all cookies of the session. A cookie contains the number of its session, so no session is stored.
  */
 import { drawFor } from '../chance.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Converts a local time in a time zone to ms since the epoch (section 4.1).
+ * Converts a local time in a time zone to ms since the epoch (service.md 4.1).
  *
  * A zone is a three-letter code of the table below, a name of the IANA database in any case, or an offset such as `+05:30` or
  * `UTC+2`.

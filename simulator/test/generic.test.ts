@@ -1,6 +1,6 @@
 /**
- * Tests what all operations of the simulated service have in common: credentials (section 5), generic errors (section 7.1), the
- * version in the path (section 9.1), and the format of errors.
+ * Tests what all operations of the simulated service have in common: credentials (service.md 5), generic errors (service.md
+ * 7.1), the version in the path (service.md 9.1), and the format of errors.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';

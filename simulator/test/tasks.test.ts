@@ -1,6 +1,6 @@
 /**
- * Tests builds and upgrade tasks (sections 4.7 to 4.9, 3.2 and 7.5): the states of a task over time, and the reasons for which a
- * task is refused.
+ * Tests builds and upgrade tasks (service.md 4.7 to 4.9, 3.2 and 7.5): the states of a task over time, and the reasons for
+ * which a task is refused.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario, UpgradeScenario } from '../scenario.ts';

@@ -35,7 +35,7 @@ export class Collector {
   now: Condition;
   /** Upgrade tasks that are neither finished nor timed out. */
   readonly activeTasks: UpgradeTask[] = [];
-  /** Upgrades that end as soon as the collector is in contact with the service again. */
+  /** Upgrades that were due while the collector had no contact with the service. They end when it has contact again. */
   readonly heldUpgrades: UpgradeTask[] = [];
   /** Number of upgrade tasks that the service accepted (status 202). */
   acceptedTasks = 0;
@@ -94,7 +94,7 @@ export class Collector {
     return condition.running || atMs - this.lastSeenAliveMs(condition, atMs) < aliveForMs;
   }
 
-  /** Returns the collector as JSON (section 2.7), as it was at `atMs`. */
+  /** Returns the collector as JSON (service.md 2.7), as it was at `atMs`. */
   render(atMs: number, aliveForMs: number): string {
     const condition = this.at(atMs);
     if (this.#rendered === undefined || this.#renderedVersion !== condition.version) {

@@ -1,6 +1,6 @@
 /**
- * Pages of the list of upgradable collectors (section 4.6). The list is filtered and sorted once for each state of the fleet, so
- * that a page takes time only for its own rows.
+ * Pages of the list of upgradable collectors (service.md 4.6). The list is filtered and sorted once for each state of the
+ * fleet, so that a page takes time only for its own rows.
  */
 import { parseBuildVersion } from '../../src/base/build-version.ts';
 import { drawFor } from '../chance.ts';

@@ -1,4 +1,4 @@
-/** The upgrade API of the simulated service: its operations (sections 4.6 to 4.9), and the fleet of the scenario. */
+/** The upgrade API of the simulated service: its operations (service.md 4.6 to 4.9), and the fleet of the scenario. */
 import type { Api, Call, Methods, PreparedCall, ServiceRequest } from '../call.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Settings } from '../settings.ts';

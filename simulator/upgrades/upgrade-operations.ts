@@ -1,5 +1,5 @@
 /**
- * The four operations on collectors (sections 4.6 to 4.9): their checks in order, and their answers. Credentials and request
+ * The four operations on collectors (service.md 4.6 to 4.9): their checks in order, and their answers. Credentials and request
  * limits are checked before.
  */
 import { jsonAnswer } from '../answer.ts';
@@ -29,7 +29,7 @@ export class UpgradeOperations {
     this.#listing = listing;
   }
 
-  /** Lists the collectors that can be upgraded (section 4.6). */
+  /** Lists the collectors that can be upgraded (service.md 4.6). */
   listCollectors({ key, settings, query, atMs, fault }: Call): Outcome {
     const offset = wholeNumber(query.get('offset'), 0);
     if (offset === undefined) return badParameter('offset', query, 'a whole number from 0 on');
@@ -46,12 +46,12 @@ export class UpgradeOperations {
     return jsonAnswer(200, this.#listing.page(page, key, settings, atMs - lagMs));
   }
 
-  /** Lists the builds that the service offers (section 4.7). */
+  /** Lists the builds that the service offers (service.md 4.7). */
   listBuilds({ settings }: Call): Outcome {
     return jsonAnswer(200, JSON.stringify({ targets: settings.builds }));
   }
 
-  /** Returns an upgrade task (section 4.8). */
+  /** Returns an upgrade task (service.md 4.8). */
   getTask(taskId: string, { key, settings, atMs }: Call): Outcome {
     const task = this.#upgrades.get(taskId);
     if (!task || !maySee(key, task.collector)) {
@@ -61,7 +61,7 @@ export class UpgradeOperations {
   }
 
   /**
-   * Creates an upgrade task (section 4.9), with the checks in the order of section 7.5 of docs/service.md. `definition` is
+   * Creates an upgrade task (service.md 4.9), with the checks in the order of section 7.5 of docs/service.md. `definition` is
    * undefined if the body is not a JSON object.
    */
   createTask(definition: TaskDefinition | undefined, { key, settings, atMs }: Call): Outcome {
@@ -101,7 +101,7 @@ export class UpgradeOperations {
   }
 }
 
-/** Reads the body of a request that creates a task (section 4.9). Undefined if it is not a JSON object. Null counts as absent. */
+/** Reads the body of a request that creates a task (service.md 4.9). Undefined if it is not a JSON object. Null counts as absent. */
 export function readTaskDefinition(body: string): TaskDefinition | undefined {
   let value: unknown;
   try {

@@ -1,5 +1,5 @@
 /**
- * Status of an upgrade task (sections 2.9 and 3.2) over time:
+ * Status of an upgrade task (service.md 2.9 and 3.2) over time:
  *
  * 0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed.
  *
@@ -9,7 +9,7 @@
 import type { Settings } from '../settings.ts';
 import type { UpgradeTask } from './collector.ts';
 
-/** Returns the status code (section 3.2) at a time. The time must not be before the last change of the task. */
+/** Returns the status code (service.md 3.2) at a time. The time must not be before the last change of the task. */
 export function statusAt(task: UpgradeTask, atMs: number): number {
   if (task.finished) return task.finished.status;
   if (atMs < task.pendingAtMs) return 0;
@@ -17,7 +17,7 @@ export function statusAt(task: UpgradeTask, atMs: number): number {
   return task.progressingStatus;
 }
 
-/** Renders an upgrade task as JSON (section 4.8). */
+/** Renders an upgrade task as JSON (service.md 4.8). */
 export function renderTask(task: UpgradeTask, atMs: number, settings: Settings['task']): string {
   const requestTime = Math.floor(settings.requestTimeUnit === 's' ? task.requestedMs / 1000 : task.requestedMs);
   const members = [`"id":${task.id}`];

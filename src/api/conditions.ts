@@ -109,9 +109,9 @@ export const reasons = {
   requestBudgetFull: 'RequestBudgetFull',
   /** The service answers 429, although logfleet keeps its rate limit: other clients use the same user of the service. */
   rateLimited: 'RateLimited',
-  /** The service does not know an upgrade task. In logs, and in conditions only if no better reason is known. */
+  /** The service does not know an upgrade task. Appears in logs, and in a condition only if no more precise reason is known. */
   taskNotFound: 'TaskNotFound',
-  /** The service refuses to upgrade one collector. In logs, and in conditions only if no better reason is known. */
+  /** The service refuses to upgrade one collector. Appears in logs, and in a condition only if no more precise reason is known. */
   collectorRefused: 'CollectorRefused',
   /** A request was cancelled, for example at shutdown. */
   callAborted: 'CallAborted',
@@ -166,7 +166,7 @@ export const reasons = {
   collectorsRefused: 'CollectorsRefused',
   /** The service does not offer the target version. The message lists the available builds. */
   versionNotOffered: 'VersionNotOffered',
-  /** The ledger (stored rollout state) cannot be stored, because an object of someone else has its name or file. */
+  /** The ledger (stored rollout state) cannot be stored, because an object or file with its name belongs to someone else. */
   ledgerForeign: 'LedgerForeign',
   /** The ledger (stored rollout state) is damaged or was changed by someone else. */
   ledgerUnreadable: 'LedgerUnreadable',
@@ -249,7 +249,7 @@ export const reasons = {
   /** The resource is paused by `spec.paused`, by its annotation, or by the switch that pauses the whole operator. */
   paused: 'Paused',
 
-  // Reason of Events only. The condition `Outage` itself has the same reason as the condition `Ready`.
+  // Reason that appears only in Events. The condition `Outage` has the same reason as the condition `Ready`.
   /** The service, the store or something else that logfleet needs has not worked for ten minutes. */
   outage: 'Outage',
 

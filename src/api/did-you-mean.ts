@@ -25,7 +25,7 @@ export function suggestion(written: string, known: readonly string[], otherwise:
 /** Maximum edit distance at which a text counts as a misspelt name. `ServiceExport` is no misspelt `SearchExport`: their distance is 4. */
 const longestDistance = 3;
 
-/** Returns whether a text is this name, with differences of letter case and of at most `longestDistance` letters. */
+/** Returns whether a text is this name, apart from upper and lower case and at most `longestDistance` wrong letters. */
 export function resembles(written: string, name: string): boolean {
   if (Math.abs(written.length - name.length) > longestDistance) return false;
   return editDistance(written.toLowerCase(), name.toLowerCase()) <= longestDistance;

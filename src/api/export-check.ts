@@ -247,7 +247,7 @@ function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec |
 
 function* checkBucketHost({ bucket, endpoint, forcePathStyle }: Written<S3Spec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
-  // Host names in a cluster and `localhost` cannot have the name of a bucket in front of them, as requests without `forcePathStyle` do.
+  // Without `forcePathStyle`, requests put the bucket name before the host name. `localhost` and hosts in a cluster have no such names.
   if (url && !forcePathStyle && /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(url.hostname)) {
     yield warning([...path, 'endpoint'], 'Risky', {
       problem: `the bucket name is put before the host name, but a cluster has no host ${bucket}.${url.hostname}`,

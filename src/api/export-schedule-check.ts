@@ -14,7 +14,7 @@ type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> &
   readonly [K in 'timeZone' | 'startTime' | 'endTime']?: string | null;
 };
 
-/** First and last time of a schedule in ms. The first is 0 if the spec names none, and the last is then the end of the year 9999. */
+/** Returns the start and end of a schedule in ms, or the error in them. The defaults are 0 and the end of the year 9999. */
 export function scheduleRange({ timeZone, startTime, endTime }: WrittenSchedule): TimeRange | Finding {
   const range = readTimeRange({
     from: startTime ?? earliestTime,
@@ -40,7 +40,7 @@ function* checkTimes(spec: WrittenSchedule): Generator<Finding> {
 
 function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
   yield* checkCopiedMetadata(['spec', 'template', 'metadata'], template.metadata, 'SearchExport');
-  // A short time range stands for that of a run, because the template of the runs has none.
+  // The template has no time range, because each run gets its own. A short time range is checked in its place.
   const timeRange = { from: earliestTime, to: '1970-01-02T00:00:00Z' };
   for (const finding of checkExport({ ...template.spec, timeRange })) {
     const [, ...path] = finding.path;

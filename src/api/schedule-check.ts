@@ -53,7 +53,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   const shown = JSON.stringify(schedule);
   const read = readSchedule(schedule);
   if (!read) return { problem: `${shown} cannot be read`, remedy: `write five fields, as in ${example}` };
-  // A search from the year 2000 finds every schedule that ever occurs, because the calendar repeats every 400 years.
+  // The calendar repeats every 400 years, so a schedule that never occurs after the start of 2000 never occurs at all.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
       problem: `${shown} never occurs, since no such month has that day`,

@@ -99,7 +99,7 @@ export const requiredStoreMembers = ['accessKeyId', 'secretAccessKey'] as const;
 /** Key for the session token of temporary credentials. */
 export const sessionTokenMember = 'sessionToken';
 
-/** Keys that a Secret for Azure Blob Storage can contain: `accountName` and `accountKey`, or one of the others. */
+/** Keys that a Secret for Azure Blob Storage can contain: `accountName` and `accountKey`, or `sasToken`, or `connectionString`. */
 export const azureMembers = {
   name: 'accountName',
   key: 'accountKey',

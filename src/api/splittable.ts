@@ -31,8 +31,8 @@ export function splittability(query: string): Splittability {
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
 /**
- * Returns the first reason why a query cannot be searched interval by interval. Undefined if it can. Operators that match `overlooked` are
- * accepted.
+ * Returns the first reason why a query cannot be searched interval by interval. Undefined if it can. Operators that match
+ * `overlooked` are not checked.
  */
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);

@@ -27,7 +27,7 @@ export interface TimeRangeProblem extends Explanation {
   readonly member: keyof TimeRangeText;
 }
 
-/** Earliest and latest time of a manifest, as texts. They stand for the start and end of a time range that has none. */
+/** Earliest and latest time that a manifest can contain. They replace a missing start or end of a time range. */
 export const [earliestTime, latestTime] = ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'] as const;
 
 export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem {
@@ -113,9 +113,7 @@ const millisecondsForm = /^\d{1,15}$/;
 /** Form of a time that is probably in seconds: ten digits mean a year from 2001 to 2286. As milliseconds they would mean early 1970. */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
-/**
- * Maximum length in ms of a clock change. A range whose `to` is before its `from` by more than this length is not caused by a clock change.
- */
+/** Maximum length in ms of a clock change. If `to` is before `from` by more than this length, no clock change is the cause. */
 const maxClockChangeMs = 3 * 3_600_000;
 /** Time in ms after which a clock change near a local time is over. */
 const afterClockChangeMs = 36 * 3_600_000;

@@ -25,8 +25,8 @@ export interface Reconciler {
 const shortestDelayMs = 1;
 
 /**
- * Returns a result with a delay in ms. If the delay is Infinity, a settled resource is not reconciled again, and any other resource after
- * `stallRetryMs`.
+ * Returns a result with a delay in ms. If the delay is Infinity, a settled resource is not reconciled again, and a resource
+ * with work left is reconciled after `stallRetryMs`.
  */
 export function requeue(delayMs: number, settled: boolean): Result {
   if (delayMs === Number.POSITIVE_INFINITY) {

@@ -2,9 +2,9 @@
  * Metrics for the states of all resources of a kind: the number of resources in each state, and separate series (one labelled
  * metric per resource) for at most 200 resources (C3).
  *
- * Invariants: resources that need a person come first for the separate series, in the order Stalled, Outage, Reconciling,
- * NotReady, others. A resource that is deleted or led by another process has no series and is not counted. The label `reason` has
- * few values, because reasons come from conditions (`api/conditions.ts`).
+ * Invariants: resources that most need a person get separate series first, in the order Stalled, Outage, Reconciling, NotReady,
+ * others. A resource that is deleted or led by another process has no series and is not counted. The label `reason` has few
+ * values, because reasons come from conditions (`api/conditions.ts`).
  */
 
 import { type Condition, findCondition } from '../api/conditions.ts';

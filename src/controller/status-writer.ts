@@ -33,7 +33,7 @@ export interface StatusWriterOptions<K extends KindName> {
 
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
-  /** Resource versions before and after the write of this status. A cache with one of them has no newer status. */
+  /** Resource versions before and after this status was written. A cache with one of these versions has no newer status. */
   readonly versions: readonly string[];
 }
 
@@ -74,9 +74,9 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Writes the status of the resource if a write is due. `essentials` contain the fields of the health verdict. `figures` returns the other
-   * fields, and is called only when needed. Without `health`, no Event is published. Returns the delay in ms until the next call is needed,
-   * or Infinity: for counts that wait to be written, or for an outage that will need its condition.
+   * Writes the status of the resource if a write is due. `essentials` contain the fields of the health verdict. `figures`
+   * returns the other fields, and is called only when needed. Without `health`, no Event is published. Returns the delay in ms
+   * until the next call, which writes delayed counts or sets the condition `Outage`. Infinity if none is needed.
    */
   async publish(
     resource: ResourceOf<K>,

@@ -1,7 +1,7 @@
 /**
- * Layouts of generated messages. A *block* is a group of consecutive messages. Its *layout* says when each message was sent and
- * received, and which text it has. There are only 256 layouts for millions of blocks, so the matches in a layout are counted
- * only once.
+ * Layouts of generated messages. A *block* is a group of at most 2,048 consecutive messages. Its *layout* gives each message
+ * its place in the time of the block, its delay and its text. Millions of blocks share 256 layouts, so a search counts the
+ * matches only once for each layout.
  *
  * Invariant: the layout of a block depends only on the settings and the number of the block.
  */
@@ -13,21 +13,21 @@ import type { MadeUpSettings } from './made-up-settings.ts';
 import type { Templates } from './templates.ts';
 
 export interface Layout {
-  /** Age of each message within its block, from 0 (newest) to 1 (oldest), ascending. */
+  /** Place of each message in the time of its block, from 0 (newest end) to 1 (oldest end), ascending. */
   readonly ages: Float64Array;
   /** Delay between message time and receipt time of each message, in ms. */
   readonly delaysMs: Uint32Array;
   /** Index of each message's text pattern (template). */
   readonly templates: Uint16Array;
-  /** Indices of the messages with a long delay of their receipt (up to `lateMs`), ascending. */
+  /** Indices of the messages that the service receives late (by up to `lateMs`), ascending. */
   readonly late: Uint16Array;
   readonly rawBytes: number;
 }
 
-/** Estimated computing time, in microseconds, for drawing the time and text of one message. */
+/** Estimated computing time, in microseconds, for choosing the time and text of one message at random. */
 const unitsPerEntry = 0.3;
 
-/** Number of different layouts (times and texts of a block of messages). It must be a power of two. */
+/** Number of layouts (times and texts of a group of messages) that all blocks share. It must be a power of two. */
 export const layoutCount = 256;
 
 export class Layouts {
@@ -48,7 +48,7 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /** Creates missing layouts of blocks until the computing time is used up. Returns whether all layouts exist. */
+  /** Creates the layouts that do not exist yet, until the computing time is used up. Returns whether all layouts exist. */
   prepare(effort: Effort): boolean {
     for (let number = 0; number < layoutCount; number++) {
       if (this.#layouts[number]) continue;

@@ -1,7 +1,7 @@
 /**
- * Generated log data. Messages are computed from three small tables when they are needed: *templates* (their texts,
- * `templates.ts`), *blocks* (their times, `timeline.ts`) and *layouts* (which templates are where in a block, `layouts.ts`). So a
- * year with a thousand messages a second takes no more memory than an hour.
+ * Generated log data. A message is computed when it is needed, from its *template* (its text, `templates.ts`), its *block* (a
+ * group of consecutive messages, `timeline.ts`) and the *layout* of the block (time and template of each message,
+ * `layouts.ts`). No message is stored, so a year of messages takes no more memory than an hour.
  *
  * Invariant: the messages depend on the settings alone.
  */
@@ -34,7 +34,7 @@ export function madeUpData(settings: MadeUpSettings): LogData {
   };
 }
 
-/** Returns the messages in a time range by rank (number of newer messages), latest message time or receipt time first. */
+/** Returns the ranks (numbers of newer messages) of the messages in a range, latest message or receipt time first. */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {
   if (range.byReceiptTime) return ranksByReceipt(rows, range);
   const { timeline } = rows;

@@ -1,8 +1,8 @@
 /**
- * Generated messages by rank, which is the number of newer messages.
+ * Generated messages, each found by its rank (number of newer messages).
  *
- * Invariant: a message depends only on the settings and its rank. No message is stored: its text comes from a message pattern
- * (template), and its time from its block (`layouts.ts`).
+ * Invariant: a message depends only on the settings and its rank. No message is stored: its text comes from a template (message
+ * pattern), and its time from its place in a group of messages (`layouts.ts`).
  */
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../piece-memory.ts';

@@ -10,9 +10,9 @@ export interface MadeUpSettings {
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Milliseconds with an exact number of messages each. */
+  /** Milliseconds for which the settings give the exact number of messages. */
   readonly dense: readonly DensePoint[];
-  /** Groups of messages that have the same millisecond, at random times. */
+  /** Groups of `count` messages with the same message time. About `share` of all messages are in such groups. */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;
   readonly size: SizeSettings;
@@ -27,7 +27,7 @@ export interface MadeUpSettings {
   readonly fieldCase: FieldCase;
 }
 
-/** Number of messages per second or in total. The messages of `dense` are added to `perSecond`, but included in `messages`. */
+/** Number of messages: `perSecond` does not count the messages of `dense`, and the total `messages` does. */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
 export interface DensePoint {
@@ -48,7 +48,7 @@ export interface ReceiptSettings {
   readonly lateMs: number;
 }
 
-/** Size of a generated message as JSON in bytes (section 2.5). */
+/** Size of a generated message as JSON in bytes (service.md 2.5). */
 export interface SizeSettings {
   /** Mean size of a message in bytes, without the large messages. */
   readonly typicalBytes: number;
@@ -90,8 +90,8 @@ const dayMs = 24 * 60 * 60_000;
 /** Maximum number of messages in one millisecond, which limits the computing time for the millisecond. */
 const maxPerMs = 1_000_000;
 /**
- * Maximum number of generated messages. Up to this maximum, message numbers are safe integers, and block numbers fit into their
- * digits.
+ * Maximum number of generated messages. Up to this maximum, message numbers are safe integers, and block numbers fit into the
+ * sixteen digits of `_blockid`.
  */
 const maxMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;

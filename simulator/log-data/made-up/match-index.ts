@@ -1,14 +1,14 @@
 /**
- * Finds the n-th match in a range of messages. The range can be extended to older messages.
+ * Finds the n-th match of a search without storing the matches. The searched range can be extended to older messages.
  *
- * Invariant: the index stores the number of matches up to at most a thousand messages, called *marks*, and counts between two
- * marks when needed. When there are too many marks, it drops every second one.
+ * Invariant: the index stores at most 1,024 *marks*. A mark is a message with the number of matches before it. The matches
+ * between two marks are counted when needed. When there are too many marks, every second mark is dropped.
  */
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
-/** Initial distance, in blocks of messages, between two messages for which the number of matches is stored. */
+/** Initial distance between two marks (messages with a stored number of matches), in blocks of messages. */
 const minStrideBlocks = 64;
 
 export class MatchIndex {
@@ -17,7 +17,7 @@ export class MatchIndex {
   readonly #matches: TemplateMatches;
   #end: number;
   #found = 0;
-  /** Messages (by number of newer messages) up to which the number of matches is known, which is at the same index in `#counts`. */
+  /** Ranks (numbers of newer messages) of the marks. `#counts` has the number of matches before each mark. */
   #ranks: number[];
   #counts: number[] = [0];
   #strideBlocks = minStrideBlocks;
@@ -38,7 +38,7 @@ export class MatchIndex {
     return this.#found;
   }
 
-  /** Extends the searched range to the first `end` messages, newest first, or until it has `maxFound` matches. */
+  /** Extends the searched range to message number `end` (counted from the newest), or until the range has `maxFound` matches. */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {
       const mark = this.#rows.timeline.blockEnd(this.#ranks.at(-1) as number, this.#strideBlocks);
@@ -55,7 +55,7 @@ export class MatchIndex {
     }
   }
 
-  /** Returns the rank (number of newer messages) of match number `index`, or the end of the range without such a match. */
+  /** Returns the rank (number of newer messages) of match number `index`. If the range has too few matches, returns its end. */
   find(index: number): number {
     if (index >= this.#found) return this.#end;
     const mark = this.#lastMark(index);
@@ -71,7 +71,7 @@ export class MatchIndex {
     this.#strideBlocks *= 2;
   }
 
-  /** Returns the index of the last stored message that has at most `count` matches before it. */
+  /** Returns the index of the last mark (message with a stored count) that has at most `count` matches before it. */
   #lastMark(count: number): number {
     let [low, high] = [0, this.#ranks.length - 1];
     while (low < high) {

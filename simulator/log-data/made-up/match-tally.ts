@@ -1,8 +1,8 @@
 /**
- * Counts matches for an aggregation that reads only some fields. Message patterns (templates) that are equal in these fields
- * form one *kind*, and one message stands for all messages of its kind.
+ * Counts matches for an aggregation that reads only some fields. Templates (message patterns) with the same values in these
+ * fields form one *kind*. The aggregation gets one message of each kind, with the number of matches.
  *
- * The kinds in a layout are counted once, and multiplied by the number of blocks that have the layout.
+ * The matches in a layout are counted once, and multiplied by the number of blocks (groups of messages) with this layout.
  */
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
@@ -14,7 +14,7 @@ interface LayoutKinds {
 
 export class MatchTally {
   readonly #rows: MadeUpRows;
-  /** For each message pattern: number of the first pattern with equal values in the fields that the aggregation reads. */
+  /** Kind of each message pattern: the number of the first pattern with the same values in the fields that the aggregation reads. */
   readonly #kinds: Uint32Array;
   readonly #times: Float64Array;
   #present: number[] = [];
@@ -36,7 +36,7 @@ export class MatchTally {
     this.#addKind(this.#kinds[template] as number, times);
   }
 
-  /** Counts the matches in `blocks` blocks with the same times and texts. `isMatch` is 1 for each message pattern that matches. */
+  /** Counts the matches in `blocks` blocks with the layout number `layout`. `isMatch` has a 1 for each message pattern that matches. */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);
     for (let index = 0; index < kinds.length; index++) {

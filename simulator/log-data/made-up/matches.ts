@@ -1,6 +1,6 @@
 /**
- * Counts matches if the filter reads only fields that are equal in all messages of a pattern (template). The filter is called
- * once for each pattern, and the matches in a layout of messages are counted once for all blocks with this layout.
+ * Counts the matches of a filter that reads only fields with equal values in all messages of a template (message pattern). The
+ * filter is called once for each template. Blocks (groups of messages) with the same layout have equal numbers of matches.
  */
 import type { Filter } from '../../query/row.ts';
 import { Effort, unitsPerMessage } from '../effort.ts';
@@ -21,7 +21,7 @@ export class TemplateMatches {
   readonly #templates: Uint8Array;
   /** Number of message patterns for which the filter has been called. */
   #asked = 0;
-  /** Number of matches in a block with each layout; -1 if not counted yet. */
+  /** Number of matches in a block of messages, for each layout; -1 if not counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
   constructor(rows: MadeUpRows, filter: Filter) {

@@ -7,7 +7,7 @@ import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
 /** Reports the matches that a search has found since the last call of `end`. */
 export interface NewMatches {
-  /** Approximate number of messages that are examined one by one for each match, at most 1. */
+  /** Number of messages that are examined one by one, divided by the number of matches (approximate, at most 1). */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   at(rank: number): void;
@@ -72,7 +72,7 @@ class CountedByKind implements NewMatches {
     this.#listener = listener;
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
-    // In each time slice, one message of each kind is examined, and one at the start of the slice.
+    // In each time slice, one message of each kind is examined, and one more message to find the start of the slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0

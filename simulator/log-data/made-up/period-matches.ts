@@ -1,7 +1,7 @@
 /**
- * Finds the matches in a *period*, a range of message time or receipt time. A message is received at most `lateMs` after its
- * message time, so the messages received in a period have message times from `lateMs` before its start to its end. Only those
- * near the two ends are checked one by one.
+ * Finds the matches in a *period*, which is a range of message times or of receipt times. Messages are numbered by message
+ * time, and received at most `lateMs` later. So in a period of receipt times, only the messages near its two ends are checked
+ * one by one.
  *
  * The *rank* of a message is the number of messages with a newer message time.
  */
@@ -9,15 +9,15 @@ import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/** A time range [fromMs, toMs), and the newest messages of the millisecond before it if `maxMatches` ended the search there. */
+/** A time range [fromMs, toMs), and the part of the millisecond `fromMs - 1` that was searched if `maxMatches` ended the search there. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Number (from 0, the newest) of the oldest message in the period, if its time is `fromMs - 1`; otherwise -1. */
+  /** Rank (number of newer messages) of the oldest searched message of the millisecond `fromMs - 1`. -1 without such a message. */
   readonly partRank: number;
 }
 
-/** Ranks (numbers of newer messages): those in [begin, end) may be in the period, those in [sure, doubtful) surely are. */
+/** Ranks (numbers of newer messages). All messages in [sure, doubtful) are in the period; the others in [begin, end) may be. */
 export interface PeriodRanks {
   readonly begin: number;
   readonly sure: number;
@@ -26,7 +26,7 @@ export interface PeriodRanks {
 }
 
 export class PeriodMatches {
-  /** Maximum time in ms from a message to its receipt, for prompt and for late messages. 0 for a period of message time. */
+  /** Maximum time in ms from a message to its receipt, for prompt and for late messages. 0 for a period of message times. */
   readonly promptMs: number;
   readonly lateMs: number;
   readonly #rows: MadeUpRows;
@@ -75,7 +75,7 @@ export class PeriodMatches {
     return count;
   }
 
-  /** Calls `take` for the matches in the period among the messages [from, to), after the first `skip`, until it returns false. */
+  /** Calls `take` for the matches in the period with ranks in [from, to), after the first `skip` matches, until `take` returns false. */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
     let left = skip;
     return this.#eachBlock(from, to, (block) => {
@@ -93,7 +93,7 @@ export class PeriodMatches {
   #countInBlock(block: BlockPart, period: Period): number {
     let count = 0;
     if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
-      // The prompt messages of this block are all in the period; late ones may not be.
+      // Messages with the usual delay are all in the period. Late messages may have been received after its end.
       count = this.#matches.count(block.rank, block.rank + block.end - block.first);
       this.#eachLate(block, (rank) => {
         if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;
@@ -144,7 +144,7 @@ export class PeriodMatches {
   }
 }
 
-/** A part of a block: the messages [first, end) of its layout. `rank` is the number of messages newer than the first one. */
+/** The messages [first, end) of a block (group of messages). `rank` is the number of messages newer than message `first`. */
 interface BlockPart {
   readonly layout: Layout;
   readonly rank: number;

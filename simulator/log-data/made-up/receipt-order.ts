@@ -8,10 +8,10 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages that are sorted at a time. */
 const batchRows = 5_000;
-/** Estimated computing time, in microseconds, for skipping a message that is not in the part of the list being sorted. */
+/** Estimated computing time, in microseconds, to check whether a message belongs to the part of the list that is being sorted. */
 const unitsPerCandidate = 0.002;
 
-/** Returns the messages in a range by rank (number of newer messages), latest receipt first. */
+/** Returns the ranks (numbers of newer messages) of the messages in a range, latest receipt first. */
 export function ranksByReceipt(rows: MadeUpRows, range: SearchRange): NextRank {
   const { timeline } = rows;
   const received = new PeriodMatches(rows, TemplateMatches.all(rows), true);

@@ -1,9 +1,9 @@
 /**
- * Finder for filters that read only fields that are equal in all messages of a pattern (template). It counts matches by blocks
- * of messages, and stores none. Each step of the search extends the searched period to an earlier time.
+ * Searches generated messages with a filter that reads only fields with equal values in all messages of a template (message
+ * pattern). It counts the matches in whole blocks (groups of messages), and stores none. Each step extends the searched period
+ * to an earlier time.
  *
- * Pages are sorted by message time (section 4.3), so during a search by receipt time, the rows at an offset of a page can
- * change.
+ * The rows on a page can change during a search by receipt time, because pages are sorted by message time (service.md 4.3).
  */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';
@@ -14,11 +14,11 @@ import type { TemplateMatches } from './matches.ts';
 import { type NewMatches, newMatches } from './new-matches.ts';
 import { type Period, PeriodMatches } from './period-matches.ts';
 
-/** Factor by which searching a block by receipt time is slower, because messages at its ends are checked one by one. */
+/** Factor by which a search by receipt time is slower, because messages at the ends of its period are checked one by one. */
 const receiptFactor = 4;
 /** Estimated computing time, in microseconds, for looking up the receipt time of a late message. */
 const unitsPerLate = 0.1;
-/** Estimated computing time, in microseconds, for reporting a message that cannot be reported together with its whole block. */
+/** Estimated computing time, in microseconds, for reporting one message by itself, and not together with a whole block of messages. */
 const unitsPerReported = 0.03;
 
 /**
@@ -35,7 +35,7 @@ export class TemplateFinder implements Finder {
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Index of the matches for pages of messages: only matches whose position cannot change while the search continues. */
+  /** Index by which pages find matches. It contains only matches whose position cannot change while the search continues. */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
@@ -99,7 +99,7 @@ export class TemplateFinder implements Finder {
     effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
   }
 
-  /** Returns the number of messages whose message times have been searched, or are after the range. */
+  /** Returns the number of messages that are newer than the searched part of the range, or in it. */
   #rankBehind(period: Period): number {
     const { doubtful, end } = this.#within.ranks(period);
     return this.#range.byReceiptTime ? doubtful : end;

@@ -1,7 +1,7 @@
 /**
- * Templates of generated messages. A template has the JSON of a message (section 2.5) as bytes. Its messages differ only in
- * digits at fixed places: `_messageid`, `_messagetime`, `_receipttime` and `_blockid`. Sign and first digit of the ids belong to
- * the template, so all its messages have the same length.
+ * Templates (patterns) of generated messages. A template is the JSON of a message (service.md 2.5) as bytes. Its messages
+ * differ only in digits at fixed places: in `_messageid`, `_messagetime`, `_receipttime` and `_blockid`. All message ids of a
+ * template have the same sign and first digit, so all its messages have the same length.
  */
 import { Buffer } from 'node:buffer';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -118,7 +118,7 @@ function fieldsOf(origin: Origin, raw: string, count: number): ReadonlyMap<strin
     ['_sourcename', origin.sourceName],
     ['_sourcehost', origin.host],
     ['_sourcecategory', origin.category],
-    // A message whose timestamp was not parsed has no timestamp format (section 10.3).
+    // A message whose timestamp was not parsed has no timestamp format (service.md 10.3).
     ['_format', origin.kind === 'system' ? '' : defaultFormat],
     ['_size', String(Buffer.byteLength(raw))],
     ['_messagecount', String(count)],

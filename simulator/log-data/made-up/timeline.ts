@@ -1,8 +1,8 @@
 /**
  * Times of generated messages: converts the rank of a message (number of newer messages) to its time, and a time to a rank.
  *
- * The time range is divided into *spans*: each millisecond with a given number of messages, and the time between two such
- * milliseconds. A span consists of blocks with equal numbers of messages and equal lengths; only its oldest block may be
+ * The settings can give milliseconds an exact number of messages. Each such millisecond is a *span*, and so is the time between
+ * two of them. A span consists of *blocks*, which have equal numbers of messages and equal lengths. Only its oldest block may be
  * smaller.
  */
 import type { Layout, Layouts } from './layouts.ts';
@@ -30,8 +30,7 @@ export interface Stretch {
 }
 
 /**
- * Maximum number of messages in a block. The maximum is large enough for a representative layout, and small enough for indices of
- * two bytes.
+ * Maximum number of messages in a block. The messages of a block must look random, and their indices must fit into two bytes.
  */
 const maxRowsPerBlock = 2_048;
 
@@ -46,12 +45,12 @@ export function rowsPerBlock(settings: MadeUpSettings): number {
 export class Block {
   readonly number: number;
   readonly layout: Layout;
-  /** Numbers of the block's messages, counted from the newest message of all: [firstRank, endRank). */
+  /** Ranks (numbers of newer messages) of the block's messages: [firstRank, endRank). */
   readonly firstRank: number;
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
-  /** Factor that shortens the time of a block with fewer messages than usual. */
+  /** Factor by which the ages of messages are reduced in a block with fewer messages than usual, which covers less time. */
   readonly #narrowing: number;
 
   constructor(span: Span, inSpan: number, layout: Layout) {
@@ -165,7 +164,7 @@ export class Timeline {
     return found;
   }
 
-  /** Returns the number of messages up to the end of the block that is `blocks` blocks older than the block of message `rank`. */
+  /** Returns the rank that is `blocks` blocks after the start of the block of message `rank`, but not beyond their time span. */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);
     const block = Math.floor((rank - span.firstRank) / this.#layouts.rows) + blocks;

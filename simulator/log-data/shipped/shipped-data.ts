@@ -39,7 +39,7 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
   return reads !== undefined && [...reads].every((name) => streamFields.has(name));
 }
 
-/** Converts a part of the searched range to message times, which are before receipt times by the collector's delay. */
+/** Converts a part of the searched range to message times. A collector's messages are received `delayMs` after their message time. */
 function messageTimes(
   { delayMs }: Stream,
   [fromMs, toMs]: readonly [number, number],
@@ -50,7 +50,7 @@ function messageTimes(
   return [Math.max(fromMs - shiftMs, startMs), Math.min(toMs - shiftMs, receivedBeforeMs - delayMs)];
 }
 
-/** Returns the messages in a range by rank (number of newer messages), latest message or receipt time first. */
+/** Returns the ranks of the messages in a range, latest message or receipt time first. Newer messages have smaller ranks. */
 function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOptions): NextRank {
   const ranks = latestFirst(rows, range, options);
   return () => ranks.next().value ?? -1;
@@ -86,7 +86,7 @@ function* latestFirst(
   return undefined;
 }
 
-/** List of message ranks, which are too far apart for a compact representation. */
+/** List of message ranks, which are too far apart for the compact set in `rank-chunks.ts`. */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;
@@ -119,7 +119,7 @@ class StreamFinder implements Finder {
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
   readonly #makeSingle: () => RowFinder;
-  /** Set when messages can no longer be only counted, but must be examined one by one. */
+  /** Examines messages one by one. Set as soon as it is not enough to count messages. */
   #single: RowFinder | undefined;
   /** Examines messages one by one to fill pages, while the search itself only counts messages. */
   #pages: RowFinder | undefined;
@@ -185,7 +185,7 @@ class StreamFinder implements Finder {
     this.#examined().each(skip, take);
   }
 
-  /** Returns a search that has examined the messages back to `reachedMs` one by one. */
+  /** Returns a finder that has examined all messages back to `reachedMs` one by one. */
   #examined(): RowFinder {
     if (this.#single) return this.#single;
     this.#pages ??= this.#makeSingle();

@@ -108,7 +108,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   }
 }
 
-/** Returns the value of a field that is equal in all messages of a collector. `name` is as in section 2.5. */
+/** Returns the value of a field that is equal in all messages of a collector. `name` is as in service.md 2.5. */
 function streamValue(name: string, stream: Stream): string | undefined {
   const { collectorId, collector, host, category } = stream.shipper;
   switch (name) {

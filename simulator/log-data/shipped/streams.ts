@@ -72,8 +72,8 @@ export class Stream {
   }
 
   /**
-   * Yields the messages in [fromMs, toMs) by intervals of a quarter of an hour. An interval has `perSlot` messages, of which
-   * those numbered [first, end) are in the range.
+   * Yields the messages in [fromMs, toMs) by quarter of an hour (`slot`). A slot has `perSlot` messages, of which the messages
+   * with the numbers [first, end) are in the range.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {
@@ -91,7 +91,7 @@ export class Stream {
     }
   }
 
-  /** Returns the messages of a quarter of an hour, rounded up or down at random to keep the mean rate of small numbers. */
+  /** Returns the number of messages in a quarter of an hour. It is rounded up or down at random, so that low rates keep their mean. */
   #perSlot(slot: number, { perMinute, dailyRhythm }: ShippingRate): number {
     const day = (slot * slotMs) / dayMs;
     const rhythm = 1 + dailyRhythm * Math.sin(2 * Math.PI * (day - 8 / 24));

@@ -36,7 +36,7 @@ const carriageReturn = 0x0d;
 export class LogFiles {
   readonly #fieldCase: FieldCase;
   readonly #rows = new StoredRowsBuilder();
-  /** Names of the fields that are not standard message fields (section 2.5), in the order of their first appearance. */
+  /** Names of the fields that are not standard message fields (service.md 2.5), in the order of their first appearance. */
   readonly #others = new Set<string>();
   readonly #problems: string[] = [];
 

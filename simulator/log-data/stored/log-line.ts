@@ -1,6 +1,6 @@
 /**
- * One line of a log file: a JSON object with `_raw`, `_messagetime`, and optionally more standard fields (section 2.5) and other
- * fields. `filled-line.ts` adds the missing standard fields.
+ * One line of a log file: a JSON object with `_raw`, `_messagetime`, and optionally more standard fields (service.md 2.5) and
+ * other fields. `filled-line.ts` adds the missing standard fields.
  */
 import { messageField } from '../../query/message-fields.ts';
 import { type Member, scanObject } from './json-members.ts';
@@ -9,7 +9,7 @@ export interface LogLine {
   readonly messageTimeMs: number;
   /** Time of receipt by the service. Equal to the message time if the line has no receipt time. */
   readonly receiptTimeMs: number;
-  /** Values of the standard fields (section 2.5), including `_raw`, by field name. */
+  /** Values of the standard fields (service.md 2.5), including `_raw`, by field name. */
   readonly given: ReadonlyMap<string, string>;
   /** Values of the fields that are not standard fields, by name. */
   readonly others: ReadonlyMap<string, string>;
@@ -100,7 +100,7 @@ class LineReader {
     return undefined;
   }
 
-  /** Returns a field value as text (section 2.5). Numbers and nested values keep their notation in the file. */
+  /** Returns a field value as text (service.md 2.5). Numbers and nested values keep their notation in the file. */
   #textOf(name: string, value: unknown): string {
     switch (typeof value) {
       case 'string':

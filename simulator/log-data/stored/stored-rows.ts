@@ -1,6 +1,6 @@
 /**
- * Messages of log files, stored as bytes of their JSON (section 2.5) with their two times. Messages can be added in any order,
- * and are sorted once: newest first, and messages of one millisecond in the order of the files.
+ * Messages of log files, stored as bytes of their JSON (service.md 2.5) with their two times. Messages can be added in any
+ * order, and are sorted once: newest first, and messages of one millisecond in the order of the files.
  *
  * Invariant: a message takes the memory of its JSON and forty bytes. Its fields are parsed only when they are read.
  */
@@ -90,7 +90,7 @@ export class StoredRowsBuilder {
   }
 }
 
-/** Messages by rank, which is the number of newer messages. */
+/** Messages, each found by its rank (number of newer messages). */
 export class StoredRows implements RowWriter {
   readonly count: number;
 
@@ -133,7 +133,7 @@ export class StoredRows implements RowWriter {
     return this.#receiptTimesMs[rank] as number;
   }
 
-  /** Returns the messages before the end of the range by rank (number of newer messages), latest message or receipt time first. */
+  /** Returns the ranks (numbers of newer messages) of the messages before the end of a range, latest message or receipt time first. */
   ordered({ toMs, byReceiptTime }: SearchRange): NextRank {
     const rankAt = (place: number) => (byReceiptTime ? (this.#byReceipt[place] as number) : place);
     const timesMs = byReceiptTime ? this.#receiptTimesMs : this.#messageTimesMs;

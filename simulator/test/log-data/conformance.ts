@@ -1,6 +1,6 @@
 /**
- * Test suite that every source of log data must pass (sections 4.3 and 2.5). The suite compares the source with a plain search of
- * the same messages.
+ * Test suite that every source of log data must pass (service.md 4.3 and 2.5). The suite compares the source with a plain
+ * search of the same messages.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ const reading = (reads: string, matches: (value: string) => boolean): Filter => 
   matches: (row) => matches(row.field(reads) ?? ''),
 });
 
-/** Filters of two kinds: some treat all generated messages with the same pattern alike, others distinguish them. */
+/** Filters by fields that are equal in all generated messages with the same pattern, and filters by fields that differ. */
 const filters: Readonly<Record<string, Filter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },

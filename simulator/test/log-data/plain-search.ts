@@ -9,7 +9,7 @@ import type { Filter, Row } from '../../query/row.ts';
 
 export interface PlainMessage {
   readonly row: Row;
-  /** Values of a message by field name, with the names that result pages have (section 2.5). */
+  /** Values of a message by field name, with the names that result pages have (service.md 2.5). */
   readonly map: Readonly<Record<string, string>>;
   /** The message in JSON, with and without the field `_raw`. */
   readonly whole: string;

@@ -1,4 +1,4 @@
-/** Tests the creation of a search job (section 4.1): valid request bodies, the answer, and which error of section 7.2 comes first. */
+/** Tests the creation of a search job (service.md 4.1): valid request bodies, the answer, and which error of service.md 7.2 comes first. */
 import { describe, expect, test } from 'vitest';
 import type { SearchScenario } from '../../search/search-scenario.ts';
 import { startMs } from '../simulated-service.ts';

@@ -1,4 +1,4 @@
-/** Tests long searches (section 3.1): many short steps find the same messages, and give up at the same, as a single step. */
+/** Tests long searches (service.md 3.1): many short steps find the same messages as one long step, and give up at the same message. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { textOf } from '../../body.ts';
@@ -88,7 +88,7 @@ test('a search in many small turns has the same results and limit as a search in
           page: textOf(results.page({ offset: 0, limit: 50, maxBytes: 1e6, withRaw: true }).page),
         });
         expect(shown(sliced)).toEqual(shown(whole));
-        // The histogram can be ahead of the messages only with `histogramFirst`, which counts it separately.
+        // With `histogramFirst`, the histogram is counted separately, and can be ahead of the messages.
         const inBuckets = sliced.histogram.all.reduce((sum, { count }) => sum + count, 0);
         if (!histogramFirst) expect(inBuckets).toBe(sliced.messages);
       },

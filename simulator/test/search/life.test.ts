@@ -1,6 +1,6 @@
 /**
- * Tests when search jobs end (sections 3.1 and 4.5), which requests may access them (sections 5.3 and 7.3), and their maximum
- * number (section 8 of docs/service.md).
+ * Tests when search jobs end (service.md 3.1 and 4.5), which requests may access them (service.md 5.3 and 7.3), and their
+ * maximum number (section 8 of docs/service.md).
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';

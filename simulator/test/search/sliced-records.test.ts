@@ -1,4 +1,4 @@
-/** Tests `timeslice` (section 4.1): counting whole time slices gives the same records as counting single messages. */
+/** Tests `timeslice` (service.md 4.1): counting whole time slices gives the same records as counting single messages. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Effort } from '../../log-data/effort.ts';

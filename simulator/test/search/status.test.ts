@@ -1,4 +1,4 @@
-/** Tests the status of a search job (section 4.2) over time: states (section 3.1), counts, buckets and notices (section 2.3). */
+/** Tests the status of a search job (service.md 4.2) over time: states (service.md 3.1), counts, buckets and notices (service.md 2.3). */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';

@@ -31,9 +31,9 @@ export interface GetRequest {
 
 interface Presenter {
   show(resources: readonly AnyResource[]): void;
-  /** Warns that changes of the resources cannot be followed, so that shown resources may be outdated. Undefined ends the warning. */
+  /** Warns that changes of the resources cannot be followed, so shown resources may be outdated. Without `message`, the warning ends. */
   trouble(message: string | undefined): void;
-  /** Warns that no operator process works on the directory, and names the command that starts one. Undefined ends the warning. */
+  /** Warns that no operator process works on the directory, and names the command that starts one. Without `note`, the warning ends. */
   idle(note: string | undefined): void;
   end(): void;
 }

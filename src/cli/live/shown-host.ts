@@ -9,7 +9,7 @@ import type { LiveView } from './live-view.ts';
 interface ShownHost {
   /** Host for the operator, which does the same as the given host and also updates the live view. */
   readonly host: Host;
-  /** Shows the stored status of every resource. It is current once nothing is left to do for any resource, so call `settled` then. */
+  /** Shows the stored status of every resource. Call it when nothing is left to do, because every stored status is current then. */
   settled(): void;
 }
 

@@ -67,8 +67,8 @@ function isInconclusive({ stopped }: Rollout, name: string): boolean {
 }
 
 /**
- * Returns a suffix that makes this approval differ from earlier ones of the stage, which lose their effect after a retry or when no
- * collector of the stage reached the target.
+ * Returns a suffix for the value of the approval. An earlier approval of the stage has lost its effect after a retry, or if no
+ * collector of the stage reached the target, so the new value must differ from it.
  */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;

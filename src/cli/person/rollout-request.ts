@@ -86,8 +86,8 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Reasons for which a collector was skipped, but which do not keep a retry from upgrading it. In the status, a message of the log service
- * may follow the reason.
+ * Reasons for which a collector was skipped, although a retry would upgrade the collector. In the status, a message of the log
+ * service may follow the reason.
  */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 

@@ -60,7 +60,7 @@ export interface PlannedSearches extends ExportForecast {
   readonly requestsPerSecond: number;
   /** Number of bytes that the planned searches scan. Undefined if the service does not report it. */
   readonly bytesToScan: number | undefined;
-  /** Part of the plan for the digest: counts by the service, with which the files are compared (E6). Undefined without a digest. */
+  /** Cost of the digest: counts by the service, with which logfleet compares the files (E6). Undefined without a digest. */
   readonly digest: PlannedDigest | undefined;
   readonly durationMs: number;
   /** Sentences about obstacles that prevent the start or the completion of the export. */
@@ -147,7 +147,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
-/** Returns the search task of an export. Any `serviceHost` gives the same planned searches. */
+/** Returns the search task of an export. The planned searches do not depend on `serviceHost`. */
 function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;

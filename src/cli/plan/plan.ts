@@ -116,7 +116,7 @@ async function plan(
     const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Policies are planned before exports, so that neither slows down the requests whose duration is measured for the other.
+    // Policies are planned before exports, so that requests for policies do not delay the measured requests for exports, or the reverse.
     const pausedBy = pausedForAll(host);
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });

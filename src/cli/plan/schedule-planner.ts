@@ -40,7 +40,7 @@ export interface ScheduleRuns {
 /** Time range whose export is planned as an example for all runs of a schedule. */
 export interface ScheduleSample {
   readonly span: TimeSpan;
-  /** True if the sample is older than the first run, since no run of the schedule has complete data yet. */
+  /** True if the sample is from a time before the first run, because no run of the schedule has complete data yet. */
   readonly isOlder: boolean;
   readonly export: SearchExport;
 }

@@ -126,8 +126,8 @@ function block(rows: number, highest: number): string {
 }
 
 /**
- * Returns the number of rows in the time range of a column. Undefined if no row is known there, and the numbers for more than half of its
- * time are unknown.
+ * Returns the number of rows in the time range of a column. Undefined if more than half of this time is unknown, and the rest
+ * has no rows.
  */
 function rowsWithin({ startMs, endMs }: TimeRange, pieces: readonly Piece[]): number | undefined {
   let [rows, knownMs] = [0, 0];
