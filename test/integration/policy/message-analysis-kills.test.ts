@@ -71,7 +71,7 @@ test.each(Object.entries(parts))('a process that is killed at each boundary of t
   const { world } = await begin();
   listen((text) => crossings.push(text));
   await end(world, 'without a kill');
-  // After this time, the last write of the status has been answered.
+  // After this second, the last status write has been answered.
   await world.world.clock.advance(1_000);
   listen(() => {});
   const kinds = new Set(crossings);

@@ -250,7 +250,7 @@ class World {
     };
   }
 
-  /** Random time for which the server works on a request; 0 in histories with stalls, because other times would hide a delay (B1). */
+  /** Random time for which the server works on a request; 0 in histories with stalls, because an unusually quick answer hides a stall (B1). */
   #workMs(mostMs: number): number {
     const random = this.#random.next();
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;
