@@ -97,7 +97,7 @@ export function checkManifests(
   return { findings, checked: resources.length + settings.length, passedOver: others.length - examined.size };
 }
 
-/** Yields each resource or ConfigMap whose kind, namespace and name occurred before, with an error about it. */
+/** Yields each resource or ConfigMap with the kind, namespace and name of an earlier document, and an error about it. */
 function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Finding]> {
   const seen = new Map<string, Placed>();
   for (const each of all) {

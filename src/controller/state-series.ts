@@ -22,7 +22,7 @@ const states = 'Ready, Reconciling, Outage, Stalled, NotReady, Unknown';
 
 export interface StateSeriesOptions {
   readonly metrics: Metrics;
-  /** Kind of the resources, such as `policy`. It is a part of metric names, and the label that holds the name of a resource. */
+  /** Kind of the resources, such as `policy`. Metric names contain it, and the label with a resource's name is named after it. */
   readonly kind: string;
   readonly plural: string;
   /** Called for a resource that lost its separate series to a more urgent resource, to remove its series of other metrics too. */

@@ -13,7 +13,7 @@ export type StatusFigure<S> = readonly [name: string, help: string, read: (statu
 
 interface StatusMetricsOptions<S> {
   readonly metrics: Metrics;
-  /** Kind of the resources, such as `export`. It is a part of metric names, and the label that holds the name of a resource. */
+  /** Kind of the resources, such as `export`. Metric names contain it, and the label with a resource's name is named after it. */
   readonly kind: string;
   readonly plural: string;
   readonly figures: readonly StatusFigure<S>[];

@@ -94,7 +94,7 @@ export class StoredRowsBuilder {
 export class StoredRows implements RowWriter {
   readonly count: number;
 
-  /** Numbers of all messages, counted from the newest message time, sorted by receipt time, latest first. */
+  /** Ranks (numbers of newer messages) of all messages, sorted by receipt time, latest first. */
   readonly #byReceipt: Uint32Array;
   readonly #messageTimesMs: Float64Array;
   readonly #receiptTimesMs: Float64Array;

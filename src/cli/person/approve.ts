@@ -122,7 +122,7 @@ function approve(
   );
 }
 
-/** Renders the number of collectors of the stage that the approval lets upgrade, without those that already run the target version. */
+/** Renders how many collectors of the stage the approval allows to upgrade, without those that already run the target version. */
 function renderMembers({ members, updated }: StageStatus): string {
   const left = Math.max(0, members - updated);
   const verb = left === 1 ? 'is' : 'are';

@@ -124,7 +124,7 @@ function stateColour({ status }: AnyResource): Colour {
   return isAtWork(status) && status?.summary?.state !== 'AwaitingApproval' ? 'cyan' : 'yellow';
 }
 
-/** Explains why nothing happens on a resource, and how to end a pause or a stop. Empty if it is not paused, and ready or worked on. */
+/** Explains why nothing happens on a resource, and how to end a pause or a stop. Empty if it is ready or in progress, and not paused. */
 function renderStall(
   resource: AnyResource,
   { approve: _, ...steps }: NextSteps,

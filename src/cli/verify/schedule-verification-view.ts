@@ -74,7 +74,7 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
   ];
 }
 
-/** Returns which time selects the rows of the runs: message time, receipt time, or a different time in some runs. */
+/** Returns which time selects the rows of the runs: message time, receipt time, or the number of runs for each. */
 function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';
   if (byReceiptTime === runs) return 'receipt time';
