@@ -80,7 +80,7 @@ export interface PageScenario {
    * `raw.messages.not.available`, or messages without `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
-  /** Records of an unfinished aggregation: the true records so far, or records with wrong numbers. */
+  /** Records that an unfinished aggregation returns: the true records so far, or records with wrong numbers to mislead the client. */
   readonly earlyRecords?: 'partial' | 'wrong';
   /** Notation of computed numbers from ten million on: 1788000000000 or 1.788E12. */
   readonly largeFigures?: 'plain' | 'scientific';

@@ -104,7 +104,7 @@ export class SliceSums {
   #toMs = Number.NaN;
   #sum = new SliceSum(0);
 
-  /** Uses periods of `lengthMs` ms. `Infinity` means one period for all messages. */
+  /** Divides the time of the messages into periods of `lengthMs` ms. `Infinity` means one period for all messages. */
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
   }

@@ -20,7 +20,10 @@ export class MatchTally {
   #present: number[] = [];
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 
-  /** Counts matches by the fields `reads` (in lower case), which must be equal in all messages of a pattern. */
+  /**
+   * `reads` has the names, in lower case, of the fields that the aggregation reads. Each of these fields must have one value in all
+   * messages of a pattern.
+   */
   constructor(rows: MadeUpRows, reads: ReadonlySet<string>) {
     this.#rows = rows;
     this.#kinds = kindsOf(rows, reads);

@@ -170,7 +170,7 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
   return `${flag}: ${mark}${explanation}`;
 }
 
-/** Fields of object stores. A warning about one of these fields concerns the credentials of the store. */
+/** Fields that describe an object store. A warning that names one of these fields is about missing credentials of the store. */
 const storePlaces: ReadonlySet<string> = new Set(['s3', 'azureBlob', 'gcs'].map((kind) => `spec.destination.${kind}`));
 
 /** Hint about time formats that flags accept but manifests do not. */

@@ -140,7 +140,7 @@ export class ExportDelays {
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
   }
 
-  /** Delays an interval until a user acts, because another search could not prove it complete either. */
+  /** Starts no more searches of an interval until a user acts, because another search could not prove the interval complete either. */
   incomplete(unproven: Unproven): void {
     this.#unproven.set(recordKey(unproven.order), unproven);
   }

@@ -45,8 +45,8 @@ const fallWeight = 1 / 32;
  */
 const cautionDecay = 0.98;
 /**
- * Time in ms for which the fastest round trip is remembered, at most twice as long. Older round trips are forgotten, because
- * network paths change.
+ * Length in ms of a period. The fastest round trip of this period and of the one before counts. Older round trips are forgotten,
+ * because network paths change.
  */
 const baselineWindowMs = 60_000;
 

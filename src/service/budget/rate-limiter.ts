@@ -165,8 +165,8 @@ export class RateLimiter {
   }
 
   /**
-   * Time from which a test connection could show that the request has reached the service; Infinity if the arrival is
-   * already known. If answers usually take less than a period, that usual time passes first.
+   * Time from which a new connection to the service may be opened to test whether the request has arrived, because a
+   * connection that succeeds later shows that the request has arrived, too; Infinity if the arrival is already known.
    */
   #doubtAtMs(reservation: Reservation): number {
     const { sentAtMs, roundTripMs, arrivedByMs } = reservation;

@@ -94,7 +94,7 @@ export const maxPageRows = 10_000;
  */
 export interface RowReceiver extends RowSink {
   /**
-   * Returns a promise while the receiver accepts no more rows, fulfilled when the receiver is ready; rows that have already
+   * Returns undefined if the receiver accepts more rows, otherwise a promise that is fulfilled when the receiver is ready; rows that have already
    * arrived may still follow. A page that is paused for 5 s is cancelled (B3) and continued later, after its last row.
    */
   drained?(): Promise<void> | undefined;

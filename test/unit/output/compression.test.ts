@@ -115,6 +115,6 @@ test('gzip compresses a chunk to the same bytes, wherever the output buffers of 
   const packed = async () => Buffer.concat(await packer.pack(Buffer.from('a')));
   await packed();
   const first = await packed();
-  // Two output buffers of 128 KiB become full. A chunk has 7 bytes, so both buffers end within different bytes of a chunk.
+  // Two output buffers of 128 KiB become full. A chunk has 7 bytes, so the two buffers end at different bytes of a chunk.
   for (let bytes = 0; bytes < 2 * 128 * 1024; bytes += first.length) expect((await packed()).equals(first)).toBe(true);
 });
