@@ -1,23 +1,14 @@
 /** Tests `logfleet export` as a worker: with the files and variables that a Kubernetes Job gives to its pods. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { workerVariables } from '../../src/export/jobs/worker-environment.ts';
-import { test as base } from './support/end-to-end.ts';
 import { expectExported } from './support/exports.ts';
 import { logs } from './support/simulator.ts';
-import { WorkerPods, type WorkerPodsOptions } from './support/worker-pods.ts';
+import { test, testWorkerCrashes, twoWorkers } from './support/worker-crashes.ts';
+import type { WorkerPods } from './support/worker-pods.ts';
 
 vi.setConfig({ maxConcurrency: 8 });
-
-const preload = new URL('./support/kill-at-boundary.ts', import.meta.url).href;
-
-const test = base.extend('pods', async ({ tenant, start }, { onCleanup }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'logfleet-worker-'));
-  onCleanup(() => rmSync(folder, { recursive: true, force: true }));
-  return (options?: WorkerPodsOptions) => new WorkerPods(folder, tenant, start, options);
-});
 
 test.concurrent('a worker exports with its share, and reports the manifest', async ({ pods: podsOf }) => {
   const pods = podsOf();
@@ -46,9 +37,6 @@ test.concurrent('a worker with the Secret of another user sends nothing', async 
   expect(pods.report()).toMatchObject({ end: 'stalled', reason: 'UserChanged' });
 });
 
-/** Two workers that together keep to the limits of the service. */
-const two: WorkerPodsOptions = { workers: 2, requestsPerSecond: 2, maxConcurrentRequests: 4 };
-
 /** Number of processes that have written files of the export, by the names of the files. */
 function writersOf(pods: WorkerPods): number {
   const { url = '' } = (pods.report()?.status['manifest'] ?? {}) as { readonly url?: string };
@@ -60,7 +48,7 @@ function writersOf(pods: WorkerPods): number {
 }
 
 test.concurrent('two workers export every row once, and both end with success', async ({ pods: podsOf }) => {
-  const pods = podsOf(two);
+  const pods = podsOf(twoWorkers);
   const programs = await Promise.all([pods.start(0), pods.start(1)]);
   const ends = await Promise.all(programs.map(({ ended }) => ended));
   expect(ends.map(({ status }) => status)).toEqual([0, 0]);
@@ -69,32 +57,9 @@ test.concurrent('two workers export every row once, and both end with success', 
   expect(writersOf(pods)).toBe(2);
 });
 
-test.concurrent.for([
-  [0, 'export.plan:before:1'],
+testWorkerCrashes([
   [0, 'export.plan:after:1'],
-  [0, 'export.createJob:after:1'],
-  [0, 'export.readPage:after:2'],
-  [0, 'export.stagePart:after:1'],
-  [0, 'export.commit:before:1'],
-  [0, 'export.commit:after:1'],
   [0, 'export.proof:after:1'],
-  [0, 'export.manifest:before:1'],
-  [0, 'export.manifest:after:1'],
-  [1, 'export.createJob:before:1'],
-  [1, 'export.readPage:before:1'],
   [1, 'export.stagePart:after:1'],
-  [1, 'export.commit:before:1'],
   [1, 'export.commit:after:1'],
-] as const)(
-  'of two workers, worker %i is killed at %s and started again: every row is exported once',
-  async ([victim, place], { pods: podsOf }) => {
-    const pods = podsOf(two);
-    const other = await pods.start(1 - victim);
-    const killed = await pods.start(victim, { NODE_OPTIONS: `--import ${preload}`, LOGFLEET_TEST_KILL_AT: place });
-    expect((await killed.ended).signal).toBe('SIGKILL');
-    const again = await pods.start(victim);
-    const ends = await Promise.all([other.ended, again.ended]);
-    expect(ends.map(({ status }) => status)).toEqual([0, 0]);
-    await expectExported(pods.place, String(pods.report(victim)?.status['fingerprint']));
-  },
-);
+]);

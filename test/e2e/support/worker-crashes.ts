@@ -1,0 +1,38 @@
+/** Tests that kill one of two workers of an export at certain steps. The next start of the worker continues the export (E3, E16). */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { test as base } from './end-to-end.ts';
+import { expectExported } from './exports.ts';
+import { WorkerPods, type WorkerPodsOptions } from './worker-pods.ts';
+
+const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
+
+export const test = base.extend('pods', async ({ tenant, start }, { onCleanup }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'logfleet-worker-'));
+  onCleanup(() => rmSync(folder, { recursive: true, force: true }));
+  return (options?: WorkerPodsOptions) => new WorkerPods(folder, tenant, start, options);
+});
+
+/** Two workers that together keep to the limits of the service. */
+export const twoWorkers: WorkerPodsOptions = { workers: 2, requestsPerSecond: 2, maxConcurrentRequests: 4 };
+
+/** Number of the worker that is killed, and the step at which it is killed. */
+export type WorkerCrash = readonly [worker: 0 | 1, step: string];
+
+export function testWorkerCrashes(crashes: readonly WorkerCrash[]): void {
+  test.concurrent.for(crashes)(
+    'of two workers, worker %i is killed at %s and started again: every row is exported once',
+    async ([victim, place], { pods: podsOf }) => {
+      const pods = podsOf(twoWorkers);
+      const other = await pods.start(1 - victim);
+      const killed = await pods.start(victim, { NODE_OPTIONS: `--import ${preload}`, LOGFLEET_TEST_KILL_AT: place });
+      expect((await killed.ended).signal).toBe('SIGKILL');
+      const again = await pods.start(victim);
+      const ends = await Promise.all([other.ended, again.ended]);
+      expect(ends.map(({ status }) => status)).toEqual([0, 0]);
+      await expectExported(pods.place, String(pods.report(victim)?.status['fingerprint']));
+    },
+  );
+}
