@@ -28,6 +28,17 @@ export function folderSegments(folder: string): readonly string[] {
   return folder === '' ? [] : nameSegments(folder);
 }
 
+/** Returns the prefix of the keys of all objects in a folder of a destination, such as `root/folder/` or an empty text. */
+export function keyPrefix(root: string, folder: string): string {
+  return [...folderSegments(root), ...folderSegments(folder)].map((segment) => `${segment}/`).join('');
+}
+
+/** Returns the key of an object: the destination's root and the object's name. Stores limit the length of the whole key. */
+export function objectKey(root: string, name: string): string {
+  nameSegments(name);
+  return nameSegments(`${keyPrefix(root, '')}${name}`).join('/');
+}
+
 /** Returns what is wrong with an object name, or undefined if the name is valid. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'it is empty';

@@ -9,6 +9,52 @@ export function failuresByCode(
   return new Map(failures.flatMap(([failure, own]) => own.map((code) => [code, failure] as const)));
 }
 
+/** Kinds of failure of answers whose error code is not listed, by their HTTP status. */
+const failureByStatus: Readonly<Record<number, DestinationFailure>> = {
+  401: 'credentials',
+  403: 'denied',
+  507: 'full',
+};
+
+/** Error of a store or of the connection to it. `status` is the HTTP status of the answer, if there was one. */
+interface StoreProblem {
+  readonly code: string;
+  readonly status: number | undefined;
+}
+
+/** Returns the kind of failure of an error. The error codes in `byCode` decide first. `byStatus` has meanings of statuses in one store. */
+export function storeFailure(
+  { code, status }: StoreProblem,
+  byCode: ReadonlyMap<string, DestinationFailure>,
+  byStatus: Readonly<Record<number, DestinationFailure>> = {},
+): DestinationFailure {
+  const known = byCode.get(code);
+  if (known) return known;
+  if (untrustedForm.test(code)) return 'invalid';
+  if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
+  const meaning = byStatus[status] ?? failureByStatus[status];
+  if (meaning) return meaning;
+  return status >= 300 && status < 500 ? 'invalid' : 'away';
+}
+
+const commonAdvice: Readonly<Partial<Record<DestinationFailure, string>>> = {
+  full: 'free some space or raise the quota to continue the export',
+  away: 'logfleet tries again',
+  invalid: 'correct the settings of the store',
+  unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
+};
+
+/** Returns the message for users: the action that failed, such as `write a/b`, the reason, and advice. */
+export function storeMessage(
+  act: string,
+  reason: string,
+  failure: DestinationFailure,
+  advice: Readonly<Partial<Record<DestinationFailure, string>>>,
+): string {
+  const hint = advice[failure] ?? commonAdvice[failure];
+  return `cannot ${act}: ${reason}${hint === undefined ? '' : `; ${hint}`}`;
+}
+
 /** Returns the first of these values that is an error code. SDKs store error codes in different, untyped properties. */
 export function firstCode(...values: readonly unknown[]): string {
   const known = values.find((each) => typeof each === 'string' && each !== '' && each !== 'Error');

@@ -11,7 +11,7 @@ import {
   largestObjectBytes,
 } from '../destination.ts';
 import { tooLarge } from '../destination-error.ts';
-import { folderSegments, nameSegments } from '../object-name.ts';
+import { folderSegments, keyPrefix, objectKey } from '../object-name.ts';
 import { PartBuffers } from '../part-buffers.ts';
 import { PartedUpload } from '../parted-upload.ts';
 import { readObject } from '../read-object.ts';
@@ -152,15 +152,11 @@ export class AzureDestination implements Destination {
   }
 
   #blob(name: string): BlockBlobClient {
-    nameSegments(name);
-    // The store limits the length of the blob's whole name, which consists of the destination's root and the file's name.
-    const whole = nameSegments(`${this.#prefix('')}${name}`).join('/');
-    return this.#connection.container.getBlockBlobClient(whole);
+    return this.#connection.container.getBlockBlobClient(objectKey(this.#settings.root, name));
   }
 
   #prefix(folder: string): string {
-    const segments = [...folderSegments(this.#settings.root), ...folderSegments(folder)];
-    return segments.map((segment) => `${segment}/`).join('');
+    return keyPrefix(this.#settings.root, folder);
   }
 
   #error(act: string, name: string, cause: unknown): LogfleetError {

@@ -1,7 +1,14 @@
 /** Classifies errors of Azure Blob Storage, and of connections to it, by their codes, and adds advice for users. */
 import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
-import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm } from '../store-error.ts';
+import {
+  failuresByCode,
+  firstCode,
+  isConnectionLost,
+  storeFailure,
+  storeMessage,
+  storeReason,
+} from '../store-error.ts';
 
 const failureByCode = failuresByCode({
   missing: ['ContainerNotFound', 'ContainerDisabled'],
@@ -22,8 +29,6 @@ const failureByCode = failuresByCode({
 });
 
 const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
-  full: 'free some space or raise the quota to continue the export',
-  away: 'logfleet tries again',
   missing: 'create the container, or correct its name and the account or endpoint',
   denied:
     'grant these credentials the role Storage Blob Data Contributor on the container (permissions rwdlc of a SAS), and allow this network in the firewall of the account',
@@ -31,16 +36,13 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
     'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as AZURE_STORAGE_KEY)',
   lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',
   frozen: 'move the blob from the archive tier to an online tier so that it can be read',
-  invalid: 'correct the settings of the store',
-  unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
 /** Returns a `LogfleetError` with a remedy for an error of the store. `act` is the action that failed, such as `write a/b`. */
 export function azureError(act: string, cause: unknown): LogfleetError {
   if (cause instanceof LogfleetError) return cause;
   const failure = failureOf(cause);
-  const hint = advice[failure];
-  const message = `cannot ${act}: ${reasonOf(cause)}${hint === undefined ? '' : `; ${hint}`}`;
+  const message = storeMessage(act, reasonOf(cause), failure, advice);
   return destinationError(failure, message, withoutRequest(cause));
 }
 
@@ -78,16 +80,7 @@ export function isBrokenOff(cause: unknown): boolean {
 }
 
 function failureOf(cause: unknown): DestinationFailure {
-  const code = errorCode(cause);
-  const status = httpStatus(cause);
-  const known = failureByCode.get(code);
-  if (known) return known;
-  if (untrustedForm.test(code)) return 'invalid';
-  if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
-  if (status === 401) return 'credentials';
-  if (status === 403) return 'denied';
-  if (status === 507) return 'full';
-  return status >= 300 && status < 500 ? 'invalid' : 'away';
+  return storeFailure({ code: errorCode(cause), status: httpStatus(cause) }, failureByCode);
 }
 
 function reasonOf(cause: unknown): string {

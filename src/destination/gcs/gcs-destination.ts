@@ -10,7 +10,7 @@ import {
   largestObjectBytes,
 } from '../destination.ts';
 import { destinationError, tooLarge } from '../destination-error.ts';
-import { folderSegments, nameSegments } from '../object-name.ts';
+import { folderSegments, keyPrefix, objectKey } from '../object-name.ts';
 import { PartBuffers } from '../part-buffers.ts';
 import { PartedUpload } from '../parted-upload.ts';
 import { readObject } from '../read-object.ts';
@@ -182,14 +182,11 @@ export class GcsDestination implements Destination {
   }
 
   #key(name: string): string {
-    nameSegments(name);
-    // The store limits the length of the whole key, which consists of the destination's root and the file's name.
-    return nameSegments(`${this.#prefix('')}${name}`).join('/');
+    return objectKey(this.#settings.root, name);
   }
 
   #prefix(folder: string): string {
-    const segments = [...folderSegments(this.#settings.root), ...folderSegments(folder)];
-    return segments.map((segment) => `${segment}/`).join('');
+    return keyPrefix(this.#settings.root, folder);
   }
 
   #error(act: string, name: string, cause: unknown): LogfleetError {

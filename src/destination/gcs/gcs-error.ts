@@ -2,7 +2,15 @@
 import { LogfleetError } from '../../base/errors.ts';
 import { isRecord } from '../../base/record.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
-import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm } from '../store-error.ts';
+import {
+  failuresByCode,
+  firstCode,
+  isConnectionLost,
+  storeFailure,
+  storeMessage,
+  storeReason,
+  untrustedForm,
+} from '../store-error.ts';
 
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
@@ -19,17 +27,15 @@ const failureByCode = failuresByCode({
   full: ['quotaExceeded'],
 });
 
+const failureByStatus = { 404: 'missing', 501: 'unsupported' } as const;
+
 const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
-  full: 'free some space or raise the quota to continue the export',
-  away: 'logfleet tries again',
   missing: 'create the bucket, or correct its name and the endpoint',
   denied:
     'grant this account the role Storage Object User on the bucket (storage.objects.create, .get, .list and .delete), and check retention and holds of the bucket',
   credentials:
     'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as GOOGLE_APPLICATION_CREDENTIALS)',
   lost: 'the store has ended the upload; the file is written again',
-  invalid: 'correct the settings of the store',
-  unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
 /** Matches error codes of connections that cannot be opened or that break off, including certificate errors. */
@@ -80,9 +86,8 @@ export function sessionError({ message, status }: GcsError): GcsError {
 export function gcsError(act: string, cause: unknown): LogfleetError {
   if (cause instanceof LogfleetError) return cause;
   const failure = failureOf(cause);
-  const hint = advice[failure];
   const reason = storeReason(errorCode(cause), cause instanceof Error ? cause.message : '');
-  return destinationError(failure, `cannot ${act}: ${reason}${hint === undefined ? '' : `; ${hint}`}`, cause);
+  return destinationError(failure, storeMessage(act, reason, failure, advice), cause);
 }
 
 /** Returns the HTTP status of the store's answer, or undefined if there was no answer. */
@@ -117,18 +122,7 @@ function errorCode(cause: unknown): string {
 }
 
 function failureOf(cause: unknown): DestinationFailure {
-  const code = errorCode(cause);
-  const status = httpStatus(cause);
-  const known = failureByCode.get(code);
-  if (known) return known;
-  if (untrustedForm.test(code)) return 'invalid';
-  if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
-  if (status === 401) return 'credentials';
-  if (status === 403) return 'denied';
-  if (status === 404) return 'missing';
-  if (status === 501) return 'unsupported';
-  if (status === 507) return 'full';
-  return status >= 300 && status < 500 ? 'invalid' : 'away';
+  return storeFailure({ code: errorCode(cause), status: httpStatus(cause) }, failureByCode, failureByStatus);
 }
 
 function parsed(text: string): unknown {

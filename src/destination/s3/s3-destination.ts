@@ -27,7 +27,7 @@ import {
   largestObjectBytes,
 } from '../destination.ts';
 import { destinationError, tooLarge } from '../destination-error.ts';
-import { folderSegments, nameSegments } from '../object-name.ts';
+import { folderSegments, keyPrefix, objectKey } from '../object-name.ts';
 import { PartBuffers } from '../part-buffers.ts';
 import { PartedUpload } from '../parted-upload.ts';
 import { readObject } from '../read-object.ts';
@@ -229,14 +229,11 @@ export class S3Destination implements Destination {
   }
 
   #at(name: string): S3Place {
-    nameSegments(name);
-    // The store limits the length of the whole key, which consists of the destination's root and the file's name.
-    return { Bucket: this.#settings.bucket, Key: nameSegments(`${this.#prefix('')}${name}`).join('/') };
+    return { Bucket: this.#settings.bucket, Key: objectKey(this.#settings.root, name) };
   }
 
   #prefix(folder: string): string {
-    const segments = [...folderSegments(this.#settings.root), ...folderSegments(folder)];
-    return segments.map((segment) => `${segment}/`).join('');
+    return keyPrefix(this.#settings.root, folder);
   }
 
   get #encryption() {

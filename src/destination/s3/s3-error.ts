@@ -1,7 +1,14 @@
 /** Classifies errors of S3 stores, and of connections to them, by their codes, and adds advice for users. */
 import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
-import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm } from '../store-error.ts';
+import {
+  failuresByCode,
+  firstCode,
+  isConnectionLost,
+  storeFailure,
+  storeMessage,
+  storeReason,
+} from '../store-error.ts';
 
 const failureByCode = failuresByCode({
   missing: ['NoSuchBucket'],
@@ -33,9 +40,13 @@ const failureByCode = failuresByCode({
   full: ['QuotaExceeded', 'InsufficientStorage', 'XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded'],
 });
 
+/** Meanings of HTTP statuses in S3 stores. Redirections other than 301 and 307 are temporary. */
+const failureByStatus: Readonly<Record<number, DestinationFailure>> = {
+  ...{ 401: 'denied', 403: 'denied', 501: 'unsupported' },
+  ...{ 300: 'away', 302: 'away', 303: 'away', 304: 'away', 305: 'away', 306: 'away', 308: 'away' },
+};
+
 const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
-  full: 'free some space or raise the quota to continue the export',
-  away: 'logfleet tries again',
   missing: 'create the bucket, or correct its name, region and endpoint',
   denied:
     'grant these credentials s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload and ' +
@@ -44,16 +55,13 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
     'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as AWS_ACCESS_KEY_ID)',
   lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',
   frozen: 'restore the object from its archive so that it can be read',
-  invalid: 'correct the settings of the store',
-  unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
 /** Returns a `LogfleetError` with a remedy for an error of the store. `act` is the action that failed, such as `write a/b`. */
 export function s3Error(act: string, cause: unknown): LogfleetError {
   if (cause instanceof LogfleetError) return cause;
   const failure = failureOf(cause);
-  const hint = advice[failure];
-  return destinationError(failure, `cannot ${act}: ${reasonOf(cause)}${hint === undefined ? '' : `; ${hint}`}`, cause);
+  return destinationError(failure, storeMessage(act, reasonOf(cause), failure, advice), cause);
 }
 
 export function errorCode(cause: unknown): string {
@@ -84,15 +92,8 @@ export function isAbsent(cause: unknown): boolean {
 function failureOf(cause: unknown): DestinationFailure {
   const code = errorCode(cause);
   const status = httpStatus(cause);
-  const known = failureByCode.get(code);
-  if (known) return known;
-  if (code.startsWith('KMS') || untrustedForm.test(code)) return 'invalid';
-  if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
-  if (status === 401 || status === 403) return 'denied';
-  if (status === 501) return 'unsupported';
-  if (status === 507) return 'full';
-  if (status === 301 || status === 307) return 'invalid';
-  return status >= 400 && status < 500 ? 'invalid' : 'away';
+  if (code.startsWith('KMS')) return 'invalid';
+  return storeFailure({ code, status }, failureByCode, failureByStatus);
 }
 
 function reasonOf(cause: unknown): string {
