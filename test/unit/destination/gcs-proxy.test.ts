@@ -1,27 +1,19 @@
 /** Tests which proxy is used for requests to Google Cloud Storage. The rules are the same as for the log service. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { GcsClient } from '../../../src/destination/gcs/gcs-client.ts';
 import { credentialsOfKeyFile, type GcsSettings } from '../../../src/destination/gcs/gcs-settings.ts';
 import { newServiceAccountKey } from '../../support/fake-gcs-server.ts';
+import { RefusingProxy } from '../../support/refusing-proxy.ts';
 
 const credentials = credentialsOfKeyFile(newServiceAccountKey());
 
-let proxy: Server;
-const asked: { readonly url: string | undefined; readonly authorization: string | undefined }[] = [];
+let proxy: RefusingProxy;
 beforeEach(async () => {
-  asked.length = 0;
-  proxy = createServer().on('connect', ({ url, headers }, socket) => {
-    asked.push({ url, authorization: headers['proxy-authorization'] });
-    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
+  proxy = new RefusingProxy();
+  await proxy.start();
 });
-afterEach(() => proxy.close());
+afterEach(() => proxy.stop());
 
 function clientWith(environment: Record<string, string>): GcsClient {
   if (!credentials) throw new Error('the key is not valid');
@@ -33,10 +25,10 @@ async function ask(environment: Record<string, string>) {
   const client = clientWith(environment);
   await expect(client.send({ method: 'GET', path: '/storage/v1/b/audit/o' })).rejects.toThrow();
   await client.close();
-  return asked[0];
+  return proxy.requests[0];
 }
 
-const address = () => `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+const address = () => proxy.address;
 
 test('uses a proxy address without a scheme', async () => {
   expect(await ask({ HTTPS_PROXY: address() })).toEqual({ url: 'store.invalid:9000', authorization: undefined });

@@ -1,12 +1,10 @@
 /** Tests which proxy is used for requests to an S3 store. The rules are the same as for the log service. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { HeadBucketCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { createClient } from '../../../src/destination/s3/s3-client.ts';
 import type { S3Settings } from '../../../src/destination/s3/s3-settings.ts';
+import { RefusingProxy } from '../../support/refusing-proxy.ts';
 
 const settings: S3Settings = {
   bucket: 'audit-logs',
@@ -16,27 +14,21 @@ const settings: S3Settings = {
   credentials: { accessKeyId: 'key', secretAccessKey: new SecretText('secret') },
 };
 
-let proxy: Server;
-const asked: { readonly url: string | undefined; readonly authorization: string | undefined }[] = [];
+let proxy: RefusingProxy;
 beforeEach(async () => {
-  asked.length = 0;
-  proxy = createServer().on('connect', ({ url, headers }, socket) => {
-    asked.push({ url, authorization: headers['proxy-authorization'] });
-    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
+  proxy = new RefusingProxy();
+  await proxy.start();
 });
-afterEach(() => proxy.close());
+afterEach(() => proxy.stop());
 
 async function ask(environment: Record<string, string>, also: Partial<S3Settings> = {}) {
   const client = createClient({ ...settings, ...also }, environment);
   await expect(client.send(new HeadBucketCommand({ Bucket: 'audit-logs' }))).rejects.toThrow();
   client.destroy();
-  return asked[0];
+  return proxy.requests[0];
 }
 
-const address = () => `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+const address = () => proxy.address;
 
 test('uses a proxy address without a scheme', async () => {
   expect(await ask({ HTTPS_PROXY: address() })).toMatchObject({ url: 'store.invalid:9000' });

@@ -1,0 +1,31 @@
+/** An HTTP proxy for tests. It records each request for a tunnel, and refuses the tunnel with status 502. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface TunnelRequest {
+  readonly url: string | undefined;
+  readonly authorization: string | undefined;
+}
+
+export class RefusingProxy {
+  readonly requests: TunnelRequest[] = [];
+  readonly #server = createServer().on('connect', ({ url, headers }, socket) => {
+    this.requests.push({ url, authorization: headers['proxy-authorization'] });
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+  });
+
+  /** Address of the proxy: host and port. */
+  get address(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async start(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  stop(): void {
+    this.#server.close();
+  }
+}
