@@ -20,7 +20,7 @@ import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
 import { echoOfRequest } from '../controller/status-text.ts';
-import { StatusWriter } from '../controller/status-writer.ts';
+import type { StatusWriter } from '../controller/status-writer.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { Writer } from '../destination/writer.ts';
@@ -36,7 +36,7 @@ import { IntervalSearch } from './search/interval-search.ts';
 import type { QuirksOfServices } from './search/service-quirks.ts';
 import { type ExportHealth, exportHealth } from './status/export-health.ts';
 import { ExportPace, type Pace } from './status/export-pace.ts';
-import { describeEssentials, describeFigures, verdictsOf } from './status/export-status.ts';
+import { describeEssentials, describeFigures, exportStatusWriter } from './status/export-status.ts';
 import type { ExportWording } from './status/export-wording.ts';
 import { stillHolds } from './status/shown-verdict.ts';
 import { ExportWork } from './work/export-work.ts';
@@ -104,17 +104,12 @@ export class ExportRuntime {
 
   constructor(resource: SearchExport, options: ExportRuntimeOptions) {
     const { namespace, name, uid } = resource.metadata;
-    const { host, clock, settings, draining } = options;
     this.key = { namespace, name };
     this.uid = uid;
     this.#options = options;
     this.#handledRequest = resource.status?.lastHandledReconcileAt;
-    this.#destination = new DestinationChoice({ ...options, ...settings, secrets: options.accounts.secrets });
-    this.#publisher = new StatusWriter({
-      rules: { kind: 'SearchExport', verdicts: verdictsOf },
-      ...{ host, clock, draining, intervalMs: settings.statusIntervalMs },
-      owner: { kind: 'SearchExport', namespace, name, uid },
-    });
+    this.#destination = new DestinationChoice({ ...options, ...options.settings, secrets: options.accounts.secrets });
+    this.#publisher = exportStatusWriter(resource.metadata, options);
   }
 
   /** True if the process may exit: no work on the export is left, and its status shows no search jobs. */

@@ -18,7 +18,7 @@ import { stallRetryMs } from '../../base/retry-delay.ts';
 import { pausedByOf, pausedForAll } from '../../controller/pauses.ts';
 import { type Result, requeue } from '../../controller/reconciler.ts';
 import { echoOfRequest } from '../../controller/status-text.ts';
-import { StatusWriter } from '../../controller/status-writer.ts';
+import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { Host, ResourceKey } from '../../host/host.ts';
 import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs } from '../../host/worker-jobs.ts';
 import type { DestinationChoice } from '../chosen-destination.ts';
@@ -27,7 +27,7 @@ import type { ExportSettings } from '../export-settings.ts';
 import { requestOf } from '../export-spec.ts';
 import { exportTask } from '../search/export-task.ts';
 import { type ExportHealth, exportHealth } from '../status/export-health.ts';
-import { describeEssentials, verdictsOf } from '../status/export-status.ts';
+import { describeEssentials, exportStatusWriter } from '../status/export-status.ts';
 import { resourceWording } from '../status/export-wording.ts';
 import { amountText } from '../work/figure-text.ts';
 import { buildJob, causeHash, jobAnnotations, jobName, secretNames, workHash } from './job-manifest.ts';
@@ -84,16 +84,11 @@ export class JobRuntime {
 
   constructor({ metadata, status }: SearchExport, options: JobRuntimeOptions) {
     const { namespace, name, uid } = metadata;
-    const { host, clock, draining, settings } = options;
     this.key = { namespace, name };
     this.uid = uid;
     this.#options = options;
     this.#handledRequest = status?.lastHandledReconcileAt;
-    this.#publisher = new StatusWriter({
-      rules: { kind: 'SearchExport', verdicts: verdictsOf },
-      ...{ host, clock, draining, intervalMs: settings.statusIntervalMs },
-      owner: { kind: 'SearchExport', namespace, name, uid },
-    });
+    this.#publisher = exportStatusWriter(metadata, options);
   }
 
   /** True if this process is shutting down and leaves its Job running. */

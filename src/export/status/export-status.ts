@@ -10,8 +10,10 @@ import type {
 import type { SearchExport } from '../../api/kinds.ts';
 import { describeHealth, type ShownHealth } from '../../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts';
+import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
 import { lowestLevel } from '../../destination/proof-range.ts';
 import { renderJobState } from '../../service/jobs/decode-jobs.ts';
+import type { ExportSettings } from '../export-settings.ts';
 import type { ExportTask } from '../search/export-task.ts';
 import type { JobView } from '../search/search-tools.ts';
 import { amountText, percentOf, percentText } from '../work/figure-text.ts';
@@ -96,6 +98,25 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   const { rows, files, bytes } = manifest.totals;
   const proof = lowestLevel(manifest.proof);
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
+}
+
+/** Returns the writer of an export's status, whether the operator or a Kubernetes Job runs the export. */
+export function exportStatusWriter(
+  { namespace, name, uid }: SearchExport['metadata'],
+  {
+    host,
+    clock,
+    draining,
+    settings,
+  }: Pick<StatusWriterOptions<'SearchExport'>, 'host' | 'clock' | 'draining'> & {
+    readonly settings: ExportSettings;
+  },
+): StatusWriter<'SearchExport'> {
+  return new StatusWriter({
+    rules: { kind: 'SearchExport', verdicts: verdictsOf },
+    ...{ host, clock, draining, intervalMs: settings.statusIntervalMs },
+    owner: { kind: 'SearchExport', namespace, name, uid },
+  });
 }
 
 /**
