@@ -1,11 +1,12 @@
 /**
- * `make tools`: provides etcd, kube-apiserver, kubectl, and emulators of object stores for the tests: versitygw (S3), fake-gcs-server
+ * `make tools`: provides etcd, kube-apiserver, kubectl, Helm, and emulators of object stores for the tests: versitygw (S3), fake-gcs-server
  * (Google Cloud Storage) and Azurite (Azure). npm installs Azurite. The sources of the others, in this order:
- * - `KUBEBUILDER_ASSETS` (a folder), `LOGFLEET_S3_GATEWAY` and `LOGFLEET_FAKE_GCS_SERVER` (programs),
+ * - `KUBEBUILDER_ASSETS` (a folder), `LOGFLEET_HELM`, `LOGFLEET_S3_GATEWAY` and `LOGFLEET_FAKE_GCS_SERVER` (programs),
  * - the cache outside the checkout,
  * - the release archives of the projects,
  * - a build with Go.
- * Tests call `controlPlaneTools`, `s3GatewayProgram`, `fakeGcsServerProgram` or `azuriteScript`, which install the programs once per machine.
+ * Tests call `controlPlaneTools`, `helmProgram`, `s3GatewayProgram`, `fakeGcsServerProgram` or `azuriteScript`, which install the programs
+ * once per machine.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +15,7 @@ import { cached } from '../tools/installer/cache.ts';
 import { downloadArchive, goPlatform } from '../tools/installer/envtest-archive.ts';
 import { fakeGcsServerProgram } from '../tools/installer/fake-gcs-server.ts';
 import { buildPrograms, type GoProgram, hasGo } from '../tools/installer/go-build.ts';
+import { helmProgram } from '../tools/installer/helm.ts';
 import { say } from '../tools/installer/progress.ts';
 import { s3GatewayProgram } from '../tools/installer/s3-gateway.ts';
 import { modulesDirectory, requiredVersion } from '../tools/installer/versions.ts';
@@ -85,6 +87,7 @@ function sources(version: string): readonly GoProgram[] {
 if (import.meta.main) {
   try {
     for (const path of Object.values(await controlPlaneTools())) console.log(path);
+    console.log(await helmProgram());
     console.log(await s3GatewayProgram());
     console.log(await fakeGcsServerProgram());
     console.log(await azuriteScript());

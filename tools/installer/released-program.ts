@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { cached } from './cache.ts';
 import { get, unpack } from './download.ts';
 import { goPlatform } from './envtest-archive.ts';
@@ -19,6 +19,8 @@ export interface ReleasedProgram {
   readonly name: string;
   /** Description of the program for messages, such as `a small S3 store`. */
   readonly purpose: string;
+  /** Tests that need the program, for messages, such as `The tests of destinations`. */
+  readonly neededBy: string;
   /** Environment variable with the path of an installed program. */
   readonly variable: string;
   /** Name of the program's folder in the cache of programs. */
@@ -27,14 +29,23 @@ export interface ReleasedProgram {
   readonly modulesDirectory: string;
   readonly module: string;
   readonly package: string;
-  /** Beginning of the URL of release archives. The version and the file name follow. */
+  /** Go's name of the variable that contains the version of the program, such as `main.Version`. */
+  readonly versionVariable: string;
+  /** Beginning of the URLs of the program's releases. The paths of a `ReleaseArchive` follow. */
   readonly releases: string;
-  /** Name of the archive without `.tar.gz`. `system` is as in `Linux`, `processor` as in `amd64`. */
-  archive(version: string, system: string, processor: string): string;
-  /** True if the program is in a folder of the archive that has the name of the archive. */
-  readonly isInFolder: boolean;
+  /** Archive of a version for a platform. `system` is as in `linux`, `processor` as in `amd64`. */
+  archive(version: string, system: string, processor: string): ReleaseArchive;
   /** Duration of a build from source, for messages, such as `about 80 seconds`. */
   readonly buildTime: string;
+}
+
+/** Archive (.tar.gz) of a release. The paths are relative to `releases`. */
+export interface ReleaseArchive {
+  readonly path: string;
+  /** Path of a file with lines of a SHA-256 checksum and the name of an archive. */
+  readonly checksumsPath: string;
+  /** Folder of the archive that contains the program, or `.`. */
+  readonly folder: string;
 }
 
 /** Returns the absolute path of the program. The message of an error says what to do. */
@@ -51,7 +62,7 @@ export async function releasedProgram(program: ReleasedProgram): Promise<string>
 }
 
 async function fill(program: ReleasedProgram, version: string, directory: string): Promise<void> {
-  const { name, modulesDirectory: modules, buildTime } = program;
+  const { name, modulesDirectory: modules, buildTime, versionVariable } = program;
   try {
     await downloadProgram(program, version, directory);
     return;
@@ -60,7 +71,7 @@ async function fill(program: ReleasedProgram, version: string, directory: string
     if (!hasGo()) throw new Error(nowhereToBeHad(program, version, reason), { cause: error });
     say(`No ready archive of ${name} ${version} (${reason}): building it with Go, ${buildTime} once on this machine.`);
   }
-  const source = { name, modules, package: program.package, ldflags: `-s -w -X main.Version=${version}` };
+  const source = { name, modules, package: program.package, ldflags: `-s -w -X ${versionVariable}=${version}` };
   await buildPrograms([source], directory);
 }
 
@@ -71,32 +82,33 @@ export async function downloadProgram(
   directory: string,
   from = program.releases,
 ): Promise<void> {
-  const { name, isInFolder } = program;
+  const { name } = program;
   const step = startStep(`downloading ${name} ${version}`);
   try {
-    const archive = archiveName(program, version);
-    const checksums = Buffer.from(await get(`${from}/${version}/checksums.txt`, checksumsTimeoutMs)).toString();
-    const sha256 = checksumOf(checksums, `${archive}.tar.gz`);
-    if (!sha256) throw new Error(`there is no archive ${archive}.tar.gz`);
-    const content = await get(`${from}/${version}/${archive}.tar.gz`, downloadTimeoutMs);
+    const { path, checksumsPath, folder } = releaseArchive(program, version);
+    const checksums = Buffer.from(await get(`${from}/${checksumsPath}`, checksumsTimeoutMs)).toString();
+    const sha256 = checksumOf(checksums, basename(path));
+    if (!sha256) throw new Error(`there is no archive ${basename(path)}`);
+    const content = await get(`${from}/${path}`, downloadTimeoutMs);
     if (createHash('sha256').update(content).digest('hex') !== sha256) {
-      throw new Error(`the checksum of ${archive}.tar.gz is not the one that the release lists`);
+      throw new Error(`the checksum of ${basename(path)} is not the one that the release lists`);
     }
-    unpack(content, isInFolder ? archive : '.', [name], directory);
+    unpack(content, folder, [name], directory);
     step.end('done');
   } finally {
     step.end();
   }
 }
 
-/** Name of the release archive for this machine, such as `versitygw_v1.8.0_Linux_x86_64`. */
-export function archiveName(program: ReleasedProgram, version: string): string {
+/** Returns the archive of a version for this machine. */
+export function releaseArchive(program: ReleasedProgram, version: string): ReleaseArchive {
   const [system = '', processor = ''] = goPlatform().split('-');
-  return program.archive(
-    version,
-    system.replace(/^./, (letter) => letter.toUpperCase()),
-    processor,
-  );
+  return program.archive(version, system, processor);
+}
+
+/** Returns a Go platform's system with a capital letter, as some projects name their archives: `Linux` for `linux`. */
+export function capitalized(system: string): string {
+  return system.replace(/^./, (letter) => letter.toUpperCase());
 }
 
 function checksumOf(checksums: string, file: string): string | undefined {
@@ -104,10 +116,11 @@ function checksumOf(checksums: string, file: string): string | undefined {
   return line?.split(' ')[0]?.toLowerCase();
 }
 
-function nowhereToBeHad({ name, purpose, variable }: ReleasedProgram, version: string, reason: string): string {
+function nowhereToBeHad(program: ReleasedProgram, version: string, reason: string): string {
+  const { name, purpose, neededBy, variable } = program;
   return (
-    `The tests of destinations need ${name} ${version}, ${purpose}, and there is no way to get it here: its release cannot ` +
-    `be downloaded (${reason}), and there is no Go to build it with. Either give this machine access to github.com, or ` +
-    `install Go 1.26 or newer (https://go.dev/dl), or set ${variable} to a ${name} program; then run this again.`
+    `${neededBy} need ${name} ${version}, ${purpose}, which cannot be installed: its release cannot be downloaded ` +
+    `(${reason}), and Go is missing to build it. Give this machine access to the internet, install Go 1.26 or newer ` +
+    `(https://go.dev/dl), or set ${variable} to a ${name} program. Then run this again.`
   );
 }

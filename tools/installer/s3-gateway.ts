@@ -1,20 +1,23 @@
 /** Provides versitygw, an S3 store over a folder, for the tests of destinations. */
 import { join } from 'node:path';
-import { type ReleasedProgram, releasedProgram } from './released-program.ts';
+import { capitalized, type ReleasedProgram, releasedProgram } from './released-program.ts';
 import { modulesDirectory } from './versions.ts';
 
 export const s3Gateway: ReleasedProgram = {
   name: 'versitygw',
   purpose: 'a small S3 store',
+  neededBy: 'The tests of destinations',
   variable: 'LOGFLEET_S3_GATEWAY',
   cacheName: 's3-gateway',
   modulesDirectory: join(modulesDirectory, 's3-gateway'),
   module: 'github.com/versity/versitygw',
   package: 'github.com/versity/versitygw/cmd/versitygw',
+  versionVariable: 'main.Version',
   releases: 'https://github.com/versity/versitygw/releases/download',
-  archive: (version, system, processor) =>
-    `versitygw_${version}_${system}_${processor === 'amd64' ? 'x86_64' : processor}`,
-  isInFolder: true,
+  archive: (version, system, processor) => {
+    const folder = `versitygw_${version}_${capitalized(system)}_${processor === 'amd64' ? 'x86_64' : processor}`;
+    return { path: `${version}/${folder}.tar.gz`, checksumsPath: `${version}/checksums.txt`, folder };
+  },
   buildTime: 'about 80 seconds',
 };
 

@@ -6,14 +6,15 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { azuriteVersion } from '../../../tools/installer/azurite.ts';
 import { cached } from '../../../tools/installer/cache.ts';
 import { chooseArchive, downloadArchive, goPlatform } from '../../../tools/installer/envtest-archive.ts';
 import { fakeGcsServer } from '../../../tools/installer/fake-gcs-server.ts';
-import { archiveName, downloadProgram } from '../../../tools/installer/released-program.ts';
+import { helm } from '../../../tools/installer/helm.ts';
+import { downloadProgram, releaseArchive } from '../../../tools/installer/released-program.ts';
 import { s3Gateway } from '../../../tools/installer/s3-gateway.ts';
 import { requiredVersion } from '../../../tools/installer/versions.ts';
 
@@ -33,8 +34,8 @@ describe('the versions', () => {
   test('equal those of tools/go.mod', () => {
     expect(requiredVersion('k8s.io/kubernetes')).toMatch(/^v1\.\d+\.\d+$/);
     expect(() => requiredVersion('k8s.io/no-such-module')).toThrow('requires no version of k8s.io/no-such-module');
-    for (const { module, modulesDirectory } of [s3Gateway, fakeGcsServer]) {
-      expect(requiredVersion(module, modulesDirectory)).toMatch(/^v1\.\d+\.\d+$/);
+    for (const { module, modulesDirectory } of [helm, s3Gateway, fakeGcsServer]) {
+      expect(requiredVersion(module, modulesDirectory)).toMatch(/^v\d\.\d+\.\d+$/);
     }
     expect(azuriteVersion()).toMatch(/^3\.\d+\.\d+$/);
   });
@@ -153,6 +154,7 @@ describe('the download', () => {
 });
 
 describe.each([
+  [helm, 'v4.3.1'],
   [s3Gateway, 'v1.8.0'],
   [fakeGcsServer, 'v1.56.1'],
 ])('the download of the program $name', (program, version) => {
@@ -160,16 +162,15 @@ describe.each([
   let checksums: string;
 
   beforeEach(async () => {
-    const name = archiveName(program, version);
-    const folder = program.isInFolder ? name : '.';
+    const { path, checksumsPath, folder } = releaseArchive(program, version);
     mkdirSync(join(directory, 'content', folder), { recursive: true });
     writeFileSync(join(directory, 'content', folder, program.name), 'program');
     execFileSync('tar', ['-czf', join(directory, 'a.tar.gz'), '-C', join(directory, 'content'), folder]);
     const archive = readFileSync(join(directory, 'a.tar.gz'));
-    checksums = `${createHash('sha256').update(archive).digest('hex')}  ${name}.tar.gz\n`;
+    checksums = `${createHash('sha256').update(archive).digest('hex')}  ${basename(path)}\n`;
     server = createServer(({ url }, response) => {
-      if (url === `/${version}/checksums.txt`) response.end(checksums);
-      else if (url === `/${version}/${name}.tar.gz`) response.end(archive);
+      if (url === `/${checksumsPath}`) response.end(checksums);
+      else if (url === `/${path}`) response.end(archive);
       else response.writeHead(404).end();
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -186,14 +187,14 @@ describe.each([
   test('refuses an archive with a wrong checksum', async () => {
     checksums = checksums.replace(/^../, 'zz');
     const download = downloadProgram(program, version, directory, address());
-    await expect(download).rejects.toThrow(`the checksum of ${program.name}_`);
+    await expect(download).rejects.toThrow(`the checksum of ${program.name}`);
     expect(readdirSync(directory)).not.toContain(program.name);
   });
 
   test('reports when there is no archive for this machine, or no such release', async () => {
     checksums = '';
     const download = (wanted: string) => downloadProgram(program, wanted, directory, address());
-    await expect(download(version)).rejects.toThrow(`there is no archive ${program.name}_`);
+    await expect(download(version)).rejects.toThrow(`there is no archive ${program.name}`);
     await expect(download('v9.9.9')).rejects.toThrow('answers 404');
   });
 });
@@ -208,6 +209,7 @@ describe('make tools', () => {
 
   const named = () => ({
     KUBEBUILDER_ASSETS: directory,
+    LOGFLEET_HELM: join(directory, 'helm'),
     LOGFLEET_S3_GATEWAY: join(directory, 'versitygw'),
     LOGFLEET_FAKE_GCS_SERVER: join(directory, 'fake-gcs-server'),
     LOGFLEET_AZURITE: join(directory, 'main.js'),
@@ -217,28 +219,28 @@ describe('make tools', () => {
   };
 
   test('uses the programs that environment variables name', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw', 'fake-gcs-server', 'main.js']);
+    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server', 'main.js']);
     const { status, stdout } = await tools(named());
     expect(status).toBe(0);
-    expect(stdout.trim().split('\n').map(dirname)).toEqual(Array(6).fill(directory));
+    expect(stdout.trim().split('\n').map(dirname)).toEqual(Array(7).fill(directory));
   });
 
   test('reports that the given S3 gateway does not exist', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl']);
+    place(['etcd', 'kube-apiserver', 'kubectl', 'helm']);
     const { status, stderr } = await tools(named());
     expect(status).toBe(1);
     expect(stderr).toContain(`LOGFLEET_S3_GATEWAY names ${directory}/versitygw, which cannot be found`);
   });
 
   test('reports that the given Azurite does not exist', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw', 'fake-gcs-server']);
+    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server']);
     const { status, stderr } = await tools(named());
     expect(status).toBe(1);
     expect(stderr).toContain(`LOGFLEET_AZURITE names ${directory}/main.js, which cannot be found`);
   });
 
   test('says what to do if npm cannot install Azurite', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw', 'fake-gcs-server']);
+    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server']);
     const { LOGFLEET_AZURITE: _, ...others } = named();
     const { status, stderr } = await tools({ ...others, XDG_CACHE_HOME: directory, PATH: join(directory, 'none') });
     expect(status).toBe(1);
@@ -247,9 +249,10 @@ describe('make tools', () => {
   });
 
   test('says what to do if the S3 gateway can be neither downloaded nor built', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl']);
+    place(['etcd', 'kube-apiserver', 'kubectl', 'helm']);
     const { status, stderr } = await tools({
       KUBEBUILDER_ASSETS: directory,
+      LOGFLEET_HELM: join(directory, 'helm'),
       XDG_CACHE_HOME: directory,
       PATH: join(directory, 'no-programs'),
       HTTPS_PROXY: 'http://127.0.0.1:9',
