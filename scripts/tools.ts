@@ -1,12 +1,13 @@
 /**
- * `make tools`: provides etcd, kube-apiserver, kubectl, Helm, and emulators of object stores for the tests: versitygw (S3), fake-gcs-server
- * (Google Cloud Storage) and Azurite (Azure). npm installs Azurite. The sources of the others, in this order:
- * - `KUBEBUILDER_ASSETS` (a folder), `LOGFLEET_HELM`, `LOGFLEET_S3_GATEWAY` and `LOGFLEET_FAKE_GCS_SERVER` (programs),
+ * `make tools`: provides etcd, kube-apiserver, kubectl, Helm, promtool, and emulators of object stores for the tests: versitygw (S3),
+ * fake-gcs-server (Google Cloud Storage) and Azurite (Azure). npm installs Azurite. The sources of the others, in this order:
+ * - `KUBEBUILDER_ASSETS` (a folder), `LOGFLEET_HELM`, `LOGFLEET_S3_GATEWAY`, `LOGFLEET_FAKE_GCS_SERVER` and `LOGFLEET_PROMTOOL`
+ *   (programs),
  * - the cache outside the checkout,
  * - the release archives of the projects,
  * - a build with Go.
- * Tests call `controlPlaneTools`, `helmProgram`, `s3GatewayProgram`, `fakeGcsServerProgram` or `azuriteScript`, which install the programs
- * once per machine.
+ * Tests call `controlPlaneTools`, `helmProgram`, `s3GatewayProgram`, `fakeGcsServerProgram`, `promtoolProgram` or `azuriteScript`, which
+ * install the programs once per machine.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,6 +18,7 @@ import { fakeGcsServerProgram } from '../tools/installer/fake-gcs-server.ts';
 import { buildPrograms, type GoProgram, hasGo } from '../tools/installer/go-build.ts';
 import { helmProgram } from '../tools/installer/helm.ts';
 import { say } from '../tools/installer/progress.ts';
+import { promtoolProgram } from '../tools/installer/promtool.ts';
 import { s3GatewayProgram } from '../tools/installer/s3-gateway.ts';
 import { modulesDirectory, requiredVersion } from '../tools/installer/versions.ts';
 
@@ -90,6 +92,7 @@ if (import.meta.main) {
     console.log(await helmProgram());
     console.log(await s3GatewayProgram());
     console.log(await fakeGcsServerProgram());
+    console.log(await promtoolProgram());
     console.log(await azuriteScript());
   } catch (error) {
     console.error((error as Error).message);

@@ -10,6 +10,8 @@ export interface GoProgram {
   readonly modules: string;
   readonly package: string;
   readonly ldflags: string;
+  /** Build tags of Go, separated by commas. */
+  readonly tags?: string | undefined;
 }
 
 /** Maximum number of characters of Go's output that the error of a failed build contains. */
@@ -33,7 +35,10 @@ async function build(program: GoProgram, title: string, directory: string): Prom
   const go = spawn(
     'go',
     // With -v, Go prints the name of each package that it compiles. Go reports no other progress.
-    ['build', '-v', '-trimpath', '-ldflags', program.ldflags, '-o', join(directory, program.name), program.package],
+    [
+      ...['build', '-v', '-trimpath', '-tags', program.tags ?? '', '-ldflags', program.ldflags],
+      ...['-o', join(directory, program.name), program.package],
+    ],
     {
       cwd: program.modules,
       env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },

@@ -35,6 +35,8 @@ export interface ReleasedProgram {
   readonly releases: string;
   /** Archive of a version for a platform. `system` is as in `linux`, `processor` as in `amd64`. */
   archive(version: string, system: string, processor: string): ReleaseArchive;
+  /** Build tags of Go, separated by commas. */
+  readonly tags?: string;
   /** Duration of a build from source, for messages, such as `about 80 seconds`. */
   readonly buildTime: string;
 }
@@ -71,7 +73,8 @@ async function fill(program: ReleasedProgram, version: string, directory: string
     if (!hasGo()) throw new Error(nowhereToBeHad(program, version, reason), { cause: error });
     say(`No ready archive of ${name} ${version} (${reason}): building it with Go, ${buildTime} once on this machine.`);
   }
-  const source = { name, modules, package: program.package, ldflags: `-s -w -X ${versionVariable}=${version}` };
+  const ldflags = `-s -w -X ${versionVariable}=${version}`;
+  const source = { name, modules, package: program.package, ldflags, tags: program.tags };
   await buildPrograms([source], directory);
 }
 

@@ -14,6 +14,7 @@ import { cached } from '../../../tools/installer/cache.ts';
 import { chooseArchive, downloadArchive, goPlatform } from '../../../tools/installer/envtest-archive.ts';
 import { fakeGcsServer } from '../../../tools/installer/fake-gcs-server.ts';
 import { helm } from '../../../tools/installer/helm.ts';
+import { promtool } from '../../../tools/installer/promtool.ts';
 import { downloadProgram, releaseArchive } from '../../../tools/installer/released-program.ts';
 import { s3Gateway } from '../../../tools/installer/s3-gateway.ts';
 import { requiredVersion } from '../../../tools/installer/versions.ts';
@@ -34,7 +35,7 @@ describe('the versions', () => {
   test('equal those of tools/go.mod', () => {
     expect(requiredVersion('k8s.io/kubernetes')).toMatch(/^v1\.\d+\.\d+$/);
     expect(() => requiredVersion('k8s.io/no-such-module')).toThrow('requires no version of k8s.io/no-such-module');
-    for (const { module, modulesDirectory } of [helm, s3Gateway, fakeGcsServer]) {
+    for (const { module, modulesDirectory } of [helm, s3Gateway, fakeGcsServer, promtool]) {
       expect(requiredVersion(module, modulesDirectory)).toMatch(/^v\d\.\d+\.\d+$/);
     }
     expect(azuriteVersion()).toMatch(/^3\.\d+\.\d+$/);
@@ -157,8 +158,10 @@ describe.each([
   [helm, 'v4.3.1'],
   [s3Gateway, 'v1.8.0'],
   [fakeGcsServer, 'v1.56.1'],
+  [promtool, 'v0.316.0'],
 ])('the download of the program $name', (program, version) => {
   let server: Server;
+  const fileName = basename(releaseArchive(program, version).path);
   let checksums: string;
 
   beforeEach(async () => {
@@ -187,16 +190,23 @@ describe.each([
   test('refuses an archive with a wrong checksum', async () => {
     checksums = checksums.replace(/^../, 'zz');
     const download = downloadProgram(program, version, directory, address());
-    await expect(download).rejects.toThrow(`the checksum of ${program.name}`);
+    await expect(download).rejects.toThrow(`the checksum of ${fileName} is not`);
     expect(readdirSync(directory)).not.toContain(program.name);
   });
 
   test('reports when there is no archive for this machine, or no such release', async () => {
     checksums = '';
     const download = (wanted: string) => downloadProgram(program, wanted, directory, address());
-    await expect(download(version)).rejects.toThrow(`there is no archive ${program.name}`);
+    await expect(download(version)).rejects.toThrow(`there is no archive ${fileName}`);
     await expect(download('v9.9.9')).rejects.toThrow('answers 404');
   });
+});
+
+test.each([
+  ['v0.316.0', 'v3.16.0/prometheus-3.16.0.'],
+  ['v0.305.2', 'v3.5.2/prometheus-3.5.2.'],
+])('version %s of the module of promtool is in the archive %s', (version, start) => {
+  expect(releaseArchive(promtool, version).path).toBe(`${start}${goPlatform()}.tar.gz`);
 });
 
 describe('make tools', () => {
@@ -212,6 +222,7 @@ describe('make tools', () => {
     LOGFLEET_HELM: join(directory, 'helm'),
     LOGFLEET_S3_GATEWAY: join(directory, 'versitygw'),
     LOGFLEET_FAKE_GCS_SERVER: join(directory, 'fake-gcs-server'),
+    LOGFLEET_PROMTOOL: join(directory, 'promtool'),
     LOGFLEET_AZURITE: join(directory, 'main.js'),
   });
   const place = (names: readonly string[]) => {
@@ -219,10 +230,10 @@ describe('make tools', () => {
   };
 
   test('uses the programs that environment variables name', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server', 'main.js']);
+    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server', 'promtool', 'main.js']);
     const { status, stdout } = await tools(named());
     expect(status).toBe(0);
-    expect(stdout.trim().split('\n').map(dirname)).toEqual(Array(7).fill(directory));
+    expect(stdout.trim().split('\n').map(dirname)).toEqual(Array(8).fill(directory));
   });
 
   test('reports that the given S3 gateway does not exist', async () => {
@@ -233,14 +244,14 @@ describe('make tools', () => {
   });
 
   test('reports that the given Azurite does not exist', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server']);
+    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server', 'promtool']);
     const { status, stderr } = await tools(named());
     expect(status).toBe(1);
     expect(stderr).toContain(`LOGFLEET_AZURITE names ${directory}/main.js, which cannot be found`);
   });
 
   test('says what to do if npm cannot install Azurite', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server']);
+    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server', 'promtool']);
     const { LOGFLEET_AZURITE: _, ...others } = named();
     const { status, stderr } = await tools({ ...others, XDG_CACHE_HOME: directory, PATH: join(directory, 'none') });
     expect(status).toBe(1);

@@ -1,0 +1,35 @@
+/** Provides promtool, Prometheus' tool that checks the names of metrics, and tests alerts on given values of metrics. */
+import { join } from 'node:path';
+import { type ReleasedProgram, releasedProgram } from './released-program.ts';
+import { modulesDirectory } from './versions.ts';
+
+export const promtool: ReleasedProgram = {
+  name: 'promtool',
+  purpose: "Prometheus' tool for metrics and alerts",
+  neededBy: 'The tests of metrics and alerts',
+  variable: 'LOGFLEET_PROMTOOL',
+  cacheName: 'promtool',
+  modulesDirectory: join(modulesDirectory, 'promtool'),
+  module: 'github.com/prometheus/prometheus',
+  package: 'github.com/prometheus/prometheus/cmd/promtool',
+  versionVariable: 'github.com/prometheus/common/version.Version',
+  releases: 'https://github.com/prometheus/prometheus/releases/download',
+  archive: (version, system, processor) => {
+    const release = releaseOf(version);
+    const folder = `prometheus-${release}.${system}-${processor}`;
+    return { path: `v${release}/${folder}.tar.gz`, checksumsPath: `v${release}/sha256sums.txt`, folder };
+  },
+  // Without this tag, the build also compiles the clients of all clouds.
+  tags: 'remove_all_sd',
+  buildTime: 'about six minutes',
+};
+
+/** Returns the release of a version of the Go module: version `v0.316.0` of the module is release `3.16.0`. */
+function releaseOf(version: string): string {
+  return version.replace(/^v0\.(\d)0?(\d+)\./, '$1.$2.');
+}
+
+/** Returns the absolute path of the program. The message of an error says what to do. */
+export function promtoolProgram(): Promise<string> {
+  return releasedProgram(promtool);
+}
