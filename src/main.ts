@@ -1,9 +1,9 @@
 /** Entry of the process: runs the command line and ends with its exit status. `bin/logfleet.js` finds a Node that can run this file. */
 import { enableCompileCache } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { inPackage } from './cli/package-folder.ts';
 
 // Stores the compiled code, so that later starts of logfleet are faster. If the folder is not writable, nothing is stored.
-enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
+enableCompileCache(inPackage('node_modules/.cache/compile'));
 
 const { flushed, processContext } = await import('./cli/process-context.ts');
 const { runProgram } = await import('./cli/program.ts');

@@ -6,12 +6,14 @@
  * Invariant: `kubectl kustomize` gives the same output for the same folders. A cluster test compares both.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { type Document, parse, parseAllDocuments } from 'yaml';
 import { type CommandContext, exitStatus } from './context.ts';
 import type { ManifestsOptions } from './options.ts';
+import { inPackage } from './package-folder.ts';
 import { UsageError } from './usage-error.ts';
 
-const directory = new URL('../../manifests/', import.meta.url);
+const directory = inPackage('manifests');
 const namespaceForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const secretForm = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 /** Kinds that belong to no namespace. */
@@ -20,7 +22,7 @@ const clusterKinds = ['CustomResourceDefinition', 'ClusterRole', 'ClusterRoleBin
 export async function manifestsCommand(options: ManifestsOptions, context: CommandContext): Promise<number> {
   assertNames(options);
   const { namespaces } = options;
-  const installed = namespaces ? forNamespaces(namespaces, options) : readPlaced('cluster-wide/', options);
+  const installed = namespaces ? forNamespaces(namespaces, options) : readPlaced('cluster-wide', options);
   const documents = options.exportJobs ? [...installed, ...addExportJobs(installed, options)] : installed;
   context.stdout.write(documents.map(render).join(''));
   return exitStatus.ok;
@@ -34,7 +36,7 @@ function readPlaced(folder: string, options: ManifestsOptions): readonly Documen
 }
 
 function forNamespaces(namespaces: readonly string[], options: ManifestsOptions): readonly Document[] {
-  const base = readPlaced('base/', options);
+  const base = readPlaced('base', options);
   for (const document of base) {
     if (kindOf(document) === 'Deployment') {
       document.addIn([...container, 'env'], { name: 'LOGFLEET_NAMESPACES', value: namespaces.join() });
@@ -56,9 +58,9 @@ function addExportJobs(installed: readonly Document[], options: ManifestsOptions
     document.addIn([...container, 'env'], { name: 'LOGFLEET_WORKER_IMAGE', value });
   }
   const { namespaces } = options;
-  if (!namespaces) return readPlaced('export-jobs/', options);
+  if (!namespaces) return readPlaced('export-jobs', options);
   return [...new Set(namespaces)].flatMap((namespace) => {
-    const documents = readFolder('export-jobs/');
+    const documents = readFolder('export-jobs');
     for (const document of documents) {
       document.set('kind', kindOf(document).replace('Cluster', ''));
       if (document.hasIn(['roleRef'])) document.setIn(['roleRef', 'kind'], 'Role');
@@ -88,16 +90,16 @@ function place(document: Document, namespace: string, options: ManifestsOptions)
 }
 
 function readFolder(folder: string): readonly Document[] {
-  const text = readFileSync(new URL(`${folder}kustomization.yaml`, directory), 'utf8');
+  const text = readFileSync(path.join(directory, folder, 'kustomization.yaml'), 'utf8');
   const { resources } = parse(text) as { readonly resources: readonly string[] };
   return resources.flatMap((name) => {
-    const path = new URL(`${folder}${name}`, directory).href.slice(directory.href.length);
-    return name.endsWith('.yaml') ? readFile(path) : readFolder(`${path}/`);
+    const resource = path.join(folder, name);
+    return name.endsWith('.yaml') ? readFile(resource) : readFolder(resource);
   });
 }
 
-function readFile(path: string): readonly Document[] {
-  return [...parseAllDocuments(readFileSync(new URL(path, directory), 'utf8'))] as readonly Document[];
+function readFile(file: string): readonly Document[] {
+  return [...parseAllDocuments(readFileSync(path.join(directory, file), 'utf8'))] as readonly Document[];
 }
 
 function kindOf(document: Document): string {
@@ -114,11 +116,11 @@ function assertNames({ namespace, namespaces = [], secrets = [] }: ManifestsOpti
   );
 }
 
-const crdFolder = new URL('../../crds/', import.meta.url);
+const crdFolder = inPackage('crds');
 
 export async function crdsCommand(_: object, context: CommandContext): Promise<number> {
   const files = readdirSync(crdFolder).filter((name) => name.endsWith('.yaml'));
-  const texts = files.sort().map((name) => readFileSync(new URL(name, crdFolder), 'utf8'));
+  const texts = files.sort().map((name) => readFileSync(path.join(crdFolder, name), 'utf8'));
   context.stdout.write(texts.join('---\n'));
   return exitStatus.ok;
 }

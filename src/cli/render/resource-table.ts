@@ -4,10 +4,11 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import path from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
+import { inPackage } from '../package-folder.ts';
 import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
 
@@ -74,13 +75,13 @@ interface Crd {
   };
 }
 
-const crdFolder = fileURLToPath(new URL('../../../crds/', import.meta.url));
+const crdFolder = inPackage('crds');
 
 /** Returns the table columns that the newest version of a CRD defines. The name of the resource is not among them. */
 export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   for (const file of readdirSync(crdFolder)) {
     if (!file.endsWith('.yaml')) continue;
-    const crd = parse(readFileSync(`${crdFolder}${file}`, 'utf8'), { maxAliasCount: -1 }) as Crd;
+    const crd = parse(readFileSync(path.join(crdFolder, file), 'utf8'), { maxAliasCount: -1 }) as Crd;
     if (crd.spec.names.kind === kind) return crd.spec.versions.at(-1)?.additionalPrinterColumns ?? [];
   }
   assert(false, `crds/ holds no CRD of the kind ${kind}`);
