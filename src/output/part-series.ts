@@ -2,14 +2,14 @@
  * Writes rows to data files (parts) of limited size. Each part belongs to one partition, such as an hour. When a part is full, the next row
  * of its partition begins another part, while the full part is still being written.
  *
- * At most `maxOpenParts` parts accept rows at the same time. If another partition needs a part, the part that has received no row for the
- * longest time ends.
+ * The number of parts that accept rows at the same time is limited, because an open part takes about 1 MB of memory, or 6 MB for Parquet. If
+ * another partition needs a part, the part that has received no row for the longest time ends.
  */
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow } from './row-encoder.ts';
 
-/** Maximum number of parts that are open for rows. An open part takes about 1 MB of memory, or 6 MB for Parquet. */
-export const maxOpenParts = 8;
+/** Maximum number of parts that have ended and are still being written. */
+const maxFinishingParts = 8;
 
 interface OpenPart {
   /** Number of the part in the series. */
@@ -20,6 +20,7 @@ interface OpenPart {
 
 export class PartSeries {
   readonly #optionsOf: (index: number, partition: string) => PartOptions;
+  readonly #maxOpenParts: number;
   /** Results of the parts that have ended, by the number of the part. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
@@ -34,9 +35,13 @@ export class PartSeries {
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /** @param optionsOf called when a part begins, with the part's number (from 0, across all partitions) and its partition */
-  constructor(optionsOf: (index: number, partition: string) => PartOptions) {
+  /**
+   * @param optionsOf called when a part begins, with the part's number (from 0, across all partitions) and its partition
+   * @param maxOpenParts maximum number of parts that accept rows at the same time
+   */
+  constructor(optionsOf: (index: number, partition: string) => PartOptions, maxOpenParts: number) {
     this.#optionsOf = optionsOf;
+    this.#maxOpenParts = maxOpenParts;
   }
 
   /** Writes a row to a data file of its partition. Rows without a partition have the partition ''. */
@@ -52,7 +57,7 @@ export class PartSeries {
     if (this.#failure) return Promise.reject(this.#failure.error);
     const draining = this.#current?.writer.drained();
     if (draining) return draining;
-    const mostFinishing = this.#current?.writer.isFull ? 1 : maxOpenParts;
+    const mostFinishing = this.#current?.writer.isFull ? 1 : maxFinishingParts;
     if (this.#finishing < mostFinishing) return undefined;
     this.#finished ??= Promise.withResolvers();
     return this.#finished.promise;
@@ -99,7 +104,7 @@ export class PartSeries {
 
   #begin(partition: string): OpenPart {
     const [oldest] = this.#open.values();
-    if (oldest && this.#open.size === maxOpenParts) this.#endPart(oldest);
+    if (oldest && this.#open.size === this.#maxOpenParts) this.#endPart(oldest);
     const index = this.#begun++;
     const writer = new PartWriter(this.#optionsOf(index, partition));
     const part = { index, partition, writer };

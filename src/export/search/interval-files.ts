@@ -22,6 +22,13 @@ import type { SearchOrder, SearchTools } from './search-tools.ts';
 
 export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'log'>;
 
+/**
+ * Maximum number of data files of one search that accept rows at the same time, each for another partition. The service returns rows
+ * ordered by message time (4.3), so two files are enough for partitions by message time. Partitions by receipt time alternate when messages
+ * arrived late.
+ */
+const maxOpenParts = { byMessageTime: 2, byReceiptTime: 8 } as const;
+
 export class IntervalFiles {
   readonly #tools: FileTools;
   readonly #order: Pick<SearchOrder, 'segment' | 'toMs'>;
@@ -34,13 +41,16 @@ export class IntervalFiles {
     this.#tools = tools;
     this.#order = order;
     const { encoder, compression } = tools.task.form(described);
-    const { output } = tools.task.identity;
+    const { output, byReceiptTime } = tools.task.identity;
     const { maxPartBytes } = output;
-    this.#parts = new PartSeries((index, partition) => {
-      if (index >= maxFiles) throw tooManyFiles(output);
-      const name = this.#newName(index, partition);
-      return { encoder, compression, maxPartBytes, open: () => this.#open(name) };
-    });
+    this.#parts = new PartSeries(
+      (index, partition) => {
+        if (index >= maxFiles) throw tooManyFiles(output);
+        const name = this.#newName(index, partition);
+        return { encoder, compression, maxPartBytes, open: () => this.#open(name) };
+      },
+      maxOpenParts[byReceiptTime ? 'byReceiptTime' : 'byMessageTime'],
+    );
   }
 
   /** Writes a row into the export's folder, outside of any partition. Throws the error of an earlier write. */

@@ -5,7 +5,9 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { maxFiles } from '../../../src/destination/commit-record.ts';
 import { partitionOf } from '../../../src/destination/export-layout.ts';
 import { Writer } from '../../../src/destination/writer.ts';
+import { InOrder } from '../../../src/export/search/duplicates.ts';
 import { IntervalFiles } from '../../../src/export/search/interval-files.ts';
+import { RunTally } from '../../../src/export/search/run-tally.ts';
 import { recordRow } from '../../../src/output/record-row.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { evenly, hour, hourMs, requestOf, SearchWorld, startMs, taskOf } from './search-world.ts';
@@ -58,4 +60,27 @@ test.each([
     const rows = world.rows({ ...record, files: [file] });
     expect(rows.map((row) => row['_raw']).sort()).toEqual(own.map(({ raw }) => raw).sort());
   }
+});
+
+// Rows of three hours alternate. By message time, the third hour ends the file of the first one.
+test.each([
+  [false, [1, 1, 1, 1]],
+  [true, [2, 1, 1]],
+] as const)('with byReceiptTime %s, rows of alternating hours make files of %j rows', async (byReceiptTime, rows) => {
+  const { output } = requestOf();
+  const task = taskOf({ byReceiptTime, output: { ...output, partitionBy: 'Hour' } });
+  const writer = new Writer({ pid: 1, processStart: '1', scope: 'test' }, seededRandom(1));
+  const tools = { destination: new MemoryDestination(), task, writer, log: silentLogger };
+  const interval = { fromMs: startMs - 3 * hourMs, toMs: startMs };
+  const files = new IntervalFiles(tools, { segment: 0, ...interval }, []);
+  const duplicates = new InOrder();
+  const tally = new RunTally({ interval, byReceiptTime, duplicates, writtenFromMs: undefined, sliceMs: hourMs });
+  const receiver = files.receiver(tally);
+  tally.beginPage();
+  for (const [index, hoursAgo] of [1, 2, 3, 1].entries()) {
+    const timeMs = startMs - hoursAgo * hourMs;
+    const { bytes } = recordRow(new Map([['n', `${index}`]]));
+    receiver.row({ messageTimeMs: timeMs, receiptTimeMs: timeMs, messageId: `${index}`, size: 1, bytes });
+  }
+  expect((await files.end()).map((file) => file.rows)).toEqual(rows);
 });
