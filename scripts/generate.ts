@@ -1,13 +1,15 @@
 /**
  * Generates files from `crds/`: types and schemas of the kinds that people write (`src/api/generated/`), the reference page
- * (`docs/reference.md`), the copies for kustomize (`manifests/crds/`), and the template of runs in the schedule's CRD. `make generate` writes them. `make verify` writes them, too, and
- * fails if that changes a file.
+ * (`docs/reference.md`), the copies for kustomize and Helm (`manifests/crds/`, `charts/logfleet/crd-files/`), and the template of runs in the
+ * schedule's CRD. The table in the README of the Helm chart comes from the schema of its values. `make generate` writes all of these files.
+ * `make verify` writes them, too, and fails if that changes a file.
  *
- * Invariant: the output depends only on the files in `crds/`, so two runs give the same bytes.
+ * Invariant: the output depends only on the files in `crds/` and `charts/logfleet/`, so two runs give the same bytes.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parse } from 'yaml';
+import { withValuesTable } from './chart-values.ts';
 import { type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { renderReference } from './reference-page.ts';
 import { withRunTemplate } from './run-template.ts';
@@ -28,10 +30,18 @@ for (const file of readdirSync(crdDirectory).sort()) {
   if (!file.endsWith('.yaml')) continue;
   const definition: CustomResourceDefinition = parse(readFileSync(join(crdDirectory, file), 'utf8'));
   definitions.push(definition);
-  copyFileSync(join(crdDirectory, file), join(root, 'manifests/crds', file));
+  for (const copies of ['manifests/crds', 'charts/logfleet/crd-files']) {
+    copyFileSync(join(crdDirectory, file), join(root, copies, file));
+  }
   if (!isWrittenByPeople(definition)) continue;
   const name = basename(file, '.yaml');
   writeFileSync(join(generatedDirectory, `${name}.ts`), await renderTypes(definition, `crds/${file}`));
   writeFileSync(join(generatedDirectory, `${name}-schema.ts`), renderSchema(definition, `crds/${file}`));
 }
 writeFileSync(join(root, 'docs/reference.md'), renderReference(definitions));
+
+const chart = join(root, 'charts/logfleet');
+const readme = join(chart, 'README.md');
+const valuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
+const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
+writeFileSync(readme, withValuesTable(readFileSync(readme, 'utf8'), valuesSchema, defaults));

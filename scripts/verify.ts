@@ -5,7 +5,13 @@ import { join, relative } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 /** Paths of all files that `make generate` writes. */
-const generated = ['src/api/generated', 'docs/reference.md', 'manifests/crds'];
+const generated = [
+  'src/api/generated',
+  'docs/reference.md',
+  'manifests/crds',
+  'charts/logfleet/crd-files',
+  'charts/logfleet/README.md',
+];
 
 const before = contents();
 execFileSync(process.execPath, ['scripts/generate.ts'], { cwd: root, stdio: 'inherit' });

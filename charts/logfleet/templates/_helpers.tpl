@@ -1,0 +1,93 @@
+{{/* Labels of each object of the chart. Kustomize installs the objects with the first label only. */}}
+{{- define "logfleet.labels" -}}
+app.kubernetes.io/name: logfleet
+{{ include "logfleet.helmLabels" . }}
+{{- end }}
+
+{{/* Labels that only Helm adds. */}}
+{{- define "logfleet.helmLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* Image of the operator, with its digest if there is one. */}}
+{{- define "logfleet.image" -}}
+{{- $name := printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
+{{- with .Values.image.digest }}{{ $name }}@{{ . }}{{ else }}{{ $name }}{{ end }}
+{{- end }}
+
+{{/* Rules of the Role or ClusterRole `logfleet-secrets`. The operator must not list Secrets. */}}
+{{- define "logfleet.secretRules" -}}
+- apiGroups: [""]
+  resources: [secrets]
+  {{- with .Values.secretNames }}
+  resourceNames: {{ toJson . }}
+  {{- end }}
+  verbs: [get]
+{{- end }}
+
+{{/* Rules of the Role or ClusterRole `logfleet-export-jobs`. */}}
+{{- define "logfleet.exportJobRules" -}}
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list, watch]
+- apiGroups: [""]
+  resources: [serviceaccounts, persistentvolumeclaims]
+  verbs: [get]
+{{- end }}
+
+{{/* Rules of the Role or ClusterRole `logfleet-export-progress`, which is bound to no account. */}}
+{{- define "logfleet.exportProgressRules" -}}
+- apiGroups: [logfleet.dev]
+  resources: [searchexports/status]
+  verbs: [patch]
+{{- end }}
+
+{{/*
+A role and its binding to the operator's ServiceAccount. Parameters: `root` (the chart's context), `name`, `rules` (rendered), and
+`namespace`. Without a namespace, the result is a ClusterRole and a ClusterRoleBinding.
+*/}}
+{{- define "logfleet.boundRole" -}}
+{{ include "logfleet.role" . }}
+---
+{{ include "logfleet.binding" (merge (dict "roleKind" (ternary "Role" "ClusterRole" (hasKey . "namespace"))) .) }}
+{{- end }}
+
+{{- define "logfleet.role" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ ternary "Role" "ClusterRole" (hasKey . "namespace") }}
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels:
+    {{- include "logfleet.labels" .root | nindent 4 }}
+rules:
+  {{- .rules | nindent 2 }}
+{{- end }}
+
+{{/* A RoleBinding or ClusterRoleBinding. Its parameter `roleKind` is the kind of the role. */}}
+{{- define "logfleet.binding" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ ternary "RoleBinding" "ClusterRoleBinding" (hasKey . "namespace") }}
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels:
+    {{- include "logfleet.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ .roleKind }}
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: logfleet
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}

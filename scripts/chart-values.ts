@@ -1,0 +1,32 @@
+/** Table of the Helm chart's values for the chart's README, from `values.schema.json` and `values.yaml`. */
+
+interface ValueSchema {
+  readonly description: string;
+  readonly properties?: Readonly<Record<string, ValueSchema>>;
+}
+
+const start = '<!-- Table of values: written by `make generate`. -->\n';
+const end = '<!-- End of the table. -->';
+
+/** Returns the README with a new table. Throws if the marks of the table are missing. */
+export function withValuesTable(readme: string, schema: ValueSchema, defaults: object): string {
+  const [before, rest] = readme.split(start);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined) throw new Error(`the README of the chart lacks "${start.trim()}"`);
+  const { global: _, ...properties } = schema.properties ?? {};
+  const table = ['| value | default | description |', '| --- | --- | --- |', ...rowsOf(properties, defaults)];
+  return `${before}${start}\n${table.join('\n')}\n\n${end}${after}`;
+}
+
+function rowsOf(
+  properties: Readonly<Record<string, ValueSchema>>,
+  defaults: object,
+  path: readonly string[] = [],
+): readonly string[] {
+  return Object.entries(properties).flatMap(([name, { description, properties: members }]) => {
+    const value = (defaults as Readonly<Record<string, unknown>>)[name];
+    if (members) return rowsOf(members, value as object, [...path, name]);
+    const shown = value === '' ? '' : `\`${JSON.stringify(value)}\``;
+    return [`| \`${[...path, name].join('.')}\` | ${shown} | ${description} |`];
+  });
+}

@@ -1,0 +1,243 @@
+/**
+ * Tests the Helm chart with Helm itself: it renders the same objects as the kustomize bases and `logfleet manifests`, and each value
+ * of values.schema.json has an effect.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { runProgram } from '../../src/cli/program.ts';
+import { controlPlane, kubectl } from '../support/control-plane.ts';
+import { chart, helm, objectsOf, type RenderedObject, renderChart } from '../support/helm.ts';
+import { recordingContext } from '../unit/cli/recording-context.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Labels and annotations of the chart's objects that the objects of the kustomize bases do not have. */
+const onlyOfHelm = [
+  'app.kubernetes.io/instance',
+  'app.kubernetes.io/managed-by',
+  'helm.sh/chart',
+  'helm.sh/resource-policy',
+];
+
+/**
+ * Returns objects by kind, namespace and name, in a form that can be compared. Labels and annotations that only Helm adds are removed, and
+ * environment variables are sorted. The Namespace is removed, because `helm install --create-namespace` creates it.
+ */
+function comparable(objects: readonly RenderedObject[]): Readonly<Record<string, unknown>> {
+  const withoutHelm = (map: Readonly<Record<string, string>> = {}) =>
+    Object.fromEntries(Object.entries(map).filter(([name]) => !onlyOfHelm.includes(name)));
+  const entries = objects
+    .filter(({ kind }) => kind !== 'Namespace')
+    .map(({ metadata: { labels, annotations, ...metadata }, ...object }) => {
+      const kept = { ...metadata, labels: withoutHelm(labels), annotations: withoutHelm(annotations) };
+      return [`${object.kind} ${metadata.namespace}/${metadata.name}`, { ...object, metadata: kept }] as const;
+    });
+  expect(new Set(entries.map(([name]) => name)).size).toBe(entries.length);
+  return JSON.parse(JSON.stringify(Object.fromEntries(entries)), (name, value) =>
+    name === 'env' ? [...value].sort((a, b) => (a.name < b.name ? -1 : 1)) : value,
+  );
+}
+
+/** Renders a kustomization that has a base of `manifests/` and components. */
+async function kustomized(base: string, components: readonly string[] = []): Promise<readonly RenderedObject[]> {
+  const directory = join(controlPlane().directory, ['chart', base, ...components].join('-').replaceAll('/', '-'));
+  mkdirSync(directory, { recursive: true });
+  const within = (folder: string) => relative(directory, join(root, 'manifests', folder));
+  const kustomization = {
+    ...(components.length > 0 && { namespace: 'logfleet' }),
+    resources: [within(base)],
+    components: components.map(within),
+  };
+  writeFileSync(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
+  const { status, stdout, stderr } = await kubectl(['kustomize', directory]);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return objectsOf(stdout);
+}
+
+async function printed(...flags: readonly string[]): Promise<readonly RenderedObject[]> {
+  const context = recordingContext();
+  expect(await runProgram(['manifests', ...flags], context)).toBe(0);
+  return objectsOf(context.stdout.text);
+}
+
+describe('the chart renders the objects of', () => {
+  test.each([
+    ['cluster-wide', [], {}],
+    ['cluster-wide/operator', [], { crds: { install: false } }],
+    ['crds', [], { operator: { install: false } }],
+    ['cluster-wide', ['export-jobs'], { exportJobs: { enabled: true } }],
+    ['cluster-wide', ['export-volume'], { exportVolume: { enabled: true } }],
+  ])('manifests/%s with components %j', async (base, components, values) => {
+    expect(comparable(await renderChart(values))).toEqual(comparable(await kustomized(base, components)));
+  });
+
+  test('manifests/namespaced', async () => {
+    const values = { crds: { install: false }, namespaces: ['logging'] };
+    const ours = comparable(await renderChart(values, 'logging'));
+    const text = JSON.stringify(comparable(await kustomized('namespaced')));
+    // Kustomize cannot write the name of the namespace, so the variable refers to the namespace of the pod.
+    const named = text.replace(
+      '{"name":"LOGFLEET_NAMESPACES","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}',
+      '{"name":"LOGFLEET_NAMESPACES","value":"logging"}',
+    );
+    expect(named).not.toBe(text);
+    expect(ours).toEqual(JSON.parse(named));
+  });
+
+  test('logfleet manifests with all its flags', async () => {
+    const values = {
+      crds: { install: false },
+      image: { repository: 'registry.example.com/logfleet', tag: '0.1.0' },
+      namespaces: ['team-a', 'team-b'],
+      secretNames: ['log-service', 'export-store'],
+      exportJobs: { enabled: true },
+    };
+    const flags = '--namespace logging --namespaces team-a,team-b --secrets log-service,export-store --export-jobs';
+    const image = ['--image', 'registry.example.com/logfleet:0.1.0'];
+    const ours = comparable(await renderChart(values, 'logging'));
+    expect(ours).toEqual(comparable(await printed(...flags.split(' '), ...image)));
+  });
+});
+
+test('helm lint finds nothing, with default values and with the examples of all values', async () => {
+  for (const values of [{}, exampleValues()]) {
+    const { status, stdout } = await helm(['lint', chart, '--strict'], values);
+    expect({ status, stdout }).toMatchObject({ status: 0, stdout: expect.stringContaining('0 chart(s) failed') });
+  }
+});
+
+test('helm uninstall keeps the CRDs, the claim of exports and the lease, and nothing else', async () => {
+  const objects = await renderChart({ exportVolume: { enabled: true }, exportJobs: { enabled: true } });
+  const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'] === 'keep');
+  expect(Map.groupBy(kept, ({ kind }) => kind)).toMatchObject(
+    new Map([
+      ['CustomResourceDefinition', Array(4).fill(expect.anything())],
+      ['Lease', [expect.anything()]],
+      ['PersistentVolumeClaim', [expect.anything()]],
+    ]),
+  );
+  expect(kept).toHaveLength(6);
+});
+
+interface Schema {
+  readonly type: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: unknown;
+  readonly examples?: readonly unknown[];
+}
+
+const schema: Schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
+const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
+
+/** A value of the chart without named members, with its path. */
+interface Leaf {
+  readonly path: readonly string[];
+  readonly schema: Schema;
+}
+
+/** Values that the schema describes, without `global`, which belongs to Helm. */
+const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
+
+function leavesOf(schema: Schema, path: readonly string[] = []): readonly Leaf[] {
+  if (!schema.properties) return [{ path, schema }];
+  return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
+}
+
+function valueAt(values: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], values);
+}
+
+function withValue(values: object, [name = '', ...rest]: readonly string[], value: unknown): object {
+  const before = (values as Record<string, object>)[name] ?? {};
+  return { ...values, [name]: rest.length === 0 ? value : withValue(before, rest, value) };
+}
+
+/** The example of each value, except of switches that would remove an object of another value. */
+function exampleValues(): object {
+  const isOff = ({ schema }: Leaf) => schema.examples?.[0] === false;
+  return leaves
+    .filter((leaf) => !isOff(leaf))
+    .reduce<object>((values, { path, schema }) => withValue(values, path, schema.examples?.[0]), {});
+}
+
+/** True if the value is in the rendered objects: each item of a list, an object with its members, or a part of a text. */
+function arrives(value: unknown, rendered: unknown): boolean {
+  if (Array.isArray(value)) return value.every((item) => arrives(item, rendered));
+  if (has(value, rendered)) return true;
+  if (typeof rendered !== 'object' || rendered === null) return false;
+  return Object.values(rendered).some((member) => arrives(value, member));
+}
+
+function has(value: unknown, rendered: unknown): boolean {
+  if (typeof value === 'string' && typeof rendered === 'string') return rendered.includes(value);
+  if (typeof value !== 'object' || value === null) return value === rendered;
+  if (typeof rendered !== 'object' || rendered === null) return false;
+  return Object.entries(value).every(([name, member]) => has(member, (rendered as Record<string, unknown>)[name]));
+}
+
+describe('values.schema.json', () => {
+  test('describes each value of values.yaml and no other, with an example and the default', () => {
+    expect(leaves.map(({ path }) => path.join('.')).filter((path) => !isDefined(path.split('.')))).toEqual([]);
+    expect(leaves.filter(({ schema }) => !schema.description || schema.examples?.length !== 1)).toEqual([]);
+    const described = new Set(leaves.map(({ path }) => path.join('.')));
+    const unknown = pathsOf(defaults).filter((path) => !described.has(path));
+    expect(unknown).toEqual([]);
+  });
+
+  const isDefined = (path: readonly string[]) => valueAt(defaults, path) !== undefined;
+
+  /** Paths of the values in values.yaml, down to the values that the schema describes. */
+  function pathsOf(values: object, path: readonly string[] = []): readonly string[] {
+    return Object.entries(values).flatMap(([name, value]) => {
+      const here = [...path, name];
+      const isLeaf = leaves.some((leaf) => leaf.path.join('.') === here.join('.'));
+      const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+      return isLeaf || !isObject ? [here.join('.')] : pathsOf(value, here);
+    });
+  }
+
+  test('has only examples that arrive in the objects', async () => {
+    // Without the CRDs, whose long texts contain many of the examples.
+    const examples = withValue(exampleValues(), ['crds', 'install'], false);
+    const objects = await renderChart(examples);
+    const before = await renderChart({ crds: { install: false }, exportVolume: { enabled: true } });
+    const texts = leaves.filter(({ schema }) => schema.type !== 'boolean');
+    // `existingClaim` replaces the created claim, so the values of the created claim are rendered without `existingClaim`.
+    const ofClaim = await renderChart(withValue(examples, ['exportVolume', 'existingClaim'], ''));
+    const lost = texts.filter(({ schema }) => ![objects, ofClaim].some((all) => arrives(schema.examples?.[0], all)));
+    expect(lost.map(({ path }) => path.join('.'))).toEqual([]);
+    const inVain = texts.filter(({ schema }) => arrives(schema.examples?.[0], before));
+    expect(inVain.map(({ path }) => path.join('.'))).toEqual([]);
+  });
+
+  const switches = leaves.filter(({ schema }) => schema.type === 'boolean');
+
+  test.each(switches.map(({ path, schema }) => [path.join('.'), path, schema] as const))(
+    'switches objects or fields by %s',
+    async (_, path, { examples }) => {
+      expect(valueAt(defaults, path)).toBe(!examples?.[0]);
+      const text = async (values: object) => JSON.stringify(comparable(await renderChart(values)));
+      expect(await text(withValue({}, path, examples?.[0]))).not.toBe(await text({}));
+    },
+  );
+
+  test.each([
+    ['replica', { replica: 2 }],
+    ['size', { exportVolume: { size: 'large' } }],
+    ['egressPorts', { networkPolicy: { egressPorts: ['https'] } }],
+    ['tag', { image: { tag: 1 } }],
+  ])('refuses a wrong %s, and names it', async (name, values) => {
+    const { status, stderr } = await helm(['template', 'logfleet', chart], values);
+    expect(status).toBe(1);
+    expect(stderr).toContain(name);
+  });
+});
+
+test('the version of the chart and of its image is the version of logfleet', () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { version: ofChart, appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'));
+  expect({ ofChart, appVersion }).toEqual({ ofChart: version, appVersion: version });
+});
