@@ -21,9 +21,17 @@ export interface Histogram {
   observe(labels: Labels, value: number): void;
 }
 
+/** Label values of a series, and its value. */
+export type Sample = readonly [labels: Labels, value: number];
+
 export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
+  /**
+   * Creates a gauge whose series `read` returns at each scrape. If several callers create the same gauge, each adds its own series, and
+   * values with equal labels are added.
+   */
+  observedGauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>): void;
   /**
    * Creates a histogram. `buckets` are the upper bounds of its buckets, in the unit that the metric's name contains.
    */
@@ -33,5 +41,6 @@ export interface Metrics {
 export const noMetrics: Metrics = {
   counter: () => ({ add() {} }),
   gauge: () => ({ set() {}, remove() {} }),
+  observedGauge() {},
   histogram: () => ({ observe() {} }),
 };

@@ -10,10 +10,13 @@ import {
   Registry,
 } from 'prom-client';
 import { assert } from './assert.ts';
-import type { Counter, Gauge, Histogram, Metrics } from './metrics.ts';
+import type { Counter, Gauge, Histogram, Metrics, Sample } from './metrics.ts';
 
 /** Sampling interval of the event-loop delay in ms. The default of 10 ms would use most of the CPU time of an idle operator. */
 const loopPrecisionMs = 500;
+
+/** Gauges of prom-client whose names end in `_total`, which Prometheus reserves for counters. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 interface MetricOptions {
   readonly name: string;
@@ -21,15 +24,20 @@ interface MetricOptions {
   readonly labelNames: readonly string[];
   /** Upper bounds of the buckets of a histogram. */
   readonly buckets?: number[];
+  /** Called at each scrape, to compute the series of a gauge. */
+  readonly collect?: () => void;
   readonly registers: Registry[];
 }
 
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
+  /** Functions that return the series of each observed gauge, by the name of the gauge. */
+  readonly #readers = new Map<string, (() => Iterable<Sample>)[]>();
 
   /** Adds metrics about the process itself: memory, CPU, and delay of the event loop. */
   collectProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: loopPrecisionMs });
+    for (const name of misnamed) this.#registry.removeSingleMetric(name);
   }
 
   /** Value of the `Content-Type` header with which the metrics are served. */
@@ -50,6 +58,19 @@ export class PrometheusMetrics implements Metrics {
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge {
     const gauge = this.#metric(PrometheusGauge, { name, help, labelNames });
     return { set: (labels, value) => gauge.set(labels, value), remove: (labels) => gauge.remove(labels) };
+  }
+
+  observedGauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>): void {
+    const readers = this.#readers.get(name) ?? [];
+    this.#readers.set(name, [...readers, read]);
+    if (readers.length > 0) return;
+    const collect = () => {
+      gauge.reset();
+      for (const reader of this.#readers.get(name) ?? []) {
+        for (const [labels, value] of reader()) gauge.inc(labels, value);
+      }
+    };
+    const gauge = this.#metric(PrometheusGauge, { name, help, labelNames, collect });
   }
 
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram {

@@ -22,6 +22,7 @@ const plural = 'collectorversionpolicies';
 class Outcomes implements Metrics {
   readonly seen = new Set<string>();
   readonly gauge = noMetrics.gauge;
+  readonly observedGauge = noMetrics.observedGauge;
   readonly histogram = noMetrics.histogram;
 
   counter(): { add(labels: Readonly<Record<string, string>>): void } {

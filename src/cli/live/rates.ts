@@ -12,6 +12,7 @@ export function countingRequests(metrics: Metrics, onStart: () => void): Metrics
   return {
     counter: (...args) => metrics.counter(...args),
     gauge: (...args) => metrics.gauge(...args),
+    observedGauge: (...args) => metrics.observedGauge(...args),
     histogram: (name, ...args) => {
       const histogram = metrics.histogram(name, ...args);
       if (name !== startsMetric) return histogram;

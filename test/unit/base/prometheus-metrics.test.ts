@@ -32,6 +32,18 @@ describe('Prometheus metrics', () => {
     expect(await metrics.render()).not.toContain('failed');
   });
 
+  test('an observed gauge is read at each scrape, and its readers add to the same series', async () => {
+    const metrics = new PrometheusMetrics();
+    let waiting: readonly string[] = ['a', 'b'];
+    const read = () => waiting.map((queue) => [{ queue }, 2] as const);
+    metrics.observedGauge('waiting', 'Waiting.', ['queue'], read);
+    metrics.observedGauge('waiting', 'Waiting.', ['queue'], () => [[{ queue: 'a' }, 1]]);
+    const series = async () => (await metrics.render()).split('\n').filter((line) => line.startsWith('waiting{'));
+    expect(await series()).toEqual(['waiting{queue="a"} 3', 'waiting{queue="b"} 2']);
+    waiting = [];
+    expect(await series()).toEqual(['waiting{queue="a"} 1']);
+  });
+
   test('two operators in one process have separate registries', async () => {
     new PrometheusMetrics().counter('mine_total', 'Mine.', []).add({});
     expect(await new PrometheusMetrics().render()).not.toContain('mine_total');

@@ -1,9 +1,10 @@
 /** Metrics that tests read: the last or summed value of each series, by name and label values. */
-import type { Labels, Metrics } from '../../../src/base/metrics.ts';
+import type { Labels, Metrics, Sample } from '../../../src/base/metrics.ts';
 
 export class CountingMetrics implements Metrics {
   readonly values = new Map<string, number>();
   readonly observations = new Map<string, number[]>();
+  readonly #observed: { readonly name: string; readonly read: () => Iterable<Sample> }[] = [];
 
   counter(name: string) {
     return {
@@ -23,6 +24,18 @@ export class CountingMetrics implements Metrics {
         this.values.delete(series(name, labels));
       },
     };
+  }
+
+  observedGauge(name: string, _help: string, _labelNames: readonly string[], read: () => Iterable<Sample>): void {
+    this.#observed.push({ name, read });
+  }
+
+  /** Returns the present series of the observed gauges, by name and label values. */
+  observed(): ReadonlyMap<string, number> {
+    const samples = this.#observed.flatMap(({ name, read }) =>
+      [...read()].map(([labels, value]) => [series(name, labels), value] as const),
+    );
+    return new Map(samples);
   }
 
   histogram(name: string) {
