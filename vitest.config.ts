@@ -1,6 +1,6 @@
 /**
- * The folders of tests, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, and `store` needs emulators of
- * object stores. These programs are started only if the run has a test file that needs them.
+ * The folders of tests, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, `store` needs emulators of
+ * object stores, and `monitoring` needs promtool. These programs are started only if the run has a test file that needs them.
  *
  * Three groups of projects run one after the other: tests that keep a processor busy, simulations that start threads of their own, and
  * tests that start programs and wait for them. The tests of `soak` take too long to run for every change, so only `make soak` runs them.
@@ -40,6 +40,7 @@ export default defineConfig({
       project('simulator', working),
       project('contract', working),
       project('store', working, [s3Gateway, azurite, fakeGcsServer]),
+      project('monitoring', working),
       project('simulation', threaded),
       project('soak', threaded),
       project('cluster', waiting, [controlPlane]),

@@ -22,8 +22,8 @@ interface Suite {
   readonly projects: readonly string[];
 }
 
-/** Test projects that need the control plane or emulators of object stores, which `make tools` installs. */
-const needTools = ['cluster', 'cluster-wide', 'e2e', 'store'];
+/** Test projects that need the control plane, emulators of object stores or promtool, which `make tools` installs. */
+const needTools = ['cluster', 'cluster-wide', 'e2e', 'monitoring', 'store'];
 
 const suites: Readonly<Record<string, Suite>> = {
   check: { checks: [style, types, generatedFiles], projects: ['unit'] },

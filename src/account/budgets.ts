@@ -48,6 +48,7 @@ export class Budgets {
   constructor(options: BudgetsOptions) {
     const { clock, metrics, right, shares, limits } = options;
     this.#options = { clock, metrics, right, ...(shares && { shares }), ...(limits && { limits }) };
+    this.#observe(metrics);
   }
 
   /** Returns the part of the user's request budget that one access key uses. `share` sets the limits of this part. */
@@ -82,6 +83,21 @@ export class Budgets {
   /** True if the user has no more requests in flight than the current limits of this process allow. */
   isWithinLimits(spender: Spender): boolean {
     return this.#users.get(nameOf(spender))?.budget.isWithinLimits() ?? true;
+  }
+
+  /** Creates the metrics of all budgets, as sums over the users of the process. */
+  #observe(metrics: Metrics): void {
+    const observe = (name: string, help: string, read: (budget: RequestBudget) => number) =>
+      metrics.observedGauge(`logfleet_service_budget_${name}`, help, [], () => [
+        [{}, [...this.#users.values()].reduce((sum, { budget }) => sum + read(budget), 0)],
+      ]);
+    const rate =
+      'Requests per second to the log service that are permitted now. Lower for a while after an answer 429.';
+    observe('requests_per_second', rate, ({ requestsPerSecond }) => requestsPerSecond);
+    observe('waiting_requests', 'Requests to the log service that wait for permission.', ({ waiting }) => waiting);
+    observe('requests_in_flight', 'Requests to the log service that have no answer yet.', ({ inFlight }) => inFlight);
+    observe('search_jobs', 'Search jobs that are active at the log service.', ({ jobs }) => jobs.active);
+    observe('search_jobs_limit', 'Search jobs that may be active at the same time.', ({ jobs }) => jobs.limit);
   }
 
   #user(spender: Spender): UserBudget {

@@ -57,6 +57,9 @@ export class Operator {
   constructor(options: OperatorOptions) {
     this.#options = options;
     const { host, connect, clock, random, log, metrics } = options;
+    metrics
+      .gauge('logfleet_build_info', 'Always 1. The label shows the version of logfleet.', ['version'])
+      .set({ version: packageVersion() }, 1);
     const ports = { clock, random, log, metrics, leadership: host.leadership };
     const { limits } = options;
     const shares = new WorkerShares();

@@ -29,6 +29,7 @@ import type { Random } from '../base/random.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Leadership, ResourceKey, ResourceSource } from '../host/host.ts';
 import type { Reconciler, Result } from './reconciler.ts';
+import { type ObservableResource, UnobservedChanges } from './unobserved-changes.ts';
 import { type BackoffSettings, WorkQueue } from './work-queue.ts';
 
 export interface ControllerOptions {
@@ -36,7 +37,7 @@ export interface ControllerOptions {
   readonly name: string;
   readonly reconciler: Reconciler;
   /** Source of the resources that the controller reconciles. */
-  readonly source: ResourceSource<{ readonly metadata: ResourceKey }>;
+  readonly source: ResourceSource<ObservableResource>;
   readonly workers: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -60,6 +61,7 @@ export type ReconcileOutcome =
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #queue: WorkQueue;
+  readonly #unobserved: UnobservedChanges;
   readonly #log: Logger;
   readonly #outcomes: Counter;
   readonly #durations: Histogram;
@@ -88,13 +90,17 @@ export class Controller {
       ...(backoff && { backoff }),
       onReady: () => this.#startSoon(),
     });
-    this.#outcomes = metrics.counter('logfleet_reconciles_total', 'Reconciles by how they ended.', [
-      'controller',
-      'outcome',
-    ]);
+    this.#unobserved = new UnobservedChanges((key) => options.source.get(key));
+    metrics.observedGauge(
+      'logfleet_oldest_unobserved_change_seconds',
+      'Age of the oldest change of a resource that its status does not show yet, as status.observedGeneration. Absent while another process leads.',
+      ['controller'],
+      () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
+    );
+    this.#outcomes = metrics.counter('logfleet_reconciles_total', 'Reconciles, by outcome.', ['controller', 'outcome']);
     this.#durations = metrics.histogram(
       'logfleet_reconcile_duration_seconds',
-      'Time that a reconcile took.',
+      'Duration of a reconcile.',
       ['controller'],
       [0.001, 0.01, 0.1, 0.5, 1, 5, 15, 60, 300],
     );
@@ -105,7 +111,11 @@ export class Controller {
     assert(this.#state === 'new', 'a controller runs once');
     this.#state = 'running';
     const { source, leadership } = this.#options;
-    const stops = [source.subscribe((key) => this.enqueue(key)), leadership.subscribe(() => this.#followLeadership())];
+    const changed = (key: ResourceKey) => {
+      this.#unobserved.changed(key, this.#options.clock.monotonic());
+      this.enqueue(key);
+    };
+    const stops = [source.subscribe(changed), leadership.subscribe(() => this.#followLeadership())];
     this.#followLeadership();
     this.#startSoon();
     await aborted(signal);
@@ -155,7 +165,10 @@ export class Controller {
     }
     if (!leads || this.#reign) return;
     this.#reign = { term: leadership.term(), abort: new AbortController() };
-    for (const { metadata } of source.list()) this.enqueue(metadata);
+    for (const { metadata } of source.list()) {
+      this.#unobserved.changed(metadata, this.#options.clock.monotonic());
+      this.enqueue(metadata);
+    }
     this.#startSoon();
   }
 

@@ -58,7 +58,7 @@ export class StateSeries {
     );
     this.#gauge = metrics.gauge(
       `logfleet_${kind}_state`,
-      `1 for each of at most ${maxShown} ${plural}; the labels show the current state (${states}) and the reason of the condition Ready.`,
+      `1 for each of at most ${maxShown} ${plural}. The labels show the state (${states}) and the reason of the condition Ready.`,
       ['namespace', kind, 'state', 'reason'],
     );
   }

@@ -4,39 +4,49 @@ import type { Gauge, Metrics } from '../base/metrics.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { StateSeries } from './state-series.ts';
 
-interface MeasuredStatus {
-  readonly conditions?: readonly Condition[];
+interface MeasuredResource {
+  readonly metadata: ResourceKey;
+  readonly status?: { readonly conditions?: readonly Condition[] } | undefined;
 }
 
-/** Name, description and value of a metric. The metric has no series for a resource whose value is undefined. */
-export type StatusFigure<S> = readonly [name: string, help: string, read: (status: S) => number | undefined];
+type StatusOf<R extends MeasuredResource> = NonNullable<R['status']>;
 
-interface StatusMetricsOptions<S> {
+/** Name, description and value of a metric. The metric has no series for a resource whose value is undefined. */
+export type StatusFigure<R extends MeasuredResource> = readonly [
+  name: string,
+  help: string,
+  read: (status: StatusOf<R>, resource: R) => number | undefined,
+];
+
+interface StatusMetricsOptions<R extends MeasuredResource> {
   readonly metrics: Metrics;
   /** Kind of the resources, such as `export`. Metric names contain it, and the label with a resource's name is named after it. */
   readonly kind: string;
   readonly plural: string;
-  readonly figures: readonly StatusFigure<S>[];
+  readonly figures: readonly StatusFigure<R>[];
 }
 
-export class StatusMetrics<S extends MeasuredStatus> {
+export class StatusMetrics<R extends MeasuredResource> {
   readonly #kind: string;
-  readonly #gauges: readonly { readonly gauge: Gauge; readonly read: (status: S) => number | undefined }[];
+  readonly #gauges: readonly { readonly gauge: Gauge; readonly read: StatusFigure<R>[2] }[];
   readonly #states: StateSeries;
 
-  constructor({ metrics, kind, plural, figures }: StatusMetricsOptions<S>) {
+  constructor({ metrics, kind, plural, figures }: StatusMetricsOptions<R>) {
     this.#kind = kind;
     const labelNames = ['namespace', kind];
     this.#gauges = figures.map(([name, help, read]) => ({ gauge: metrics.gauge(name, help, labelNames), read }));
     this.#states = new StateSeries({ metrics, kind, plural, onHidden: (key) => this.#hide(key) });
   }
 
-  measure({ metadata, status }: { readonly metadata: ResourceKey; readonly status?: S | undefined }): void {
-    const { namespace, name } = metadata;
+  measure(resource: R): void {
+    const { namespace, name } = resource.metadata;
+    const status: StatusOf<R> | undefined = resource.status ?? undefined;
     if (!status || !this.#states.measure({ namespace, name }, status.conditions)) return;
     for (const { gauge, read } of this.#gauges) {
-      const value = read(status);
-      if (value !== undefined) gauge.set(this.#labelsOf(metadata), value);
+      const value = read(status, resource);
+      const labels = this.#labelsOf(resource.metadata);
+      if (value === undefined) gauge.remove(labels);
+      else gauge.set(labels, value);
     }
   }
 

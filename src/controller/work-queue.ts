@@ -75,11 +75,15 @@ export class WorkQueue {
     this.#backoff = options.backoff ?? defaultBackoff;
     this.#labels = { controller: options.name };
     const { metrics } = options;
-    this.#depth = metrics.gauge('logfleet_queue_depth', 'Keys that are ready to be reconciled.', ['controller']);
-    this.#adds = metrics.counter('logfleet_queue_adds_total', 'Keys added, coalesced ones left out.', ['controller']);
+    this.#depth = metrics.gauge('logfleet_queue_depth', 'Resources that wait for their reconcile.', ['controller']);
+    this.#adds = metrics.counter(
+      'logfleet_queue_adds_total',
+      'Additions to the queue of resources that wait for their reconcile. A resource that already waits is not counted again.',
+      ['controller'],
+    );
     this.#latency = metrics.histogram(
       'logfleet_queue_latency_seconds',
-      'Time from the adding of a key to its taking.',
+      'Time that resources waited for their reconcile.',
       ['controller'],
       [0.001, 0.01, 0.1, 1, 10, 60, 600],
     );

@@ -107,6 +107,7 @@ export class Applier {
   async #write({ bound: { ownership } }: Ready, decision: Decision): Promise<void> {
     const { changes, post } = decision;
     const { kept, memberIndex, posting, tasks, owner, environment } = this.#runtime;
+    const before = changes.map(({ collectorId }) => kept.known?.entry(collectorId));
     try {
       await kept.write(decision, ownership);
     } catch (error) {
@@ -114,7 +115,8 @@ export class Applier {
       posting.withdraw(post);
       throw error;
     }
-    for (const { collectorId, entry } of changes) {
+    for (const [index, { collectorId, entry }] of changes.entries()) {
+      environment.attempts.changed(before[index], entry);
       if (!entry?.open) {
         ownership.ended(collectorId, owner.uid, environment.clock.monotonic());
         tasks.forget(collectorId);

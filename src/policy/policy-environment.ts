@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Fleets } from '../fleet/fleets.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
+import type { AttemptCounter } from './attempts/attempt-counter.ts';
 import type { ClaimTurns } from './members/claim-turns.ts';
 import type { PolicySettings } from './settings.ts';
 
@@ -16,6 +17,7 @@ export interface PolicyEnvironment {
   readonly log: Logger;
   readonly settings: PolicySettings;
   readonly turns: ClaimTurns;
+  readonly attempts: AttemptCounter;
   /** Requests another reconcile of this policy from the controller. */
   readonly enqueue: (key: ResourceKey) => void;
   /** Whether this process is about to end and starts no new upgrades. */

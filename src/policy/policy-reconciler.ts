@@ -10,6 +10,7 @@ import { type Reconciler, type Result, requeue } from '../controller/reconciler.
 import { Fleets } from '../fleet/fleets.ts';
 import type { ResourceKey, ResourceSource } from '../host/host.ts';
 import { Applier } from './apply.ts';
+import { AttemptCounter } from './attempts/attempt-counter.ts';
 import { decide } from './decide.ts';
 import { Gatherer, type Ready, type Unready } from './gather.ts';
 import { ClaimTurns } from './members/claim-turns.ts';
@@ -62,6 +63,7 @@ export class PolicyReconciler implements Reconciler {
       ...options,
       settings: { ...policySettings, ...options.settings },
       turns,
+      attempts: new AttemptCounter(metrics),
       draining: () => this.#draining,
       fleets: new Fleets({ clock, log, active: () => host.leadership.isLeader(), onOwnersChanged: enqueue }),
     };

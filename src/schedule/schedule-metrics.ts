@@ -1,15 +1,26 @@
 /** Metrics of schedules, which are computed from the statuses of the schedules (C3). */
-import type { SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
+import type { SearchExportSchedule } from '../api/kinds.ts';
+import { parseDuration } from '../base/duration.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { type StatusFigure, StatusMetrics } from '../controller/status-metrics.ts';
 
-export type ScheduleMetrics = StatusMetrics<SearchExportScheduleStatus>;
+export type ScheduleMetrics = StatusMetrics<SearchExportSchedule>;
 
-const figures: readonly StatusFigure<SearchExportScheduleStatus>[] = [
+const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   [
     'logfleet_schedule_covered_timestamp_seconds',
     'Time up to which a schedule has exported everything since its start, in seconds since 1970. Absent once everything until endTime is exported.',
     ({ summary }) => (summary?.lagSince === undefined ? undefined : Date.parse(summary.lagSince) / 1_000),
+  ],
+  [
+    'logfleet_schedule_covered_seconds',
+    'Length of the time ranges that a schedule has exported. It grows with each complete run.',
+    ({ covered }) => covered?.reduce((sum, { from, to }) => sum + (Date.parse(to) - Date.parse(from)) / 1_000, 0),
+  ],
+  [
+    'logfleet_schedule_due_timestamp_seconds',
+    'Time at which the oldest active run of a schedule could export its last row, in seconds since 1970: the end of its time range plus settleDelay. Absent without active runs.',
+    dueSeconds,
   ],
   ['logfleet_schedule_gaps', 'Runs of a schedule that failed and were not exported again.', ({ gaps }) => gaps?.length],
   [
@@ -19,6 +30,15 @@ const figures: readonly StatusFigure<SearchExportScheduleStatus>[] = [
   ],
   ['logfleet_schedule_active_runs', 'Runs of a schedule that have not ended.', ({ summary }) => summary?.active],
 ];
+
+function dueSeconds(
+  { runs = [] }: NonNullable<SearchExportSchedule['status']>,
+  { spec }: SearchExportSchedule,
+): number | undefined {
+  const endsMs = runs.filter(({ state }) => state === 'Active').map(({ to }) => Date.parse(to));
+  if (endsMs.length === 0) return undefined;
+  return (Math.min(...endsMs) + (parseDuration(spec.template.spec.settleDelay) ?? 0)) / 1_000;
+}
 
 export function scheduleMetrics(metrics: Metrics): ScheduleMetrics {
   return new StatusMetrics({ metrics, kind: 'schedule', plural: 'schedules', figures });

@@ -44,7 +44,7 @@ export function connectWith(options: ConnectOptions): Connect {
   return (settings) => {
     const transport = options.transport(settings);
     const service = new ServiceClient({ ...settings, transport, clock, metrics, userAgent });
-    const searches = new SearchJobs({ service, permits: settings.budget.jobs, clock, log });
+    const searches = new SearchJobs({ service, permits: settings.budget.jobs, clock, log, metrics });
     const closing = new AbortController();
     return {
       service,

@@ -1,20 +1,24 @@
-/** Metrics of exports, derived from their statuses: state, progress, written rows and bytes (C3). */
+/** Metrics of exports, derived from their statuses: state, progress, written rows, and written and scanned bytes (C3). */
 import type { SearchExport } from '../../api/kinds.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { type StatusFigure, StatusMetrics } from '../../controller/status-metrics.ts';
 
-type Status = NonNullable<SearchExport['status']>;
-export type ExportMetrics = StatusMetrics<Status>;
+export type ExportMetrics = StatusMetrics<SearchExport>;
 
-const figures: readonly StatusFigure<Status>[] = [
+const figures: readonly StatusFigure<SearchExport>[] = [
   [
     'logfleet_export_covered_ratio',
-    'Ratio of the time range of an export that is done, 0 to 1.',
+    'Ratio of the time range of an export that is exported, 0 to 1.',
     ({ progress }) => progress && progress.coveredPercent / 100,
   ],
   ['logfleet_export_written_rows', 'Rows in the files of an export.', ({ progress }) => progress?.rowsWritten],
-  ['logfleet_export_written_bytes', 'Length of the files of an export.', ({ progress }) => progress?.bytesWritten],
-  ['logfleet_export_jobs', 'Search jobs of an export that are alive.', ({ jobs }) => jobs?.length ?? 0],
+  ['logfleet_export_written_bytes', 'Bytes in the files of an export.', ({ progress }) => progress?.bytesWritten],
+  [
+    'logfleet_export_scanned_bytes',
+    'Bytes that the search jobs of an export have scanned, as the service reports them.',
+    ({ progress }) => progress?.bytesScanned,
+  ],
+  ['logfleet_export_jobs', 'Active search jobs of an export.', ({ jobs }) => jobs?.length ?? 0],
 ];
 
 export function exportMetrics(metrics: Metrics): ExportMetrics {

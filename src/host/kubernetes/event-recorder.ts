@@ -68,9 +68,11 @@ export class EventRecorder implements EventSink {
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
-    this.#dropped = options.metrics.counter('logfleet_events_dropped_total', 'Events that were not delivered.', [
-      'cause',
-    ]);
+    this.#dropped = options.metrics.counter(
+      'logfleet_events_dropped_total',
+      'Kubernetes Events that were not delivered, by cause.',
+      ['cause'],
+    );
   }
 
   publish(owner: OwnerRef, event: ResourceEvent): void {

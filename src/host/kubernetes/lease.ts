@@ -94,7 +94,7 @@ export class LeaseElection implements Leadership {
     this.#options = options;
     this.#steppedAtMs = options.clock.monotonic();
     this.#holder = `${options.identity}_${randomHex(options.random, 8)}`;
-    this.#leading = options.metrics.gauge('logfleet_leader', 'Whether this process leads (1) or follows (0).', []);
+    this.#leading = options.metrics.gauge('logfleet_leader', '1 if this process is the leader, otherwise 0.', []);
     this.#leading.set({}, 0);
   }
 

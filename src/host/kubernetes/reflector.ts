@@ -100,7 +100,7 @@ export class Reflector<R extends CachedResource> {
     this.#steppedAtMs = options.clock.monotonic();
     this.#relists = options.metrics.counter(
       'logfleet_relists_total',
-      'Number of requests that list all resources of a kind, by the reason for the list.',
+      'Requests that list all resources of a kind, by the reason for the list.',
       ['reason'],
     );
   }

@@ -91,7 +91,7 @@ export class RequestBudget {
     this.jobs = new JobAdmission(clock, () => this.#sustainableJobs());
     this.#waitSeconds = metrics.histogram(
       'logfleet_service_budget_wait_seconds',
-      'Time in seconds that requests waited for permission from the request budget, by class of requests.',
+      'Time that requests to the log service waited for permission from the request budget, by class of requests.',
       ['class'],
       [0.001, 0.01, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300],
     );
@@ -100,6 +100,22 @@ export class RequestBudget {
   /** Time in ms allowed for the network delay of a request. */
   get marginMs(): number {
     return this.#margin.currentMs;
+  }
+
+  /** Number of requests that wait for permission. */
+  get waiting(): number {
+    return [...this.#queues.values()].reduce((sum, { waiting }) => sum + waiting, 0);
+  }
+
+  /** Number of requests that were permitted and may not have ended at the service yet. */
+  get inFlight(): number {
+    return [...this.#queues.values()].reduce((sum, { occupied }) => sum + occupied, 0);
+  }
+
+  /** Requests per second that are permitted now. Lower than the limit of this process for a while after an answer 429. */
+  get requestsPerSecond(): number {
+    const { starts, periodMs } = this.#pace.current(this.#clock.monotonic());
+    return (starts * 1_000) / periodMs;
   }
 
   /** Returns the budget of one access key. */
@@ -162,7 +178,7 @@ export class RequestBudget {
     const { signal } = request;
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (!this.#currentTerm()) return Promise.reject(new NotLeadingError());
-    if (this.#waiting >= maxWaiting) return Promise.reject(new BudgetFullError());
+    if (this.waiting >= maxWaiting) return Promise.reject(new BudgetFullError());
     return new Promise((resolve, reject) => {
       const nowMs = this.#clock.monotonic();
       const waiter: Waiter = {
@@ -189,10 +205,6 @@ export class RequestBudget {
       queue.push(waiter, nowMs);
       this.#pump();
     });
-  }
-
-  get #waiting(): number {
-    return [...this.#queues.values()].reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
   #allWaiters(): readonly Waiter[] {
@@ -234,7 +246,7 @@ export class RequestBudget {
    * service. A completed handshake shows that they have. Each origin has at most one test connection at a time.
    */
   #probeDoubtful(nowMs: number): void {
-    if (this.#waiting === 0) return;
+    if (this.waiting === 0) return;
     for (const { path = this.#anyPath() } of this.#limiter.doubtful(nowMs)) {
       if (path && (this.#probed.get(path.origin) ?? nowMs) <= nowMs) void this.#probe(path, nowMs);
     }
@@ -281,7 +293,7 @@ export class RequestBudget {
   }
 
   #setTimer(nowMs: number): void {
-    const atMs = this.#waiting === 0 ? Number.POSITIVE_INFINITY : this.#nextChangeMs(nowMs);
+    const atMs = this.waiting === 0 ? Number.POSITIVE_INFINITY : this.#nextChangeMs(nowMs);
     if (this.#timer?.atMs === atMs) return;
     this.#timer?.timer.cancel();
     this.#timer = undefined;

@@ -6,6 +6,7 @@
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
+import { type Counter, type Metrics, noMetrics } from '../../base/metrics.ts';
 import type { JobAdmission, JobPermit } from '../budget/job-admission.ts';
 import { ServiceError } from '../requests/service-error.ts';
 import type { JobProgress } from './job-gathering.ts';
@@ -18,6 +19,7 @@ export interface SearchJobsOptions {
   readonly permits: Pick<JobAdmission, 'admit'>;
   readonly clock: Clock;
   readonly log?: Logger | undefined;
+  readonly metrics?: Metrics;
 }
 
 export interface OpenOptions {
@@ -37,6 +39,7 @@ const lingerMs = 10_000;
 
 export class SearchJobs {
   readonly #options: SearchJobsOptions;
+  readonly #scannedBytes: Counter;
   /** Number of search jobs that have a permit or wait for one. */
   #wanted = 0;
   #usedAtMs = Number.NEGATIVE_INFINITY;
@@ -45,6 +48,12 @@ export class SearchJobs {
 
   constructor(options: SearchJobsOptions) {
     this.#options = options;
+    const { metrics = noMetrics } = options;
+    this.#scannedBytes = metrics.counter(
+      'logfleet_service_scanned_bytes_total',
+      'Bytes that the search jobs of this process have scanned, as the service reports them.',
+      [],
+    );
   }
 
   /**
@@ -102,8 +111,12 @@ export class SearchJobs {
   async #create(order: JobOrder, permit: JobPermit, options: OpenOptions): Promise<SearchJob> {
     const { service, clock } = this.#options;
     const { signal, expectedMs } = options;
+    let scannedBefore = 0;
     const onProgress = (progress: JobProgress) => {
       this.#logUnknown(progress.state);
+      const scannedBytes = Math.max(scannedBefore, progress.scannedBytes ?? 0);
+      this.#scannedBytes.add({}, scannedBytes - scannedBefore);
+      scannedBefore = scannedBytes;
       options.onProgress?.(progress);
     };
     const unsent = new AbortController();

@@ -90,7 +90,7 @@ export class Exchange {
     );
     this.#duration = metrics.histogram(
       'logfleet_service_request_duration_seconds',
-      'Time in seconds from the sending of a request to the service until the end of the answer.',
+      'Time from the sending of a request to the log service until the end of its answer.',
       ['operation'],
       [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     );

@@ -570,6 +570,7 @@ describe('metrics', () => {
       `logfleet_export_covered_ratio{${labels}} 1`,
       `logfleet_export_written_rows{${labels}} 600`,
       expect.stringMatching(/^logfleet_export_written_bytes\{.*\} \d+$/),
+      expect.stringMatching(/^logfleet_export_scanned_bytes\{.*\} [1-9]\d*$/),
       `logfleet_export_jobs{${labels}} 0`,
       `logfleet_export_state{${labels},state="Ready",reason="Exported"} 1`,
     ]);

@@ -191,6 +191,7 @@ describe('a schedule', () => {
     const labels = 'namespace="logging",schedule="hourly"';
     expect(await lines()).toEqual([
       `logfleet_schedule_covered_timestamp_seconds{${labels}} ${startMs / 1_000}`,
+      `logfleet_schedule_covered_seconds{${labels}} 0`,
       `logfleet_schedule_gaps{${labels}} 1`,
       `logfleet_schedule_pending_runs{${labels}} 0`,
       `logfleet_schedule_active_runs{${labels}} 0`,

@@ -4,11 +4,11 @@
  */
 import { expect, test } from 'vitest';
 import { Budgets, type Spender } from '../../../src/account/budgets.ts';
-import { noMetrics } from '../../../src/base/metrics.ts';
 import type { KeyBudget } from '../../../src/service/budget/request-slot.ts';
 import type { SendRight } from '../../../src/service/budget/send-right.ts';
 import { everlastingRight, SwitchedRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
+import { CountingMetrics } from '../controller/counting-metrics.ts';
 
 const spender = (more: Partial<Spender> = {}): Spender => ({
   serviceId: 'https://a.test/api',
@@ -21,7 +21,8 @@ const spender = (more: Partial<Spender> = {}): Spender => ({
 
 function world(right: SendRight = everlastingRight) {
   const clock = new VirtualClock();
-  return { clock, budgets: new Budgets({ clock, metrics: noMetrics, right }) };
+  const metrics = new CountingMetrics();
+  return { clock, metrics, budgets: new Budgets({ clock, metrics, right }) };
 }
 
 /**
@@ -110,4 +111,19 @@ test('a key that is first used right after a takeover waits like the others, but
   const late = world(right);
   await late.clock.advance(62_000);
   expect(await startsWithin(late.clock, [late.budgets.of(spender())], 900)).toBe(4);
+});
+
+test('metrics show the sums of all users: permitted rate, waiting requests and requests in flight', async () => {
+  const { clock, metrics, budgets } = world();
+  const spenders = [spender({ user: 'u' }), spender({ user: 'v', requestsPerSecond: 2 })];
+  const [key] = spenders.map((one) => budgets.of(one));
+  budgets.share(spenders);
+  for (let index = 0; index < 6; index++) void key?.acquire({ class: 'listing' }).then((slot) => slot.started());
+  await clock.advance(100);
+  expect(Object.fromEntries(metrics.observed())).toMatchObject({
+    'logfleet_service_budget_requests_per_second{}': 6,
+    'logfleet_service_budget_waiting_requests{}': 2,
+    'logfleet_service_budget_requests_in_flight{}': 4,
+    'logfleet_service_budget_search_jobs{}': 0,
+  });
 });

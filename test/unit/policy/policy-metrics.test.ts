@@ -61,6 +61,27 @@ test('collectors are counted by state, and all series are removed with the polic
   expect(await series('logfleet_policy_state')).toEqual([]);
 });
 
+test('the current stage of a rollout has one series with its state, which ends with the rollout', async () => {
+  const registry = new PrometheusMetrics();
+  const metrics = new PolicyMetrics(registry);
+  const conditions = [condition('Ready', 'False', 'RollingOut')];
+  const stages: StageStatus[] = [{ name: 'canary', members: 2, updated: 2, failed: 0, state: 'Soaking' }];
+  const rollout = { id: '1-19.500-1', startTime: '2026-11-01T00:00:00Z', stage: 'canary' };
+  const stopped = { reason: 'RolloutStopped', time: '2026-11-01T00:00:00Z', message: 'x' } as const;
+  const states = async (status: object) => {
+    metrics.measure({ ...policy(), status: { collectors, conditions, ...status } });
+    const text = await registry.render();
+    return [...text.matchAll(/^logfleet_policy_rollout_state\{.*(stage=.*)\} 1$/gm)].map(([, labels]) => labels);
+  };
+  expect(await states({})).toEqual([]);
+  expect(await states({ rollout, stages })).toEqual(['stage="canary",state="Soaking"']);
+  expect(await states({ rollout: { ...rollout, stopped }, stages })).toEqual(['stage="canary",state="Stopped"']);
+  expect(await states({ rollout: { id: '2-19.501-1', startTime: rollout.startTime } })).toEqual([
+    'stage="",state="Progressing"',
+  ]);
+  expect(await states({})).toEqual([]);
+});
+
 test('a policy without a status has no series', async () => {
   const { measureNothing, series } = measured();
   measureNothing();

@@ -1,0 +1,50 @@
+/**
+ * Measures how long changed resources of one kind have waited until their status shows the change. A resource whose status shows an
+ * older generation than its metadata is unobserved. A high age means that the operator does not reconcile.
+ *
+ * Invariant: memory is bounded by the resources that are unobserved now, or were when they last changed.
+ */
+import { keyText } from '../base/key-text.ts';
+import type { ResourceKey } from '../host/host.ts';
+
+/** Resource with its generation, and with the generation that its status describes. */
+export interface ObservableResource {
+  readonly metadata: ResourceKey & { readonly generation?: number };
+  readonly status?: { readonly observedGeneration?: number } | undefined;
+}
+
+interface Unobserved {
+  readonly key: ResourceKey;
+  readonly sinceMs: number;
+}
+
+export class UnobservedChanges {
+  readonly #read: (key: ResourceKey) => ObservableResource | undefined;
+  readonly #unobserved = new Map<string, Unobserved>();
+
+  /** @param read returns the newest known content of a resource, or undefined if the resource does not exist */
+  constructor(read: (key: ResourceKey) => ObservableResource | undefined) {
+    this.#read = read;
+  }
+
+  /** Notes a change of a resource or of its status at the monotonic time `nowMs`. */
+  changed({ namespace, name }: ResourceKey, nowMs: number): void {
+    const text = keyText({ namespace, name });
+    if (!isUnobserved(this.#read({ namespace, name }))) this.#unobserved.delete(text);
+    else if (!this.#unobserved.has(text)) this.#unobserved.set(text, { key: { namespace, name }, sinceMs: nowMs });
+  }
+
+  /** Returns the age in ms of the oldest change that no status shows yet, or 0 if there is none. */
+  oldestMs(nowMs: number): number {
+    for (const [text, { key, sinceMs }] of this.#unobserved) {
+      if (isUnobserved(this.#read(key))) return nowMs - sinceMs;
+      this.#unobserved.delete(text);
+    }
+    return 0;
+  }
+}
+
+function isUnobserved(resource: ObservableResource | undefined): boolean {
+  if (!resource) return false;
+  return resource.metadata.generation !== resource.status?.observedGeneration;
+}

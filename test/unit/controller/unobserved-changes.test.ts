@@ -1,0 +1,47 @@
+/** Tests the age of the oldest change of a resource that no status shows yet. */
+import { expect, test } from 'vitest';
+import { type ObservableResource, UnobservedChanges } from '../../../src/controller/unobserved-changes.ts';
+
+function world() {
+  const resources = new Map<string, ObservableResource>();
+  const changes = new UnobservedChanges(({ name }) => resources.get(name));
+  return {
+    changes,
+    /** Stores a resource, and reports the change at `nowMs`. */
+    set(name: string, generation: number, observedGeneration: number | undefined, nowMs: number) {
+      const status = observedGeneration === undefined ? {} : { status: { observedGeneration } };
+      resources.set(name, { metadata: { namespace: 'logging', name, generation }, ...status });
+      changes.changed({ namespace: 'logging', name }, nowMs);
+    },
+    remove(name: string) {
+      resources.delete(name);
+      changes.changed({ namespace: 'logging', name }, 0);
+    },
+  };
+}
+
+test('the age counts from the first of several unobserved changes', () => {
+  const { changes, set } = world();
+  expect(changes.oldestMs(1_000)).toBe(0);
+  set('first', 1, undefined, 1_000);
+  set('second', 3, 2, 2_000);
+  set('first', 2, undefined, 3_000);
+  expect(changes.oldestMs(5_000)).toBe(4_000);
+});
+
+test('a status that shows the generation ends the age', () => {
+  const { changes, set } = world();
+  set('first', 1, undefined, 1_000);
+  set('second', 3, 2, 2_000);
+  set('first', 1, 1, 3_000);
+  expect(changes.oldestMs(5_000)).toBe(3_000);
+  set('second', 3, 3, 4_000);
+  expect(changes.oldestMs(5_000)).toBe(0);
+});
+
+test('a deleted resource has no age', () => {
+  const { changes, set, remove } = world();
+  set('first', 1, undefined, 1_000);
+  remove('first');
+  expect(changes.oldestMs(5_000)).toBe(0);
+});

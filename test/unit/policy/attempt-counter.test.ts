@@ -1,0 +1,27 @@
+/** Tests that upgrade attempts are counted once, when they end. */
+import { expect, test } from 'vitest';
+import { AttemptCounter } from '../../../src/policy/attempts/attempt-counter.ts';
+import type { Attempt, Ending, Entry } from '../../../src/policy/ledger/ledger.ts';
+import { CountingMetrics } from '../controller/counting-metrics.ts';
+
+const open = { ours: true, toVersion: '19.500-1', state: 'accepted' } as Attempt;
+const entry = { collectorId: '1', open, ending: undefined } as Entry;
+const ended = (kind: Ending['kind']): Entry => ({ ...entry, open: undefined, ending: { kind } as Ending });
+
+test('an ended attempt of this policy is counted by its outcome', () => {
+  const metrics = new CountingMetrics();
+  const counter = new AttemptCounter(metrics);
+  const updated = ended('updated');
+  counter.changed(undefined, entry);
+  counter.changed(entry, { ...entry, open: { ...open, taskId: '7' } });
+  counter.changed(entry, updated);
+  counter.changed(entry, ended('failed'));
+  // The collector went offline after its upgrade. No attempt ended then.
+  counter.changed(updated, ended('died'));
+  counter.changed({ ...entry, open: { ...open, ours: false } }, updated);
+  counter.changed(entry, undefined);
+  expect(Object.fromEntries(metrics.values)).toEqual({
+    'logfleet_upgrade_attempts_total{updated}': 1,
+    'logfleet_upgrade_attempts_total{failed}': 1,
+  });
+});
