@@ -195,16 +195,18 @@ export class KubernetesHost implements Host {
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
   }
 
-  /** True after all followed resources were listed once. */
+  /** True after all followed resources were listed once, and while a leader does not wait for a list of Jobs. */
   ready(): boolean {
     return this.unready().length === 0;
   }
 
-  /** Messages about kinds whose resources could not be listed yet, with reason and remedy. */
+  /** Messages about resources and Jobs that could not be listed yet, with reason and remedy. */
   unready(): readonly string[] {
-    return [...this.#followed]
+    const unlisted = [...this.#followed]
       .filter(([, { cache }]) => !cache.synced())
       .map(([kind, { lastFailure }]) => renderUnlisted(kind, lastFailure()));
+    const jobs = this.workerJobs?.unlisted();
+    return jobs === undefined ? unlisted : [...unlisted, jobs];
   }
 
   /** Namespaces that are listed and watched separately. A single element `undefined` means all namespaces at once. */

@@ -62,11 +62,20 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 
   /**
-   * Lists Jobs and pods again. Resolves when both lists, which the API server began after this call, are in the cache. Also resolves if the
-   * operator has no right to list them, because it then cannot have created any Jobs.
+   * Lists Jobs and pods again. Resolves when all lists, which the API server began after this call, are in the cache. A namespace in which
+   * the operator has no right to list them is left out, because the operator cannot have created any Jobs there.
    */
   async relist(): Promise<void> {
     await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
+  }
+
+  /** Message about a list that a leader waits for before its first request; undefined if it waits for none. */
+  unlisted(): string | undefined {
+    const awaited = this.#jobs.awaited ?? this.#pods.awaited;
+    if (!awaited) return undefined;
+    const { path, problem } = awaited;
+    const reason = problem ? `: ${problem.message}` : '';
+    return `The leader sends no requests to the log service until it has listed the Jobs and pods of exports (${path})${reason}`;
   }
 
   synced(): boolean {
@@ -135,11 +144,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
 /** Objects of one kind with the label of exports, in all followed namespaces. */
 class Followed<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
-  /** Error of the last failed list or watch; undefined after a success. */
-  problem: LogfleetError | undefined;
-  readonly #reflectors: readonly Reflector<R>[];
-  /** Called when the API server refuses a list or watch for lack of rights. */
-  #forbidden: () => void = () => undefined;
+  readonly #scopes: readonly FollowedScope<R>[];
   /** Uid of the export to which each Job or pod belongs. Needed when the object has already been removed from the cache. */
   readonly #uids = new Map<string, string>();
 
@@ -150,24 +155,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
   ) {
     const { scopes, log } = options;
     this.cache = new ResourceCache<R>(scopes, log);
-    this.#reflectors = scopes.map(
-      (scope) =>
-        new Reflector<R>({
-          ...options,
-          ...{ path: pathOf(scope), scope, cache: this.cache, query: { labelSelector: exportLabel } },
-          decode: (value) => decode(value) as R | undefined,
-          onList: () => {
-            this.problem = undefined;
-          },
-          onFailure: (error) => {
-            this.problem = asLogfleetError(error);
-            if (hasCode(error, 'host.forbidden')) this.#forbidden();
-          },
-          onRecovery: () => {
-            this.problem = undefined;
-          },
-        }),
-    );
+    this.#scopes = scopes.map((scope) => new FollowedScope(options, this.cache, pathOf(scope), scope));
     this.cache.subscribe((key) => {
       const name = keyText(key);
       const uid = this.cache.get(key)?.metadata.labels[exportLabel] ?? this.#uids.get(name);
@@ -177,16 +165,72 @@ class Followed<R extends WorkerJob | WorkerPod> {
     });
   }
 
+  /** Error of a failed list or watch that has not succeeded since; undefined if there is none. */
+  get problem(): LogfleetError | undefined {
+    return this.#scopes.find(({ problem }) => problem)?.problem;
+  }
+
+  /** Path and error of a list that a leader waits for; undefined if it waits for none. */
+  get awaited(): AwaitedList | undefined {
+    return this.#scopes.find(({ isAwaited }) => isAwaited);
+  }
+
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
+    await Promise.all(this.#scopes.map((scope) => scope.run(signal)));
+  }
+
+  async relist(): Promise<void> {
+    await Promise.all(this.#scopes.map((scope) => scope.relist()));
+  }
+}
+
+/** List of Jobs or pods that a leader waits for before its first request. */
+interface AwaitedList {
+  readonly path: string;
+  readonly problem: LogfleetError | undefined;
+}
+
+/** Objects of one kind in one namespace, or in all namespaces. */
+class FollowedScope<R extends WorkerJob | WorkerPod> implements AwaitedList {
+  readonly path: string;
+  /** Error of the last failed list or watch; undefined after a success. */
+  problem: LogfleetError | undefined;
+  /** True until the list that `relist` requested is in the cache, or the API server refuses it for lack of rights. */
+  isAwaited = false;
+  readonly #reflector: Reflector<R>;
+  /** Called when the API server refuses a list or watch for lack of rights. */
+  #forbidden: () => void = () => undefined;
+
+  constructor(options: WorkerJobStoreOptions, cache: ResourceCache<R>, path: string, scope: string | undefined) {
+    this.path = path;
+    const succeeded = () => {
+      this.problem = undefined;
+    };
+    this.#reflector = new Reflector<R>({
+      ...options,
+      ...{ path, scope, cache, query: { labelSelector: exportLabel } },
+      decode: (value) => decode(value) as R | undefined,
+      onList: succeeded,
+      onFailure: (error) => {
+        this.problem = asLogfleetError(error);
+        if (hasCode(error, 'host.forbidden')) this.#forbidden();
+      },
+      onRecovery: succeeded,
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#reflector.run(signal);
   }
 
   /** Resolves when all objects were listed again, or when the operator has no right to list them. */
-  relist(): Promise<void> {
-    return new Promise((resolve) => {
+  async relist(): Promise<void> {
+    this.isAwaited = true;
+    const forbidden = new Promise<void>((resolve) => {
       this.#forbidden = resolve;
-      void Promise.all(this.#reflectors.map((reflector) => reflector.relist())).then(() => resolve());
     });
+    await Promise.race([this.#reflector.relist(), forbidden]);
+    this.isAwaited = false;
   }
 }
 

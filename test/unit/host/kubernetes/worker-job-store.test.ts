@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { jobPath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { KubernetesWorkerJobs } from '../../../../src/host/kubernetes/worker-job-store.ts';
+import { exportLabel } from '../../../../src/host/worker-jobs.ts';
+import { clientOf, createWorld, surroundings } from './world.ts';
+
+const namespaces = ['logging', 'other'] as const;
+
+/** Follows Jobs in two namespaces. The API server answers lists and watches of a namespace with the status that `statusOf` returns. */
+function followed(statusOf: (namespace: string | undefined) => number | undefined) {
+  const world = createWorld();
+  world.server.onRequest = ({ namespace }) => {
+    const status = statusOf(namespace);
+    return status === undefined ? undefined : { kind: 'status', status, when: 'before' };
+  };
+  const options = { ...surroundings(world), client: clientOf(world), image: 'logfleet', scopes: namespaces };
+  const jobs = new KubernetesWorkerJobs(options);
+  void jobs.run(new AbortController().signal);
+  return { world, jobs };
+}
+
+test('a list of Jobs that fails is reported until it succeeds', async () => {
+  let status: number | undefined = 500;
+  const { world, jobs } = followed(() => status);
+  let isListed = false;
+  void jobs.relist().then(() => {
+    isListed = true;
+  });
+  await world.clock.advance(60_000);
+  expect(isListed).toBe(false);
+  expect(jobs.unlisted()).toContain('/apis/batch/v1/namespaces/logging/jobs');
+  status = undefined;
+  await world.clock.advance(60_000);
+  expect([isListed, jobs.unlisted(), jobs.problem()]).toEqual([true, undefined, undefined]);
+});
+
+test('a namespace without rights does not end the wait for the Jobs of another namespace', async () => {
+  let status: number | undefined = 500;
+  const { world, jobs } = followed((namespace) => (namespace === 'other' ? 403 : status));
+  world.server.create(jobPath('logging'), { metadata: { name: 'job', labels: { [exportLabel]: 'u1' } } });
+  let known: readonly string[] | undefined;
+  void jobs.relist().then(() => {
+    known = [...jobs.jobs()].map(({ metadata }) => metadata.name);
+  });
+  await world.clock.advance(60_000);
+  expect(known).toBeUndefined();
+  status = undefined;
+  await world.clock.advance(60_000);
+  expect(known).toEqual(['job']);
+  expect(jobs.problem()).toMatchObject({ code: 'host.forbidden' });
+});
