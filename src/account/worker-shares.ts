@@ -78,7 +78,8 @@ export interface HeldShare {
  */
 const lingerMs = 60_000;
 
-interface Entry extends HeldShare {
+interface Entry {
+  readonly held: HeldShare;
   /** True while the share is only reserved, because its Job was not observed yet. */
   isReserved: boolean;
   /** Time at which Job and pods were first observed to be gone or to have ended; undefined while they run. */
@@ -101,21 +102,25 @@ export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * Reserves a share before the Job is created. Returns false if the free part of the limits is too small. A Job that
-   * already has a share keeps it.
+   * Reserves shares before a Job is created: as many as are free, at most `wanted.workers`. A Job that has reserved shares keeps them.
+   * Returns undefined if no share is free, or if a former Job of the same name has ended and its pods may still use its shares.
    */
-  reserve(job: string, wanted: HeldShare, limits: RequestLimits): boolean {
-    if (this.#entries.has(job)) return true;
-    const size = shareSize(limits);
-    if (!size) return false;
-    const used = this.of(wanted.user).reduce((sum, { workers }) => sum + workers, 0);
-    if (used + wanted.workers > size.workers || !fits(limits, [...this.of(wanted.user), wanted])) return false;
-    this.#entries.set(job, { ...wanted, isReserved: true, goneAtMs: undefined, hasEnded: false });
-    return true;
+  reserve(job: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
+    const known = this.#entries.get(job);
+    if (known) return known.isReserved ? known.held : undefined;
+    const others = this.of(wanted.user);
+    const used = others.reduce((sum, { workers }) => sum + workers, 0);
+    for (let workers = Math.min(wanted.workers, (shareSize(limits)?.workers ?? 0) - used); workers > 0; workers--) {
+      const held = { ...wanted, workers };
+      if (!fits(limits, [...others, held])) continue;
+      this.#entries.set(job, { held, isReserved: true, goneAtMs: undefined, hasEnded: false });
+      return held;
+    }
+    return undefined;
   }
 
   get(job: string): HeldShare | undefined {
-    return this.#entries.get(job);
+    return this.#entries.get(job)?.held;
   }
 
   /** Returns a reserved share, because its Job was not created. A share of an observed Job is kept. */
@@ -132,7 +137,7 @@ export class WorkerShares {
     for (const { job, held, hasEnded } of observed) {
       seen.add(job);
       const goneAtMs = hasEnded ? (this.#entries.get(job)?.goneAtMs ?? nowMs) : undefined;
-      this.#entries.set(job, { ...held, isReserved: false, goneAtMs, hasEnded });
+      this.#entries.set(job, { held, isReserved: false, goneAtMs, hasEnded });
     }
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [job, entry] of this.#entries) {
@@ -147,7 +152,7 @@ export class WorkerShares {
 
   /** Shares that workers of a user hold. */
   of(user: string): readonly HeldShare[] {
-    return [...this.#entries.values()].filter((entry) => entry.user === user);
+    return [...this.#entries.values()].map(({ held }) => held).filter((held) => held.user === user);
   }
 }
 

@@ -16,6 +16,8 @@ export const podsPath = '/api/v1/namespaces/logging/pods';
 /** Time in ms until a created Job has a running pod, and until a failed pod is replaced. */
 const startMs = 2_000;
 const retryMs = 10_000;
+const jobUidLabel = 'batch.kubernetes.io/controller-uid';
+const completionIndexLabel = 'batch.kubernetes.io/job-completion-index';
 
 interface PodTemplate {
   readonly metadata: { readonly labels: object; readonly annotations: Readonly<Record<string, string>> };
@@ -37,6 +39,10 @@ export class JobController {
   readonly #running = new Map<string, Operator>();
   /** Limits of the workers that run now. */
   readonly limits = new Map<string, { readonly requestsPerSecond: number; readonly maxConcurrentRequests: number }>();
+  /** Time in ms for which a pod of a deleted Job still runs. */
+  graceMs = 0;
+  /** Times at which pods whose Job is deleted were first seen. */
+  readonly #withoutJob = new Map<string, number>();
   #pods = 0;
   /** Called before each pod starts. A returned exit status and message replace the run of the worker. */
   onPod: (name: string) => { readonly exitCode: number; readonly message?: string } | undefined = () => undefined;
@@ -60,15 +66,22 @@ export class JobController {
   #tick(): void {
     const { api, clock } = this.#world;
     for (const job of api.store.objects('batch/v1/jobs')) this.#follow(job);
-    for (const pod of [...this.#running.keys()]) {
-      const job = jobOf(api.get(`${podsPath}/${pod}`));
-      if (!api.get(`${jobsPath}/${job}`)) this.kill(pod, 143);
-    }
     for (const pod of api.store.objects('v1/pods')) {
-      const job = jobOf(pod);
-      if (!api.get(`${jobsPath}/${job}`)) api.remove(`${podsPath}/${pod.metadata.name}`);
+      if (this.#hasJob(pod)) continue;
+      const { name } = pod.metadata;
+      const sinceMs = this.#withoutJob.get(name) ?? clock.now();
+      this.#withoutJob.set(name, sinceMs);
+      if (clock.now() - sinceMs < this.graceMs) continue;
+      if (this.#running.has(name)) this.kill(name, 143);
+      api.remove(`${podsPath}/${name}`);
     }
     clock.after(500, () => this.#tick());
+  }
+
+  /** True if the Job of the pod exists. A later Job of the same name has another uid. */
+  #hasJob(pod: StoredObject): boolean {
+    const job = this.#world.api.get(`${jobsPath}/${jobOf(pod)}`);
+    return job !== undefined && job.metadata.uid === pod.metadata.labels?.[jobUidLabel];
   }
 
   #follow(job: StoredObject): void {
@@ -76,9 +89,9 @@ export class JobController {
     const spec = job.spec as JobSpec;
     const { conditions = [], failed = 0 } = (job.status ?? {}) as { conditions?: readonly object[]; failed?: number };
     if (conditions.length > 0 || spec.suspend) return;
-    const pods = api.store.objects('v1/pods').filter((pod) => jobOf(pod) === job.metadata.name);
+    const pods = api.store.objects('v1/pods').filter((pod) => pod.metadata.labels?.[jobUidLabel] === job.metadata.uid);
     for (let index = 0; index < spec.completions; index++) {
-      const ofIndex = pods.filter(({ metadata }) => metadata.labels?.['index'] === String(index));
+      const ofIndex = pods.filter(({ metadata }) => metadata.labels?.[completionIndexLabel] === String(index));
       const last = ofIndex.at(-1);
       const phase = (last?.status as { phase?: string } | undefined)?.phase;
       if (last && phase !== 'Failed') continue;
@@ -111,7 +124,8 @@ export class JobController {
     const labels = {
       ...template.metadata.labels,
       'batch.kubernetes.io/job-name': job.metadata.name,
-      index: String(index),
+      [jobUidLabel]: job.metadata.uid,
+      [completionIndexLabel]: String(index),
     };
     api.create(podsPath, {
       apiVersion: 'v1',

@@ -403,7 +403,8 @@ export interface ExportJobSpec {
   /**
    * Number of pods that export different intervals (parts of the time range) at the same time, from 1 to 4 (default 1).
    * At most four pods of all exports run for one user of the log service, because each pod needs a share of the user's
-   * request limits. A query that cannot be split into intervals runs in one pod.
+   * request limits. If fewer shares are free, the export starts with fewer pods. A query that cannot be split into
+   * intervals runs in one pod, and so does an export with `limits.maxMessages`.
    */
   readonly workers: number;
   /**

@@ -46,10 +46,13 @@ export interface BuiltJob {
   readonly manifest: object;
 }
 
-/** Returns a hash of everything that decides what the pods of a Job do. */
+/**
+ * Returns a hash of everything that decides what the pods of a Job do. The number and the size of shares are left out, because a running
+ * Job keeps its shares when the limits of the user change.
+ */
 export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share'>): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
-  return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share]);
+  return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share.user]);
 }
 
 /** Returns a hash of everything that can let a failed Job succeed: credentials, image, and a person's request to try again. */

@@ -32,7 +32,7 @@ import { resourceWording } from '../status/export-wording.ts';
 import { amountText } from '../work/figure-text.ts';
 import { buildJob, causeHash, jobAnnotations, jobName, secretNames, workHash } from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
-import { againText, hasEnded, type JobState, readJob } from './job-state.ts';
+import { againText, hasEnded, isEnded, type JobState, readJob } from './job-state.ts';
 import type { WorkerReport } from './worker-report.ts';
 
 export interface JobRuntimeOptions {
@@ -58,6 +58,9 @@ const progressLabel = 'logfleet.dev/export-progress';
 const component = 'apply the component manifests/export-jobs of the operator';
 const noCluster =
   'Kubernetes Jobs need a cluster, but this export is in a directory: remove execution from its manifest, and logfleet exports in its own process';
+
+const afterFormerJob =
+  'The export starts a new Kubernetes Job about a minute after its former Job and the pods of this Job have ended.';
 
 const quiet = { reconciling: false, stalled: false, isComplete: false, isFailed: false } as const;
 const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
@@ -180,10 +183,8 @@ export class JobRuntime {
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
     }
-    if (jobs.length > 0)
-      return {
-        health: waiting(reasons.jobPending, 'The export starts a new Kubernetes Job when its former Job has ended.'),
-      };
+    // A deleted Job is gone before its pods have ended.
+    if (jobs.length > 0 || this.#hasPods(store)) return { health: waiting(reasons.jobPending, afterFormerJob) };
     this.#startedAtMs ??= clock.now();
     return this.#create(resource, account, input, store, shares);
   }
@@ -212,15 +213,14 @@ export class JobRuntime {
   ): Promise<Found> {
     const { accounts, host, log } = this.#options;
     const showsProgress = await this.#checkServiceAccount(resource, store);
-    const { name, manifest } = buildJob({ ...input, showsProgress });
+    const name = jobName(input);
     const job = { namespace: this.key.namespace, name };
     await this.#checkClaim(resource, input.share, store);
-    if (!shares.reserve(job, input.share, accounts.limitsOf(account))) {
-      const { workers } = input.share;
+    const share = shares.reserve(job, input.share, accounts.limitsOf(account));
+    if (!share) {
+      if (shares.get(job)) return { health: waiting(reasons.jobPending, afterFormerJob) };
       const message =
-        workers === 1
-          ? 'The Kubernetes Jobs of other exports use all requests that the service allows this user. The export starts when one of these Jobs ends.'
-          : `Other Kubernetes Jobs use so many shares of the request budget that fewer than ${workers} are free. The export starts when enough of them end.`;
+        'The Kubernetes Jobs of other exports use all requests that the service allows this user. The export starts when one of these Jobs ends.';
       return { health: waiting(reasons.waitingForShare, message) };
     }
     if (!accounts.isWithinLimits(account)) {
@@ -231,12 +231,12 @@ export class JobRuntime {
     // This process may have lost the leadership while it read the ServiceAccount or the claim.
     if (!host.leadership.isLeader()) return { health: waiting(reasons.jobPending, 'Another operator leads.') };
     try {
-      const result = await store.create(job, manifest);
+      const result = await store.create(job, buildJob({ ...input, share, showsProgress }).manifest);
       if (result === 'created') log.info('a Kubernetes Job is created', { job: name });
     } catch (error) {
       return this.#refused(error, job, shares);
     }
-    const message = `The Kubernetes Job ${name} is created.`;
+    const message = `The Kubernetes Job ${name} is created${fewerText(share, input.share)}.`;
     return { health: waiting(reasons.jobPending, message), job: name, delayMs: stallRetryMs };
   }
 
@@ -285,8 +285,9 @@ export class JobRuntime {
   #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
-    // A query that cannot be split needs only one worker, because other workers would repeat the same search.
-    const workers = isSplittable ? (spec.execution.job?.workers ?? 1) : 1;
+    // Several workers would repeat the search of a query that cannot be split, and cannot count each other's rows before they are committed.
+    const isForOne = !isSplittable || spec.limits?.maxMessages !== undefined;
+    const workers = isForOne ? 1 : (spec.execution.job?.workers ?? 1);
     if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
     const { requestsPerSecond, maxConcurrentRequests } = limits;
     const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} at once)`;
@@ -301,6 +302,11 @@ export class JobRuntime {
   async #storeCredentials(resource: SearchExport): Promise<string> {
     const { destination } = this.#options;
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
+  }
+
+  /** True while a pod of the export runs or may start to run. */
+  #hasPods(store: WorkerJobs): boolean {
+    return [...store.pods()].some((pod) => pod.metadata.labels[exportLabel] === this.uid && !isEnded(pod));
   }
 
   #jobs(store: WorkerJobs): readonly WorkerJob[] {
@@ -363,6 +369,12 @@ function describeWorkers(
 
 function waiting(reason: string, message: string): ExportHealth {
   return { ...atWork, reason, message };
+}
+
+/** Text about a Job that has fewer workers than its export wants; empty if it has all of them. */
+function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
+  if (workers === wanted.workers) return '';
+  return ` with ${workers} of ${wanted.workers} workers, because other Jobs use the other shares of the request budget`;
 }
 
 function readEnd(job: WorkerJob, store: WorkerJobs): boolean {

@@ -41,15 +41,16 @@ export class JobShares {
     return this.#options.shares.get(keyText(job));
   }
 
-  /** Reserves a share of the request budget for a Job. Returns false if too few shares are free. */
-  reserve(job: ResourceKey, wanted: HeldShare, limits: RequestLimits): boolean {
+  /** Reserves shares of the request budget for a Job, at most as many as it wants. Returns undefined if it gets none. */
+  reserve(job: ResourceKey, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const { shares, accounts } = this.#options;
     const name = keyText(job);
-    if (shares.get(name)) return true;
-    if (!shares.reserve(name, wanted, limits)) return false;
+    const isNew = shares.get(name) === undefined;
+    const held = shares.reserve(name, wanted, limits);
+    if (!held || !isNew) return held;
     this.#expire(job);
     accounts.sharesChanged();
-    return true;
+    return held;
   }
 
   /** Returns the share of a Job that was not created to the request budget. */

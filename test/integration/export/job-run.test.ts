@@ -234,6 +234,57 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.rows()).toHaveLength(600);
   });
 
+  test('B8: starts no pod for a Job that was deleted by hand while a pod of that Job still runs', async () => {
+    const { world, controller, jobs } = jobWorld();
+    controller.graceMs = 30_000;
+    world.add(inJob);
+    world.start();
+    await world.world.until(() => controller.running.length === 1, 30 * minuteMs);
+    world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
+    let most = 0;
+    const isOver = () => {
+      most = Math.max(most, controller.running.length);
+      return world.reason === 'Exported';
+    };
+    expect(await world.world.until(isOver, 30 * minuteMs)).toBe(true);
+    expect(most).toBe(1);
+  });
+
+  test('B8: keeps its Job and its share when the limits of the user change', async () => {
+    const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
+    world.add(inJob);
+    world.start();
+    await world.world.until(() => controller.running.length === 1, 30 * minuteMs);
+    const before = jobs().map(({ metadata }) => metadata.uid);
+    const requestsPerSecond = Buffer.from('3').toString('base64');
+    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { requestsPerSecond } });
+    expect(await world.untilReason('Exported', 300 * minuteMs)).toBe(true);
+    expect(jobs().map(({ metadata }) => metadata.uid)).toEqual(before);
+  });
+
+  test('has one worker if the number of its rows is limited', async () => {
+    const { world, jobs } = jobWorld();
+    world.add({ ...inJob, limits: { maxMessages: 1_000 }, execution: { mode: 'Job', job: { workers: 4 } } });
+    world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(jobs()).toMatchObject([{ spec: { completions: 1 } }]);
+  });
+
+  test('B8: starts with as many workers as shares are free', async () => {
+    const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
+    for (const name of ['a', 'b', 'c']) world.world.addExport(name, { ...inHour, ...inJob });
+    world.start();
+    await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 4 } } });
+    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    const uid = world.world.export('audit')?.metadata.uid;
+    const own = jobs().filter(({ metadata }) => metadata.labels?.['logfleet.dev/export-uid'] === uid);
+    expect(own).toMatchObject([{ spec: { completions: 1 } }]);
+    expect(await world.untilReason('Exported', 300 * minuteMs)).toBe(true);
+    const names = own.map(({ metadata }) => metadata.name);
+    expect(world.status?.kubernetesJob?.name).toBe(names[0]);
+  });
+
   test('B8: waits while other Jobs use all shares, and starts when one of them ends', async () => {
     const { world, controller, jobs } = jobWorld();
     const names = ['a', 'b', 'c', 'd', 'e'];
@@ -271,6 +322,21 @@ describe('an export in a Kubernetes Job', () => {
     // The operator may not give the new Job a share until one of the four pods has ended.
     const isOverspent = () => jobs().length === 5 && controller.running.length === 4;
     expect(await world.world.until(isOverspent, 10_000)).toBe(false);
+  });
+
+  test('B8: a leader that cannot list the Jobs is not ready, and starts when it can', async () => {
+    const { world } = jobWorld();
+    let isBroken = true;
+    world.world.api.onRequest = ({ collection }) =>
+      isBroken && collection === 'batch/v1/jobs' ? { kind: 'status', status: 500, when: 'before' } : undefined;
+    world.add(inJob);
+    const { host } = world.start();
+    await world.world.until(() => false, minuteMs);
+    expect([host.leadership.isLeader(), host.ready()]).toEqual([false, false]);
+    expect(host.unready()).toEqual([expect.stringContaining('/apis/batch/v1/jobs')]);
+    isBroken = false;
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(host.unready()).toEqual([]);
   });
 
   test('another leader shows the end of a Job that ended while no operator ran', async () => {

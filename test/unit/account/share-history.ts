@@ -54,6 +54,8 @@ export function shareHistory(random: Random): ShareHistory {
   let past: Snapshot[] = [];
   let shownJobs = 0;
   let shownPods = 0;
+  let shownNames: ReadonlySet<string> = new Set();
+  const everShown = new Set<string>();
   let states = 0;
   const snapshot = (): Snapshot => ({
     ...{ atMs: nowMs, number: ++states },
@@ -66,17 +68,31 @@ export function shareHistory(random: Random): ShareHistory {
   };
   const observe = (ofJobs: Snapshot, ofPods: Snapshot) => {
     [shownJobs, shownPods] = [ofJobs.number, ofPods.number];
+    shownNames = new Set(
+      [...ofJobs.jobs].flatMap(([job, { deletedAtMs }]) => (deletedAtMs === undefined ? [job] : [])),
+    );
+    for (const name of shownNames) everShown.add(name);
     shares.observe(observed(ofJobs, ofPods), nowMs);
   };
   const any = () => [...jobs.values()][pick(jobs.size)];
   const events: readonly (() => void)[] = [
     () => {
-      const workers = 1 + pick(4);
-      const held = { user, workers, share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 } };
-      const name = `job-${++made}`;
-      if (!shares.reserve(name, held, limits)) return;
+      const wanted = {
+        user,
+        workers: 1 + pick(4),
+        share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
+      };
+      // The Job of a paused export has the name of its former Job, which the operator has seen appear and disappear.
+      const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
+      const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
+      const held = shares.reserve(name, wanted, limits);
+      if (!held) return;
+      if ((jobs.get(name)?.pods ?? 0) > 0) throw new Error(`${name} has a share while pods of its former Job run`);
       if (random.next() < 0.2) shares.cancel(name);
-      else jobs.set(name, { held, deletedAtMs: undefined, isOver: false, pods: 0 });
+      else {
+        everShown.delete(name);
+        jobs.set(name, { held, deletedAtMs: undefined, isOver: false, pods: 0 });
+      }
     },
     () => {
       const job = any();
@@ -133,9 +149,10 @@ function observed(ofJobs: Snapshot, ofPods: Snapshot): readonly ObservedShare[] 
   const names = new Set([...ofJobs.jobs.keys(), ...ofPods.jobs.keys()]);
   return [...names].flatMap((job): readonly ObservedShare[] => {
     const known = ofJobs.jobs.get(job);
-    const { pods = 0, held = known?.held } = ofPods.jobs.get(job) ?? {};
-    if (!held) return [];
-    if (known && known.deletedAtMs === undefined) return [{ job, held, hasEnded: known.isOver && pods === 0 }];
-    return pods > 0 ? [{ job, held, hasEnded: false }] : [];
+    const { pods = 0, held } = ofPods.jobs.get(job) ?? {};
+    if (known && known.deletedAtMs === undefined) {
+      return [{ job, held: known.held, hasEnded: known.isOver && pods === 0 }];
+    }
+    return held && pods > 0 ? [{ job, held, hasEnded: false }] : [];
   });
 }

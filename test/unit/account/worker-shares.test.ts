@@ -41,13 +41,31 @@ describe('the size of a share', () => {
 describe('B8: shares in use', () => {
   const wanted: HeldShare = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
   const reserve = (shares: WorkerShares, ...jobs: readonly string[]) =>
-    jobs.map((job) => shares.reserve(job, wanted, whole));
+    jobs.map((job) => shares.reserve(job, wanted, whole)?.workers);
 
   test('are at most four, and leave the operator its minimum', () => {
     const shares = new WorkerShares();
-    expect(reserve(shares, 'a', 'b', 'c', 'd', 'e')).toEqual([true, true, true, true, false]);
+    expect(reserve(shares, 'a', 'b', 'c', 'd', 'e')).toEqual([1, 1, 1, 1, undefined]);
     expect(limitsWithout(whole, shares.of('u'))).toEqual(operatorMinimum);
     expect(limitsWithout(whole, shares.of('other'))).toEqual(whole);
+  });
+
+  test('are as many as are free, and the reservation of a Job stays the same', () => {
+    const shares = new WorkerShares();
+    const reserveMany = (job: string, workers: number) => shares.reserve(job, { ...wanted, workers }, whole);
+    expect(['a', 'b', 'c'].map((job) => reserveMany(job, 3)?.workers)).toEqual([3, 1, undefined]);
+    shares.cancel('a');
+    expect(reserveMany('b', 3)).toEqual({ ...wanted, workers: 1 });
+  });
+
+  test('of a deleted Job are not reserved again while its pods may run', () => {
+    const shares = new WorkerShares();
+    reserve(shares, 'a');
+    shares.observe([{ job: 'a', held: wanted, hasEnded: false }], 0);
+    shares.observe([], 1_000);
+    expect(reserve(shares, 'a')).toEqual([undefined]);
+    shares.observe([], 61_000);
+    expect(reserve(shares, 'a')).toEqual([1]);
   });
 
   test('are free at once when the pods of a Job have ended, and a minute after a Job is gone', () => {
@@ -81,7 +99,7 @@ describe('B8: shares in use', () => {
     reserve(shares, 'a', 'b', 'c', 'd');
     const small = { requestsPerSecond: 0.5, maxConcurrentRequests: 1 };
     expect(limitsWithout(small, shares.of('u'))).toEqual(small);
-    expect(reserve(shares, 'e')).toEqual([false]);
+    expect(reserve(shares, 'e')).toEqual([undefined]);
   });
 
   test('never exceed the limits of the user in 300 random histories', () => {
