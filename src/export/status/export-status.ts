@@ -8,6 +8,7 @@ import type {
   SearchJobStatus,
 } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
+import { statusTimeMs } from '../../api/status-age.ts';
 import { describeHealth, type ShownHealth } from '../../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
@@ -42,7 +43,7 @@ export interface ExportStatusInput {
 /** Builds the part of the status that is written immediately when it changes. */
 export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, task, view, wallMs } = input;
-  const now = isoTime(wallMs);
+  const now = isoTime(statusTimeMs(resource.metadata, wallMs));
   const end = health.isComplete ? 'Complete' : health.isFailed ? 'Failed' : undefined;
   const {
     completionTime: _,

@@ -7,6 +7,7 @@
 
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';
 import { apiGroup, apiVersionName, type KindName, kinds, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
+import { isOlderThanResource } from '../../api/status-age.ts';
 import { isRecord } from '../../base/record.ts';
 
 const droppedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -24,8 +25,16 @@ export function decodeResource<K extends KindName>(kind: K, value: unknown): Res
     kind,
     metadata,
     spec: value.spec,
-    ...(isRecord(value.status) ? { status: value.status } : {}),
+    ...(isRecord(value.status) && isOwnStatus(kind, value.status, metadata) ? { status: value.status } : {}),
   } as unknown as ResourceOf<K>;
+}
+
+/**
+ * False if the status of an export comes from a backup of an earlier resource, because only the destination shows which files are left. The
+ * status of a policy or schedule always counts: it shows stops of rollouts (U1), and time whose files were deleted on purpose (S1).
+ */
+function isOwnStatus(kind: KindName, status: object, metadata: ObjectMeta): boolean {
+  return kind !== 'SearchExport' || !isOlderThanResource(status, metadata);
 }
 
 /** Decodes the metadata of any namespaced object. Undefined if `value` is invalid. */

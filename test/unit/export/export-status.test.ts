@@ -13,8 +13,9 @@ const wallMs = Date.UTC(2026, 10, 3);
 const task = exportTask(requestOf(exportOf()), 'service.example.com') as ExportTask;
 const noPace: Pace = { rowsPerSecond: 0, bytesPerSecond: 0, leftMs: undefined };
 
-function described(view: WorkView | undefined, before?: SearchExportStatus, pace = noPace) {
-  const resource = exportOf({}, before ? { status: before } : {});
+function described(view: WorkView | undefined, before?: SearchExportStatus, pace = noPace, created?: string) {
+  const { metadata, ...sample } = exportOf({}, before ? { status: before } : {});
+  const resource = { ...sample, metadata: { ...metadata, ...(created && { creationTimestamp: created }) } };
   const health = exportHealth({
     pausedBy: undefined,
     problem: undefined,
@@ -68,6 +69,14 @@ describe('fields that are written immediately', () => {
     const goesOn = described(viewOf(), failed).essentials;
     expect(goesOn.completionTime).toBeUndefined();
     expect(goesOn.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Reconciling']);
+  });
+
+  test('have no time before the creation of the export, although the clock is behind', () => {
+    const view = viewOf({ stage: 'complete', manifest: manifestOf(5, []) });
+    const created = '2026-11-03T00:00:05Z';
+    const { completionTime, conditions = [] } = described(view, undefined, noPace, created).essentials;
+    expect(completionTime).toBe(created);
+    expect(new Set(conditions.map(({ lastTransitionTime }) => lastTransitionTime))).toEqual(new Set([created]));
   });
 
   test('include the manifest until it is known to be missing', () => {

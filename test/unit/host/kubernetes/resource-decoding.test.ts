@@ -28,3 +28,14 @@ test('keeps no managed fields without annotations of logfleet', () => {
     'annotationWriters',
   );
 });
+
+test.each([
+  ['SearchExport', '2026-11-21T09:59:59Z', false],
+  ['SearchExport', '2026-11-21T10:00:00Z', true],
+  ['CollectorVersionPolicy', '2026-11-21T09:59:59Z', true],
+  ['SearchExportSchedule', '2026-11-21T09:59:59Z', true],
+] as const)('of a %s, keeps a status whose Ready is from %s: %s', (kind, lastTransitionTime, isKept) => {
+  const created = { ...metadata, creationTimestamp: '2026-11-21T10:00:00.900Z' };
+  const status = { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] };
+  expect(decodeResource(kind, { metadata: created, spec: {}, status })?.status !== undefined).toBe(isKept);
+});
