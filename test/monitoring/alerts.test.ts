@@ -1,0 +1,199 @@
+/** Tests each alert with promtool: its expression, when it fires, when it does not, and that it ends. */
+import { describe, expect, test } from 'vitest';
+import { metricDefinitions } from '../support/metric-catalogue.ts';
+import { readText } from '../unit/house/source-file.ts';
+import {
+  type AlertTest,
+  alertRules,
+  checkAlerts,
+  firing,
+  type InputSeries,
+  metricsIn,
+  testAlerts,
+} from './alert-rules.ts';
+
+interface AlertCase {
+  readonly series: InputSeries;
+  /** Time at which the alert does not fire yet, although the problem exists. */
+  readonly before?: string;
+  /** Time at which the alert fires. */
+  readonly fires: string;
+  /** Labels of the firing alert, other than its name and severity. */
+  readonly labels: string;
+  /** Time at which the problem is over, and no alert fires. */
+  readonly ends: string;
+}
+
+const operator = 'namespace="logfleet"';
+const policy = 'namespace="logging",policy="production"';
+const search = 'namespace="logging",export="audit"';
+const schedule = 'namespace="logging",schedule="hourly"';
+
+const policyState = (state: string, reason: string) =>
+  `logfleet_policy_state{${policy},state="${state}",reason="${reason}",pod="a"}`;
+
+/** Series of an operator that is well, from which each case differs. */
+const healthy: InputSeries = {
+  'logfleet_build_info{namespace="logfleet",pod="a",version="0.1.0"}': '1x600',
+  'logfleet_leader{namespace="logfleet",pod="a"}': '1x600',
+  'logfleet_leader{namespace="logfleet",pod="b"}': '0x600',
+};
+
+const cases: Readonly<Record<string, AlertCase>> = {
+  LogfleetDown: {
+    series: { 'logfleet_build_info{namespace="logfleet",pod="a",version="0.1.0"}': '1x10 _x30 1x60' },
+    before: '17m',
+    ...{ fires: '30m', labels: '', ends: '50m' },
+  },
+  LogfleetNoLeader: {
+    series: { 'logfleet_leader{namespace="logfleet",pod="a"}': '1x10 0x10 1x60' },
+    before: '12m',
+    ...{ fires: '15m', labels: operator, ends: '25m' },
+  },
+  LogfleetNotReconciling: {
+    series: {
+      'logfleet_oldest_unobserved_change_seconds{namespace="logfleet",controller="searchexport",pod="a"}':
+        '0x5 60+60x30 0x30',
+    },
+    before: '20m',
+    ...{ fires: '30m', labels: `${operator},controller="searchexport"`, ends: '40m' },
+  },
+  LogfleetInternalErrors: {
+    series: {
+      'logfleet_reconciles_total{namespace="logfleet",controller="searchexport",outcome="bug",pod="a"}': '0x5 2x60',
+    },
+    before: '5m',
+    ...{ fires: '10m', labels: `${operator},controller="searchexport"`, ends: '30m' },
+  },
+  LogfleetOtherOperator: {
+    series: { 'logfleet_other_operators{namespace="logfleet",pod="a"}': '0x5 1x20 0x60' },
+    before: '8m',
+    ...{ fires: '15m', labels: operator, ends: '30m' },
+  },
+  LogfleetRolloutStopped: {
+    series: {
+      [policyState('Reconciling', 'RollingOut')]: '1x10 _x60',
+      [policyState('Stalled', 'RolloutStopped')]: '_x11 1x20 _x60',
+    },
+    before: '11m',
+    ...{ fires: '15m', labels: `${policy},reason="RolloutStopped"`, ends: '45m' },
+  },
+  LogfleetApprovalWanted: {
+    series: { [policyState('Reconciling', 'AwaitingApproval')]: '_x10 1x300 _x60' },
+    before: '240m',
+    ...{ fires: '255m', labels: policy, ends: '320m' },
+  },
+  LogfleetResourceStalled: {
+    series: { [`logfleet_export_state{${search},state="Stalled",reason="QueryRefused",pod="a"}`]: '1x30 _x60' },
+    before: '9m',
+    ...{ fires: '15m', labels: `${search},reason="QueryRefused"`, ends: '40m' },
+  },
+  LogfleetCredentialsRefused: {
+    series: { [`logfleet_schedule_state{${schedule},state="Stalled",reason="Unauthorized",pod="a"}`]: '1x30 _x60' },
+    before: '1m',
+    ...{ fires: '15m', labels: `${schedule},reason="Unauthorized"`, ends: '40m' },
+  },
+  LogfleetLedgerUnusable: {
+    series: { [policyState('Stalled', 'LedgerUnreadable')]: '1x30 _x60' },
+    before: '1m',
+    ...{ fires: '15m', labels: `${policy},reason="LedgerUnreadable"`, ends: '40m' },
+  },
+  LogfleetOutage: {
+    series: {
+      [policyState('Reconciling', 'ServiceUnreachable')]: '1x10 _x60',
+      [policyState('Outage', 'ServiceUnreachable')]: '_x11 1x20 _x60',
+    },
+    before: '10m',
+    ...{ fires: '12m', labels: `${policy},reason="ServiceUnreachable"`, ends: '40m' },
+  },
+  LogfleetRequestsThrottled: {
+    series: {
+      'logfleet_service_requests_total{namespace="logfleet",operation="getJob",outcome="rateLimited",pod="a"}':
+        '0x5 0+2x40 80x60',
+    },
+    before: '15m',
+    ...{ fires: '40m', labels: operator, ends: '65m' },
+  },
+  LogfleetExportIncomplete: {
+    series: {
+      [`logfleet_export_state{${search},state="Ready",reason="ExportedIncomplete",pod="a"}`]: '1x30 _x60',
+    },
+    before: '0m',
+    ...{ fires: '15m', labels: `${search},reason="ExportedIncomplete"`, ends: '40m' },
+  },
+  LogfleetScheduleGaps: {
+    series: { [`logfleet_schedule_gaps{${schedule},pod="a"}`]: '0x10 2x20 0x60' },
+    before: '10m',
+    ...{ fires: '20m', labels: schedule, ends: '40m' },
+  },
+  LogfleetScheduleLate: {
+    series: {
+      [`logfleet_schedule_due_timestamp_seconds{${schedule},pod="a"}`]: '1800x300 _x60',
+      [`logfleet_schedule_covered_seconds{${schedule},pod="a"}`]: '3600x300 7200x60',
+    },
+    before: '209m',
+    ...{ fires: '220m', labels: schedule, ends: '310m' },
+  },
+};
+
+function alertTest(alert: string, { series, before, fires, labels, ends }: AlertCase): AlertTest {
+  const severity = alertRules.find((rule) => rule.alert === alert)?.labels['severity'];
+  const alertLabels = [`alertname="${alert}",alertstate="firing",severity="${severity}"`, labels].filter(Boolean);
+  const none = (at: string) => ({ at, expr: firing, expected: [] });
+  return {
+    ...{ name: alert, interval: '1m', series: { ...healthy, ...series } },
+    queries: [
+      ...(before === undefined ? [] : [none(before)]),
+      { at: fires, expr: firing, expected: [`ALERTS{${alertLabels.join(',')}}`] },
+      none(ends),
+    ],
+  };
+}
+
+describe('the alerts', () => {
+  test('have a test each', () => {
+    expect(Object.keys(cases)).toEqual(alertRules.map(({ alert }) => alert));
+  });
+
+  test('are valid for promtool', async () => {
+    expect(await checkAlerts()).toMatchObject({ status: 0 });
+  });
+
+  test('use existing metrics only', async () => {
+    const known = await metricDefinitions();
+    const used = alertRules.flatMap(({ expr }) => metricsIn(expr));
+    expect(used.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test.each(alertRules)(
+    '$alert has a severity, texts, and a section of docs/alerts.md',
+    ({ alert, labels, annotations }) => {
+      expect(['critical', 'warning', 'info']).toContain(labels['severity']);
+      expect(annotations).toEqual({
+        summary: expect.stringMatching(/^\S.*[^.]$/),
+        description: expect.stringMatching(/\.$/),
+        runbook: `docs/alerts.md#${alert.toLowerCase()}`,
+      });
+      const [, section = ''] = readText('docs/alerts.md').split(`\n## ${alert}\n`);
+      const parts = [...(section.split('\n## ')[0] ?? '').matchAll(/^\*\*(\w+)\.\*\*/gm)].map(([, part]) => part);
+      expect(parts).toEqual(['Meaning', 'Cause', 'Check', 'Remedy']);
+    },
+  );
+
+  test('fire and end as expected', async () => {
+    const tests = Object.entries(cases).map(([alert, each]) => alertTest(alert, each));
+    expect(await testAlerts(tests)).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
+  });
+
+  test('no alert fires twice or ends when another replica becomes the leader', async () => {
+    const labels = `${policy},state="Stalled",reason="RolloutStopped"`;
+    const series = {
+      ...healthy,
+      [`logfleet_policy_state{${labels},pod="a"}`]: '1x20 _x60',
+      [`logfleet_policy_state{${labels},pod="b"}`]: '_x20 1x60',
+    };
+    const alert = `ALERTS{alertname="LogfleetRolloutStopped",alertstate="firing",severity="warning",${policy},reason="RolloutStopped"}`;
+    const queries = ['15m', '21m', '40m'].map((at) => ({ at, expr: firing, expected: [alert] }));
+    expect(await testAlerts([{ name: 'takeover', interval: '1m', series, queries }])).toMatchObject({ status: 0 });
+  });
+});
