@@ -5,7 +5,7 @@
 
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
-import type { CollectorVersionPolicy, SearchExportSchedule } from '../../api/kinds.ts';
+import type { AnyResource, CollectorVersionPolicy, SearchExportSchedule } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import type { TargetOptions } from '../options.ts';
@@ -48,16 +48,45 @@ export const abortCommand = personCommand(
 );
 
 function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock: Clock): PersonAction {
-  const { gaps = [], runs = [] } = schedule.status ?? {};
-  const stalled = runs.filter(({ state }) => state === 'Stalled').length;
+  const { failed, stalled } = runsToRetry(schedule);
   const noun = stalled === 0 ? 'failed run' : 'failed or stalled run';
-  const count = gaps.length + stalled;
+  const count = failed + stalled;
   const again = count === 0 ? 'no run has failed.' : `the schedule exports ${counted(count, noun)} again.`;
   const records = 'The schedule also writes lost records of complete runs again.';
   return {
     annotation: { name: annotations.requestedAt, value: new Date(clock.now()).toISOString() },
     report: `${again} ${records}${renderPaused(schedule, options)}`,
   };
+}
+
+/** Returns the numbers of a schedule's runs that `logfleet retry` starts again. */
+function runsToRetry({ status: { gaps = [], runs = [] } = {} }: SearchExportSchedule) {
+  return { failed: gaps.length, stalled: runs.filter(({ state }) => state === 'Stalled').length };
+}
+
+/** Returns whether `logfleet retry` would start anything again: the rollout of a policy, or runs of a schedule. */
+export function canRetry(resource: AnyResource): boolean {
+  switch (resource.kind) {
+    case 'CollectorVersionPolicy': {
+      const rollout = resource.status?.rollout;
+      return rollout !== undefined && (rollout.stopped !== undefined || hasFailures(resource));
+    }
+    case 'SearchExportSchedule': {
+      const { failed, stalled } = runsToRetry(resource);
+      return failed + stalled > 0;
+    }
+    case 'SearchExport':
+      return false;
+  }
+}
+
+/** Returns whether the resource has a rollout that `logfleet abort` can abort. */
+export function canAbort(resource: AnyResource): boolean {
+  return (
+    resource.kind === 'CollectorVersionPolicy' &&
+    resource.status?.rollout !== undefined &&
+    overBy(resource) === undefined
+  );
 }
 
 function request(name: string, rolloutId: string, clock: Clock) {

@@ -1,5 +1,6 @@
 /** Renders the conditions of a resource of any kind as text. */
 import { type Condition, type ConditionType, findCondition } from '../../api/conditions.ts';
+import type { AnyResource } from '../../api/kinds.ts';
 import { printable, renderAgeSince } from './text.ts';
 
 export interface WithConditions {
@@ -17,6 +18,18 @@ export function holds(status: WithConditions | undefined, wanted: ConditionType)
 /** True if logfleet is working on the resource, or if the resource has no conditions yet. */
 export function isAtWork(status: WithConditions | undefined): boolean {
   return !status?.conditions?.length || holds(status, 'Reconciling');
+}
+
+/**
+ * What a resource's state means for a person, which decides the colour of the state. `stalled`: a person must act. `waiting`: the resource
+ * is paused, or waits for an approval. `working`: logfleet is working on the resource. `ready`: nothing is left to do.
+ */
+export type Tone = 'stalled' | 'waiting' | 'working' | 'ready';
+
+export function toneOf({ status }: AnyResource): Tone {
+  if (holds(status, 'Stalled')) return 'stalled';
+  if (holds(status, 'Ready')) return 'ready';
+  return isAtWork(status) && status?.summary?.state !== 'AwaitingApproval' ? 'working' : 'waiting';
 }
 
 /** Renders the conditions of a resource. A message that several conditions share is shown only below the first of them. */

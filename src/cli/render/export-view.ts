@@ -16,11 +16,12 @@ import {
   renderAgeSince,
   renderBytes,
   renderCount,
+  renderEnd,
   renderMinute,
   renderMoment,
   wrap,
 } from './text.ts';
-import { type KindView, type Moment, renderEnd, renderView, type ViewOptions } from './view-layout.ts';
+import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
 /** Maximum number of lines that the view of an export shows for each kind of detail. */
 interface Detail {

@@ -17,8 +17,8 @@ import { renderBar, renderLegend } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { renderActions, renderStages, renderWait, renderWindow } from './rollout-figures.ts';
 import { aligned } from './table.ts';
-import { clip, type Paint, printable, renderAgeSince, renderExamples, widthOf, wrap } from './text.ts';
-import { type KindView, type Moment, renderEnd, renderView, type ViewOptions } from './view-layout.ts';
+import { clip, type Paint, printable, renderAgeSince, renderEnd, renderExamples, widthOf, wrap } from './text.ts';
+import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
 /** Maximum number of lines that the view of a policy shows for each kind of detail. */
 interface Detail {
@@ -117,7 +117,7 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
 }
 
 /** Returns the status without the numbers of collectors that an earlier run wrote, until this run has listed the collectors. */
-function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
+export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { targetVersion, conditions, summary: { state } = {} } = status;
   if (state !== reasons.progressing) return status;
   return {

@@ -105,7 +105,7 @@ const maxQuiet = 3;
 const noReason = 'no reason is known';
 
 /** Renders the result of a stage's message analysis. Returns no lines before the analysis begins. */
-function renderAnalysis({ analysis }: StageStatus): readonly string[] {
+export function renderAnalysis({ analysis }: StageStatus): readonly string[] {
   if (!analysis) return [];
   const { state, judged = 0, quiet = 0, unjudged = 0, quietest = [], message = noReason, recovery } = analysis;
   const others = unjudged === 0 ? '' : `, ${unjudged} not compared`;
@@ -160,7 +160,7 @@ function renderRecovery(
 }
 
 /** State of a stage in one word, with the remaining time of its soak. */
-function renderStageState({ state, soakedUntil, analysis }: StageStatus, nowMs: number): string {
+export function renderStageState({ state, soakedUntil, analysis }: StageStatus, nowMs: number): string {
   if (state !== 'Soaking' || soakedUntil === undefined) return state;
   const leftMs = Date.parse(soakedUntil) - nowMs;
   if (leftMs > 0) return `${state}, ${renderAge(leftMs)} left`;
@@ -168,7 +168,7 @@ function renderStageState({ state, soakedUntil, analysis }: StageStatus, nowMs: 
   return `${state}, ${lastCheck}`;
 }
 
-function renderCounts(stage: StageStatus): string {
+export function renderCounts(stage: StageStatus): string {
   const { members, updated, failed, state } = stage;
   const failures = renderFailures(stage);
   const left = overStates.includes(state) ? members - updated - failed : 0;
@@ -268,6 +268,6 @@ export function renderActions(actions: readonly PersonAction[], nowMs: number): 
   return actions.map((action, index) => printable(`${ages[index]}  ${renderAction(action)}`));
 }
 
-function renderAction({ action, stage, by }: PersonAction): string {
+export function renderAction({ action, stage, by }: PersonAction): string {
   return `${done[action]}${stage === undefined ? '' : ` stage ${stage}`}${by === undefined ? '' : `, by ${by}`}`;
 }

@@ -95,6 +95,14 @@ export function renderAgeSince(time: string | undefined, nowMs: number): string 
   return renderAge(time === undefined ? Number.NaN : nowMs - Date.parse(time));
 }
 
+/**
+ * Renders the remaining time of a rollout or export, such as `done in about 5m`. Undefined without an estimate, or after the estimated end.
+ */
+export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
+  const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
+  return leftMs < 1_000 ? undefined : `done in about ${renderAge(leftMs)}`;
+}
+
 function inTwo(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }

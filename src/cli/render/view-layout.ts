@@ -5,7 +5,7 @@
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceEvent } from '../../host/host.ts';
-import { conditionOf, holds, isAtWork, renderBehind, renderConditions } from './condition-lines.ts';
+import { conditionOf, holds, renderBehind, renderConditions, type Tone, toneOf } from './condition-lines.ts';
 import { type NextSteps, renderMessage } from './next-steps.ts';
 import { type Colour, clip, type Paint, paintWith, printable, renderAge, widthOf, wrap, wrapIndented } from './text.ts';
 
@@ -71,7 +71,15 @@ interface Parts {
   readonly further: readonly Block[];
 }
 
-const noOperator = 'No operator has read this resource yet. Check that an operator is running.';
+/** Colour of a resource's state. */
+const toneColours: Readonly<Record<Tone, Colour>> = {
+  stalled: 'red',
+  waiting: 'yellow',
+  working: 'cyan',
+  ready: 'green',
+};
+
+export const noOperator = 'No operator has read this resource yet. Check that an operator is running.';
 
 interface DetailLevels<D> {
   readonly all: D;
@@ -95,7 +103,7 @@ export function renderView<D extends { readonly events: number }>(
   for (const level of height === undefined ? [all] : fitting) {
     const parts = partsOf(level, paint);
     const name = paint('bold', keyText(metadata)) + printable(parts.detail ?? '');
-    const left = `${name}   ${paint(stateColour(resource), printable(state))}`;
+    const left = `${name}   ${paint(toneColours[toneOf(resource)], printable(state))}`;
     const elapsed = elapsedMs === undefined ? undefined : renderAge(elapsedMs);
     const right = [parts.figure, elapsed].filter((part) => part !== undefined).join('   ');
     const gap = height === undefined ? 3 : Math.max(3, width - widthOf(left) - widthOf(right));
@@ -117,13 +125,6 @@ export function renderView<D extends { readonly events: number }>(
   return lines.flatMap((line) => (height === undefined ? wrapIndented(line, width) : [clip(line, width)]));
 }
 
-/** Returns the colour for the state of a resource. Yellow means that a person must act. */
-function stateColour({ status }: AnyResource): Colour {
-  if (holds(status, 'Stalled')) return 'red';
-  if (holds(status, 'Ready')) return 'green';
-  return isAtWork(status) && status?.summary?.state !== 'AwaitingApproval' ? 'cyan' : 'yellow';
-}
-
 /** Explains why nothing happens on a resource, and how to end a pause or a stop. Empty if it is ready or in progress, and not paused. */
 function renderStall(
   resource: AnyResource,
@@ -137,14 +138,6 @@ function renderStall(
   const text = renderMessage(resource, isShown ? cause.message : '', steps).trim();
   const colour = cause?.type === 'Stalled' ? 'red' : 'yellow';
   return text === '' ? [] : wrap(printable(text), width).map((line) => paint(colour, line));
-}
-
-/**
- * Renders the remaining time of a rollout or export, such as `done in about 5m`. Undefined without an estimate, or after the estimated end.
- */
-export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
-  const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
-  return leftMs < 1_000 ? undefined : `done in about ${renderAge(leftMs)}`;
 }
 
 const timeWidth = 10;
