@@ -29,6 +29,7 @@ contract: $(installed) ## test the simulator against docs/service.md; BASE_URL=,
 lint: $(installed) ## check style, format and types, without changes
 	@biome check --error-on-warnings
 	@tsc -p .
+	@tsc -p src/cli/ui/page
 
 format: $(installed) ## correct style and format where that is safe
 	@biome check --write

@@ -3,11 +3,12 @@
  * bundle.
  *
  * The bundle is `dist/main.js` with one chunk for each part of the program that is loaded later. A single file would have to be compiled
- * at each start, which takes 0.3 s. The clients of object stores are chunks that only an export to such a store loads.
+ * at each start, which takes 0.3 s. `dist/page/` has the page of `logfleet ui`. The clients of object stores are chunks that only an export to such a store loads.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
+import { buildPage, builtPage } from '../src/cli/ui/page-assets.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -26,6 +27,8 @@ const programOptions = {
   target: 'node24',
   banner: { js: requireInModules },
   minify: true,
+  // Only a checkout builds the page of `logfleet ui` when it is needed.
+  external: ['esbuild'],
   // Stack traces show the names of functions and classes.
   keepNames: true,
   // The sources are published beside the bundle.
@@ -42,10 +45,12 @@ const programOptions = {
  */
 export async function bundleProgram(folder: string): Promise<Metafile> {
   const { outputFiles, metafile } = await build({ ...programOptions, metafile: true, write: false });
-  for (const { path, contents } of outputFiles) {
-    const file = join(folder, relative(root, path));
+  const write = (path: string, contents: Uint8Array) => {
+    const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, contents);
-  }
+  };
+  for (const { path, contents } of outputFiles) write(relative(root, path), contents);
+  for (const [name, contents] of Object.entries(await buildPage())) write(join(builtPage, name), contents);
   return metafile;
 }

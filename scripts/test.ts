@@ -13,6 +13,7 @@ const programs = join(root, 'node_modules/.bin');
 
 const style = { name: 'style', program: join(programs, 'biome'), args: ['check', '--error-on-warnings'] };
 const types = { name: 'types', program: join(programs, 'tsc'), args: ['-p', '.'] };
+const pageTypes = { name: 'types of the page', program: join(programs, 'tsc'), args: ['-p', 'src/cli/ui/page'] };
 const generatedFiles = { name: 'generated files', program: process.execPath, args: ['scripts/verify.ts'] };
 const tools = { name: 'tools', program: process.execPath, args: ['scripts/tools.ts'] };
 
@@ -26,8 +27,8 @@ interface Suite {
 const needTools = ['cluster', 'cluster-wide', 'e2e', 'monitoring', 'store'];
 
 const suites: Readonly<Record<string, Suite>> = {
-  check: { checks: [style, types, generatedFiles], projects: ['unit'] },
-  test: { checks: [style, types, generatedFiles, tools], projects: ['!soak'] },
+  check: { checks: [style, types, pageTypes, generatedFiles], projects: ['unit'] },
+  test: { checks: [style, types, pageTypes, generatedFiles, tools], projects: ['!soak'] },
   soak: { checks: [tools], projects: ['soak'] },
 };
 

@@ -24,6 +24,12 @@ export function duration(text: string): number {
   return durationMs;
 }
 
+export function port(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number > 65_535) throw new InvalidArgumentError('Write a port such as 8080.');
+  return number;
+}
+
 /** Returns the environment variable that replaces a flag, such as `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
 export function variableOf(option: Option): string {
   return `LOGFLEET_${option.name().replace(/^no-/, '').replaceAll('-', '_').toUpperCase()}`;

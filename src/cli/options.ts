@@ -75,6 +75,12 @@ export interface GetOptions extends TargetOptions {
   readonly output: 'table' | 'wide' | 'json' | 'yaml';
 }
 
+export interface UiOptions extends TargetOptions {
+  readonly allNamespaces?: boolean;
+  /** Port on 127.0.0.1. Absent to use a free port. */
+  readonly port?: number;
+}
+
 export interface StoreOptions {
   readonly endpoint?: string;
   readonly region?: string;

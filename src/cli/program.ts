@@ -17,6 +17,7 @@ import {
   example,
   nameList,
   oneOf,
+  port,
   type Runs,
   valueFromVariable,
   variableOf,
@@ -68,6 +69,7 @@ function createProgram(context: CommandContext, run: Run): Command {
   addValidate(program, runs);
   addPlan(program, runs);
   addGet(program, runs);
+  addUi(program, runs);
   addSwitch(
     program,
     runs,
@@ -249,6 +251,17 @@ function addGet(program: Command, runs: Runs): void {
     .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml'], 'table'))
     .addHelpText('after', example('logfleet get cvp -A', 'logfleet get sx errors --dir ./exports --watch'))
     .action(runs(() => import('./get/get.ts').then(({ getCommand }) => getCommand)));
+}
+
+function addUi(program: Command, runs: Runs): void {
+  const command = program
+    .command('ui')
+    .description('Show resources on a page for a browser on this machine. The page is live, and changes nothing.');
+  addTargetOptions(command)
+    .option('-A, --all-namespaces', 'Show all namespaces.')
+    .option('--port <port>', 'Port of the page on 127.0.0.1 (default: a free port).', port)
+    .addHelpText('after', example('logfleet ui -A', 'logfleet ui --dir ./policies --port 8080'))
+    .action(runs(() => import('./ui/ui.ts').then(({ uiCommand }) => uiCommand)));
 }
 
 function addRolloutCommands(program: Command, runs: Runs): void {

@@ -1,0 +1,67 @@
+/**
+ * Data that the server of `logfleet ui` sends to the page, as JSON. The server decides what a state means and which commands a person can
+ * run, so that the page contains no rules of its own.
+ */
+import type { AnyResource, KindName } from '../../api/kinds.ts';
+import type { Tone } from '../render/condition-lines.ts';
+import type { ResourceCommand } from './resource-commands.ts';
+
+/** One resource in the list of the page. */
+export interface ListRow {
+  /** Identity of the resource, such as `cvp/logging/production`. The page's address contains it after `#`. */
+  readonly id: string;
+  readonly kind: KindName;
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: string;
+  readonly tone: Tone;
+  /** Progress in one word, such as `180/197` or `42%`. Absent if the status has none. */
+  readonly figure?: string;
+  /** Time since which a schedule lags behind. */
+  readonly lagSince?: string;
+  /** Numbers of a policy's collectors, in the order of `collectorStates`. For an export, the exported percent and the rest. */
+  readonly bar?: readonly number[];
+  /** Figures of the resource or, if it makes no progress, the reason, in one line. */
+  readonly note: string;
+}
+
+/** Resources that the list shows: a part of all resources that match a filter. */
+export interface ListPage {
+  /** Number of the last change of the model that the page includes. */
+  readonly version: number;
+  /** Number of all resources that match the filter. */
+  readonly total: number;
+  /** Place of the first row among all resources that match the filter, from 0. */
+  readonly offset: number;
+  readonly rows: readonly ListRow[];
+  /** Numbers of resources by kind that match the filter, if it named no kind. */
+  readonly kinds: Readonly<Record<KindName, number>>;
+  /** Numbers of resources by tone that match the filter, if it named no tone. */
+  readonly tones: Readonly<Record<Tone, number>>;
+}
+
+/** Everything that the page shows about one resource. */
+export interface ResourceDetail extends ListRow {
+  /** Spec, status and identity of the resource, without labels and annotations. */
+  readonly resource: AnyResource;
+  /** Sentences about the resource: why nothing happens, or what it waits for. */
+  readonly messages: readonly string[];
+  readonly commands: readonly ResourceCommand[];
+}
+
+/** Message about changed resources. The server sends at most four a second. */
+export interface ChangeMessage {
+  readonly version: number;
+  /** Identities of the changed and deleted resources. Absent if there are very many. */
+  readonly changed?: readonly string[];
+}
+
+/** Message about the place from which the resources are read. */
+export interface PlaceMessage {
+  /** Name of the place, such as `./policies` or `context kind-dev`. */
+  readonly place: string;
+  /** Namespace of the shown resources. Absent if all namespaces are shown. */
+  readonly namespace?: string;
+  /** Sentences that the shown resources may be outdated, and why. Empty while all is well. */
+  readonly warnings: readonly string[];
+}

@@ -1,0 +1,199 @@
+/**
+ * HTTP server of `logfleet ui`, for a browser on the same machine. It serves the page, the list of resources, one resource, and a stream of
+ * messages about changes.
+ *
+ * Invariants:
+ * - The server listens on 127.0.0.1 only, and answers only GET and HEAD. It changes nothing.
+ * - A request with another host name in `Host` is refused. Otherwise, a website whose name an attacker points to 127.0.0.1 could read the
+ *   resources (DNS rebinding). A request from a page of another origin is refused, too.
+ * - A browser gets at most four messages about changes a second.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type KindName, kindNames, kinds } from '../../api/kinds.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { failure } from '../../base/errors.ts';
+import type { TargetOptions } from '../options.ts';
+import type { PageAsset } from './page-assets.ts';
+import type { ChangeMessage, PlaceMessage } from './page-data.ts';
+import { type ListFilter, type ResourceModel, tones } from './resource-model.ts';
+import { detailOf } from './resource-row.ts';
+
+export interface PageServerOptions {
+  /** Port on 127.0.0.1. 0 takes a free port. */
+  readonly port: number;
+  readonly assets: ReadonlyMap<string, PageAsset>;
+  readonly model: ResourceModel;
+  /** Flags that select the cluster or the directory, for the commands that the page shows. */
+  readonly flags: TargetOptions;
+  readonly clock: Clock;
+}
+
+const loopback = '127.0.0.1';
+const shortestIntervalMs = 250;
+/** Maximum number of identities in a message about changes. */
+const maxNamed = 200;
+const maxRows = 200;
+
+const securityHeaders = {
+  'Content-Security-Policy': [
+    ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:"],
+    ...["base-uri 'none'", "frame-ancestors 'none'", "form-action 'none'"],
+  ].join('; '),
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+} as const;
+
+export class PageServer {
+  readonly #options: PageServerOptions;
+  readonly #server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) =>
+    this.#respond(request, response),
+  );
+  /** Open streams of messages, one for each tab of a browser. */
+  readonly #streams = new Set<ServerResponse>();
+  #place: PlaceMessage;
+  /** Identities that changed since the last message. */
+  #changed = new Set<string>();
+  #timer: Timer | undefined;
+
+  constructor(options: PageServerOptions, place: PlaceMessage) {
+    this.#options = options;
+    this.#place = place;
+    options.model.subscribe((changed) => this.#collect(changed));
+  }
+
+  /** Starts the server, and resolves to the address of the page. Throws `cli.listen` if the port cannot be used. */
+  async listen(): Promise<string> {
+    const { port } = this.#options;
+    this.#server.maxConnections = 100;
+    this.#server.listen({ host: loopback, port });
+    await once(this.#server, 'listening').catch((cause: Error) => {
+      const message = `cannot listen on ${loopback}:${port}: ${cause.message}; choose another port with --port, or omit the flag to use a free port`;
+      throw failure('stall', 'cli.listen', message, { cause });
+    });
+    return `http://${loopback}:${this.#port}/`;
+  }
+
+  /** Tells all browsers about the place of the resources, and about warnings. */
+  showPlace(place: PlaceMessage): void {
+    this.#place = place;
+    for (const stream of this.#streams) send(stream, 'place', place);
+  }
+
+  async close(): Promise<void> {
+    this.#timer?.cancel();
+    this.#server.closeAllConnections();
+    if (this.#server.listening) await this.#server[Symbol.asyncDispose]();
+  }
+
+  get #port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  #respond(request: IncomingMessage, response: ServerResponse): void {
+    for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
+    const answer = refusalOf(request, this.#port) ?? this.#answer(new URL(request.url ?? '/', 'http://localhost'));
+    if (answer === 'stream') this.#openStream(response);
+    else write(request, response, answer);
+  }
+
+  #answer({ pathname, searchParams }: URL): Answer | 'stream' {
+    const asset = this.#options.assets.get(pathname);
+    if (asset) return { status: 200, ...asset };
+    switch (pathname) {
+      case '/api/list':
+        return jsonAnswer(200, this.#list(searchParams));
+      case '/api/resource': {
+        const detail = this.#detail(searchParams.get('id') ?? '');
+        return jsonAnswer(detail ? 200 : 404, detail ?? { problem: 'the resource does not exist' });
+      }
+      case '/api/changes':
+        return 'stream';
+      default:
+        return textAnswer(404, 'not found; the page is at /');
+    }
+  }
+
+  #list(parameters: URLSearchParams) {
+    const filter: ListFilter = {
+      kind: kindNames.find((kind) => kind === parameters.get('kind')),
+      tone: tones.find((tone) => tone === parameters.get('tone')),
+      text: parameters.get('text') ?? '',
+    };
+    const offset = Math.max(0, Number.parseInt(parameters.get('offset') ?? '', 10) || 0);
+    const limit = Math.max(0, Number.parseInt(parameters.get('limit') ?? '', 10) || 0);
+    return this.#options.model.list(filter, offset, Math.min(limit, maxRows));
+  }
+
+  #detail(id: string) {
+    const kind: KindName | undefined = kindNames.find((name) => id.startsWith(`${kinds[name].shortName}/`));
+    const resource = kind && this.#options.model.find(kind, id);
+    return resource && detailOf(resource, this.#options.flags);
+  }
+
+  #openStream(response: ServerResponse): void {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
+    this.#streams.add(response);
+    response.on('close', () => this.#streams.delete(response));
+    send(response, 'place', this.#place);
+    // A browser that connects again has missed changes.
+    send(response, 'change', { version: this.#options.model.version } satisfies ChangeMessage);
+  }
+
+  #collect(changed: readonly string[]): void {
+    // A browser that connects later reads everything.
+    if (this.#streams.size === 0) return;
+    for (const id of changed) this.#changed.add(id);
+    this.#timer ??= this.#options.clock.after(shortestIntervalMs, () => this.#sendChanges());
+  }
+
+  #sendChanges(): void {
+    this.#timer = undefined;
+    const { version } = this.#options.model;
+    const changed = this.#changed.size > maxNamed ? {} : { changed: [...this.#changed] };
+    this.#changed = new Set();
+    for (const stream of this.#streams) send(stream, 'change', { version, ...changed } satisfies ChangeMessage);
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string | Uint8Array;
+}
+
+/** Returns the refusal of a request. Undefined for a request of a browser that shows this server's own page. */
+function refusalOf({ method, headers }: IncomingMessage, port: number): Answer | undefined {
+  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
+  const advice = `open http://${loopback}:${port}/`;
+  if (!hosts.includes(headers.host ?? '')) return textAnswer(403, `the host ${headers.host} is not allowed; ${advice}`);
+  if (headers.origin !== undefined && !hosts.includes(headers.origin.replace(/^http:\/\//, ''))) {
+    return textAnswer(403, `requests of pages from ${headers.origin} are not allowed; ${advice}`);
+  }
+  return method === 'GET' || method === 'HEAD' ? undefined : textAnswer(405, 'allowed methods: GET, HEAD');
+}
+
+function jsonAnswer(status: number, value: unknown): Answer {
+  return { status, contentType: 'application/json; charset=utf-8', body: JSON.stringify(value) };
+}
+
+function textAnswer(status: number, text: string): Answer {
+  return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` };
+}
+
+function write({ method }: IncomingMessage, response: ServerResponse, { status, contentType, body }: Answer): void {
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    ...(status === 405 && { Allow: 'GET, HEAD' }),
+  });
+  response.end(method === 'HEAD' ? undefined : body);
+}
+
+function send(stream: ServerResponse, event: string, data: PlaceMessage | ChangeMessage): void {
+  stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+}

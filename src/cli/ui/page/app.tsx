@@ -1,0 +1,122 @@
+/** Frame of the page: the header, the list of resources, and the details of the selected resource. A narrow window shows one of the two. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { PlaceMessage } from '../page-data.ts';
+import { DetailPane } from './detail-pane.tsx';
+import { ListWindow } from './list-window.ts';
+import { ResourceList } from './resource-list.tsx';
+import { type Filter, followChanges, readDetail, readList, type ShownDetail } from './server-data.ts';
+
+const everything: Filter = { kind: '', tone: '', text: '' };
+
+export function App() {
+  const [filter, setFilter] = useState(everything);
+  const [, setReads] = useState(0);
+  const [place, setPlace] = useState<PlaceMessage>();
+  const [isConnected, setConnected] = useState(true);
+  const window = useMemo(() => new ListWindow(readList, () => setReads((reads) => reads + 1)), []);
+  const selected = useSelected();
+  const { detail, readAgain } = useDetail(selected);
+
+  useEffect(() => window.select(filter), [window, filter]);
+  const live = useRef({ selected, readAgain });
+  live.current = { selected, readAgain };
+  useEffect(() => {
+    followChanges({
+      onChange: ({ changed }) => {
+        window.refresh();
+        const { selected: id, readAgain: read } = live.current;
+        if (changed === undefined || changed.includes(id)) read();
+      },
+      onPlace: setPlace,
+      onConnection: setConnected,
+    });
+  }, [window]);
+
+  return (
+    <div class="frame">
+      <Header place={place} isConnected={isConnected} />
+      <Warnings warnings={place?.warnings ?? []} isConnected={isConnected} />
+      <main class="panes" data-screen={selected === '' ? 'list' : 'detail'}>
+        <nav class="list-pane" aria-label="Resources">
+          <ResourceList window={window} filter={filter} onFilter={setFilter} selected={selected} />
+        </nav>
+        <div class="detail-pane">
+          <DetailPane id={selected} detail={detail} total={window.page?.total} />
+        </div>
+      </main>
+      <Announcement detail={detail} />
+    </div>
+  );
+}
+
+/** Returns the identity of the selected resource from the address of the page. Empty without a selection. */
+function useSelected(): string {
+  const read = () => decodeURIComponent(location.hash.slice(1));
+  const [selected, setSelected] = useState(read);
+  useEffect(() => {
+    const update = () => setSelected(read());
+    addEventListener('hashchange', update);
+    return () => removeEventListener('hashchange', update);
+  }, []);
+  return selected;
+}
+
+function useDetail(id: string): { readonly detail: ShownDetail; readonly readAgain: () => void } {
+  const [shown, setShown] = useState<{ readonly id: string; readonly detail: ShownDetail }>();
+  const current = useRef(id);
+  current.current = id;
+  const readAgain = () => {
+    if (id === '') return;
+    readDetail(id)
+      .then((detail) => {
+        if (current.current === id) setShown({ id, detail });
+      })
+      // The server cannot be reached. The page says so, and reads the details again when it is connected.
+      .catch(() => {});
+  };
+  useEffect(readAgain, [id]);
+  const detail = shown?.id === id ? shown.detail : undefined;
+  useEffect(() => {
+    document.title = detail ? `${detail.name}: ${detail.state} – logfleet` : 'logfleet';
+  }, [detail]);
+  return { detail, readAgain };
+}
+
+function Header({ place, isConnected }: { place: PlaceMessage | undefined; isConnected: boolean }) {
+  const scope = place && (place.namespace === undefined ? 'all namespaces' : `namespace ${place.namespace}`);
+  return (
+    <header class="top">
+      <h1>logfleet</h1>
+      {place && (
+        <p class="place">
+          {place.place} <span class="muted">· {scope}</span>
+        </p>
+      )}
+      <p class="connection" data-connected={isConnected}>
+        {isConnected ? 'Live' : 'Not connected'}
+      </p>
+    </header>
+  );
+}
+
+function Warnings({ warnings, isConnected }: { warnings: readonly string[]; isConnected: boolean }) {
+  const lost =
+    'The connection to logfleet ui is lost, so the page is out of date. If the command has ended, start it again.';
+  const all = isConnected ? warnings : [lost, ...warnings];
+  return (
+    <div class="warnings" role="status">
+      {all.map((warning) => (
+        <p key={warning}>{warning}</p>
+      ))}
+    </div>
+  );
+}
+
+/** Tells users of a screen reader when the state of the selected resource changes. */
+function Announcement({ detail }: { detail: ShownDetail }) {
+  return (
+    <p class="unseen" role="status">
+      {detail ? `${detail.name}: ${detail.state}` : ''}
+    </p>
+  );
+}

@@ -1,0 +1,14 @@
+/** Time of the browser, for ages and remaining times that change while nothing else does. */
+import { useEffect, useState } from 'preact/hooks';
+
+const tickMs = 1_000;
+
+/** Returns the wall time in ms, and renders the component again every second. */
+export function useNow(): number {
+  const [nowMs, setNowMs] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(Date.now()), tickMs);
+    return () => clearInterval(timer);
+  }, []);
+  return nowMs;
+}

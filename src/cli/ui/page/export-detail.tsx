@@ -1,0 +1,248 @@
+/** Details of an export: the exported part of its time range, rows over time, running searches, incomplete intervals, files and proof. */
+import type { SearchExportStatus } from '../../../api/generated/search-export.ts';
+import type { SearchExport } from '../../../api/kinds.ts';
+import { renderDuration } from '../../../base/duration.ts';
+import { renderBytes, renderCount, renderEnd, renderMinute } from '../../render/text.ts';
+import { Histogram, StackedBar, Timeline, type TimeRange, type TimeSpan } from './charts.tsx';
+import { useNow } from './clock.ts';
+import { exportSegments, Facts, Figures, Minute, Section, Table } from './parts.tsx';
+
+export function ExportDetail({ resource }: { resource: SearchExport }) {
+  const { status = {} } = resource;
+  return (
+    <>
+      <ExportFigures status={status} />
+      <Coverage status={status} />
+      <RowsOverTime status={status} />
+      <Searches status={status} />
+      <Incomplete status={status} />
+      <Lines title="Errors of searches" lines={status.pendingErrors} />
+      <Lines title="Warnings of searches" lines={status.pendingWarnings} />
+      <Files status={status} />
+      <Workers status={status} />
+      <ExportFacts resource={resource} />
+    </>
+  );
+}
+
+function ExportFigures({ status: { progress, estimatedCompletionTime } }: { status: SearchExportStatus }) {
+  const nowMs = useNow();
+  if (!progress) return null;
+  const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, rowsPerSecond, coveredPercent } = progress;
+  return (
+    <Figures
+      figures={[
+        ['Exported', `${coveredPercent}%`],
+        ['Rows', rowsWritten.toLocaleString('en-US')],
+        ['Files', renderBytes(bytesWritten)],
+        ['Intervals', `${intervalsDone.toLocaleString('en-US')} of ${intervalsPlanned.toLocaleString('en-US')}`],
+        ['Speed', rowsPerSecond === undefined ? undefined : `${rowsPerSecond.toLocaleString('en-US')} rows/s`],
+        ['Remaining time', renderEnd(estimatedCompletionTime, nowMs)?.replace('done in ', '')],
+      ]}
+    />
+  );
+}
+
+function rangeOf({ timeRange }: SearchExportStatus): TimeRange | undefined {
+  return timeRange && { fromMs: Date.parse(timeRange.startTime), toMs: Date.parse(timeRange.endTime) };
+}
+
+/** Shows which parts of the time range are exported, are being searched, could not be proven, or are missing. */
+function Coverage({ status }: { status: SearchExportStatus }) {
+  const range = rangeOf(status);
+  const { progress, jobs = [], incomplete = [] } = status;
+  if (!range || !progress) return null;
+  const spans: readonly TimeSpan[] = [
+    ...exportedSpans(status, range),
+    ...jobs.map(({ from, to, state }) => spanOf(from, to, 'inProgress', `search: ${state}`)),
+    ...incomplete.map(({ from, to, reason }) => spanOf(from, to, 'failed', `not proven: ${reason}`)),
+  ];
+  const isKnown = spans.length > 0;
+  const label = `${progress.coveredPercent}% of the time range exported, ${renderCount(jobs.length, 'running search').replace('searchs', 'searches')}, ${renderCount(incomplete.length, 'incomplete interval')}`;
+  return (
+    <Section title="Coverage">
+      {isKnown ? (
+        <Timeline range={range} spans={spans} label={label} />
+      ) : (
+        <StackedBar segments={exportSegments([progress.coveredPercent, 100 - progress.coveredPercent])} />
+      )}
+      <ul class="legend">
+        <Key look="updated" text="exported" />
+        <Key look="inProgress" text="being searched" />
+        <Key look="failed" text="not proven" />
+        <Key look="missing" text="not exported yet" />
+      </ul>
+    </Section>
+  );
+}
+
+function Key({ look, text }: { look: string; text: string }) {
+  return (
+    <li>
+      <span class="swatch" data-look={look} aria-hidden="true" />
+      {text}
+    </li>
+  );
+}
+
+function spanOf(from: string, to: string, look: string, what: string): TimeSpan {
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+  return { fromMs, toMs, look, title: `${renderMinute(fromMs)} to ${renderMinute(toMs)}: ${what}` };
+}
+
+/** Returns the exported parts of the time range, in sixtieths of the range. A complete export covers all of it. */
+function exportedSpans({ rowHistogram = [], manifest }: SearchExportStatus, range: TimeRange): readonly TimeSpan[] {
+  const whole = { ...range, look: 'updated', title: 'exported' };
+  if (manifest) return [whole];
+  const sliceMs = (range.toMs - range.fromMs) / rowHistogram.length;
+  const timeMs = (slice: number) => range.fromMs + slice * sliceMs;
+  const firsts = rowHistogram.flatMap((count, slice) =>
+    count >= 0 && !((rowHistogram[slice - 1] ?? -1) >= 0) ? [slice] : [],
+  );
+  return firsts.map((first) => {
+    const next = rowHistogram.findIndex((count, slice) => slice > first && count < 0);
+    return { ...whole, fromMs: timeMs(first), toMs: next === -1 ? range.toMs : timeMs(next) };
+  });
+}
+
+function RowsOverTime({ status }: { status: SearchExportStatus }) {
+  const range = rangeOf(status);
+  const { rowHistogram = [] } = status;
+  if (!range || rowHistogram.length === 0) return null;
+  const counts = rowHistogram.map((count) => (count < 0 ? undefined : count));
+  const sliceMs = (range.toMs - range.fromMs) / counts.length;
+  const timeOf = (slice: number) => renderMinute(range.fromMs + slice * sliceMs);
+  const highest = Math.max(...rowHistogram);
+  const label = `Rows over time, at most ${highest.toLocaleString('en-US')} rows, from ${timeOf(rowHistogram.indexOf(highest))}`;
+  return (
+    <Section title="Rows over time">
+      <Histogram counts={counts} range={range} label={label} />
+      <details>
+        <summary>As a table</summary>
+        <Table
+          caption="Rows over time"
+          headings={['From', 'Rows']}
+          rows={counts.map((count, slice) => [timeOf(slice), count?.toLocaleString('en-US') ?? 'not exported yet'])}
+        />
+      </details>
+    </Section>
+  );
+}
+
+function Searches({ status: { jobs = [] } }: { status: SearchExportStatus }) {
+  if (jobs.length === 0) return null;
+  return (
+    <Section title="Running searches">
+      <Table
+        caption="Running searches"
+        headings={['From', 'To', 'State', 'Messages', 'Search job']}
+        rows={jobs.map(({ id, from, to, state, messageCount }) => [
+          <Minute key="from" time={from} />,
+          <Minute key="to" time={to} />,
+          state,
+          messageCount?.toLocaleString('en-US') ?? '',
+          id,
+        ])}
+      />
+    </Section>
+  );
+}
+
+function Incomplete({ status: { incomplete = [] } }: { status: SearchExportStatus }) {
+  if (incomplete.length === 0) return null;
+  return (
+    <Section title="Intervals that are not proven complete">
+      <Table
+        caption="Intervals that are not proven complete"
+        headings={['From', 'To', 'Reason', 'Received', 'Expected']}
+        rows={incomplete.map(({ from, to, reason, received, expected }) => [
+          <Minute key="from" time={from} />,
+          <Minute key="to" time={to} />,
+          reason,
+          received?.toLocaleString('en-US') ?? '',
+          expected?.toLocaleString('en-US') ?? '',
+        ])}
+      />
+    </Section>
+  );
+}
+
+function Lines({ title, lines = [] }: { title: string; lines: readonly string[] | undefined }) {
+  if (lines.length === 0) return null;
+  return (
+    <Section title={title}>
+      <ul>
+        {lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Files({ status: { manifest, fingerprint, location } }: { status: SearchExportStatus }) {
+  if (!manifest && location === undefined) return null;
+  return (
+    <Section title="Files and proof">
+      <Facts
+        facts={[
+          ['Location', location],
+          ['Manifest', manifest?.url],
+          ['Rows', manifest?.rows.toLocaleString('en-US')],
+          ['Files', manifest && `${manifest.files.toLocaleString('en-US')}, ${renderBytes(manifest.bytes)}`],
+          [
+            'Complete',
+            manifest && (manifest.complete ? 'yes, every interval is proven' : 'no, an interval is not proven'),
+          ],
+          ['Proof level', manifest?.proof],
+          ['SHA-256 of the manifest', manifest?.sha256],
+          ['Fingerprint', fingerprint],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Workers({ status: { kubernetesJob, workers = [] } }: { status: SearchExportStatus }) {
+  if (!kubernetesJob) return null;
+  return (
+    <Section title="Kubernetes Job">
+      <Facts
+        facts={[
+          ['Name', kubernetesJob.name],
+          ['Failed pods', kubernetesJob.failedPods === undefined ? undefined : String(kubernetesJob.failedPods)],
+        ]}
+      />
+      <Table
+        caption="Workers"
+        headings={['Worker', 'Exported', 'Rows']}
+        rows={workers.map(({ index, progress }) => [
+          String(index),
+          `${progress.coveredPercent}%`,
+          progress.rowsWritten.toLocaleString('en-US'),
+        ])}
+      />
+    </Section>
+  );
+}
+
+function ExportFacts({ resource: { spec, status = {} } }: { resource: SearchExport }) {
+  const { startTime, completionTime, progress, timeRange } = status;
+  const { format, compression } = spec.output;
+  const took = startTime && completionTime && renderDuration(Date.parse(completionTime) - Date.parse(startTime));
+  const scanned = progress?.bytesScanned;
+  return (
+    <Section title="Export">
+      <Facts
+        facts={[
+          ['Query', <code key="query">{spec.query}</code>],
+          ['Time range', timeRange && `${timeRange.startTime} to ${timeRange.endTime}`],
+          ['Format', compression === 'None' ? format : `${format} with ${compression}`],
+          ['Scanned by the service', scanned === undefined ? undefined : renderBytes(scanned)],
+          ['Duplicates dropped', progress?.duplicatesDropped.toLocaleString('en-US')],
+          ['Took', took || undefined],
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,91 @@
+/**
+ * Rows of the list that the browser holds: those in view, and some before and after them. All others stay at the server. A row that was
+ * read once is kept while the filter stays the same, so that scrolling back shows no empty rows.
+ */
+import type { ListPage, ListRow } from '../page-data.ts';
+import type { Filter } from './server-data.ts';
+
+export interface RowRange {
+  /** Index of the first row. */
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Number of rows that are read before and after the rows in view. */
+const margin = 30;
+
+/** Returns the rows that a scrolled list shows. All sizes are in pixels. */
+export function rangeInView(scrollTop: number, height: number, rowHeight: number, total: number): RowRange {
+  const first = Math.max(0, Math.floor(scrollTop / rowHeight) - 2);
+  return { first, count: Math.max(0, Math.min(total - first, Math.ceil(height / rowHeight) + 4)) };
+}
+
+type ReadList = (filter: Filter, offset: number, limit: number) => Promise<ListPage>;
+
+export class ListWindow {
+  readonly #read: ReadList;
+  readonly #onChange: () => void;
+  readonly #rows = new Map<number, ListRow>();
+  #page: ListPage | undefined;
+  #filter: Filter = { kind: '', tone: '', text: '' };
+  #range: RowRange = { first: 0, count: 20 };
+  #isReading = false;
+  #isOutdated = false;
+
+  constructor(read: ReadList, onChange: () => void) {
+    this.#read = read;
+    this.#onChange = onChange;
+  }
+
+  /** Result of the last request, with the numbers of resources. Undefined until the first request has ended. */
+  get page(): ListPage | undefined {
+    return this.#page;
+  }
+
+  row(index: number): ListRow | undefined {
+    return this.#rows.get(index);
+  }
+
+  select(filter: Filter): void {
+    this.#filter = filter;
+    this.refresh();
+  }
+
+  /** Reads the rows of this range, unless they have been read already. */
+  show(range: RowRange): void {
+    this.#range = range;
+    const indices = Array.from({ length: range.count }, (_, place) => range.first + place);
+    if (!indices.every((index) => this.#rows.has(index))) this.refresh();
+  }
+
+  /** Reads the rows in view again. Requests run one after the other. */
+  refresh(): void {
+    this.#isOutdated = true;
+    if (!this.#isReading) void this.#readAll();
+  }
+
+  async #readAll(): Promise<void> {
+    this.#isReading = true;
+    try {
+      while (this.#isOutdated) {
+        this.#isOutdated = false;
+        await this.#readOnce();
+      }
+    } catch {
+      // The server cannot be reached. The page says so, and reads the rows again when it is connected.
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  async #readOnce(): Promise<void> {
+    const filter = this.#filter;
+    const first = Math.max(0, this.#range.first - margin);
+    const page = await this.#read(filter, first, this.#range.count + 2 * margin);
+    if (filter !== this.#filter) return;
+    if (page.version !== this.#page?.version || page.total !== this.#page.total) this.#rows.clear();
+    for (const [index, row] of page.rows.entries()) this.#rows.set(first + index, row);
+    this.#page = page;
+    this.#onChange();
+  }
+}

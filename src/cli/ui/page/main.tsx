@@ -1,0 +1,6 @@
+/** Entry of the page of `logfleet ui`. */
+import { render } from 'preact';
+import { App } from './app.tsx';
+
+const root = document.getElementById('app');
+if (root) render(<App />, root);

@@ -1,0 +1,263 @@
+/** List of resources with its filters. Only the rows in view exist as elements, so ten thousand resources scroll as fast as ten. */
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type KindName, kindNames, kinds } from '../../../api/kinds.ts';
+import type { Tone } from '../../render/condition-lines.ts';
+import { renderAgeSince } from '../../render/text.ts';
+import type { ListRow } from '../page-data.ts';
+import { StackedBar } from './charts.tsx';
+import { useNow } from './clock.ts';
+import { type ListWindow, type RowRange, rangeInView } from './list-window.ts';
+import { collectorSegments, exportSegments, StateChip } from './parts.tsx';
+import type { Filter } from './server-data.ts';
+
+/** Height of a row in pixels, as in `page.css`. */
+const rowHeight = 68;
+
+const kindLabels: Readonly<Record<KindName, string>> = {
+  CollectorVersionPolicy: 'Policies',
+  SearchExport: 'Exports',
+  SearchExportSchedule: 'Schedules',
+};
+
+const toneLabels: Readonly<Record<Tone, string>> = {
+  stalled: 'Stalled',
+  waiting: 'Waiting',
+  working: 'Working',
+  ready: 'Ready',
+};
+
+interface ListProps {
+  readonly window: ListWindow;
+  readonly filter: Filter;
+  readonly onFilter: (filter: Filter) => void;
+  readonly selected: string;
+}
+
+export function ResourceList({ window, filter, onFilter, selected }: ListProps) {
+  const { page } = window;
+  const total = page?.total ?? 0;
+  return (
+    <>
+      <h2 class="unseen">Resources</h2>
+      <Filters window={window} filter={filter} onFilter={onFilter} />
+      <p class="unseen" role="status">
+        {page ? `${total} resources` : ''}
+      </p>
+      {page && total === 0 ? (
+        <Nothing filter={filter} />
+      ) : (
+        <Rows window={window} total={total} filter={filter} selected={selected} />
+      )}
+    </>
+  );
+}
+
+function Filters({ window, filter, onFilter }: Omit<ListProps, 'selected'>) {
+  const { page } = window;
+  const byKind = page && { '': kindNames.reduce((sum, kind) => sum + page.kinds[kind], 0), ...page.kinds };
+  const tones = Object.keys(toneLabels) as readonly Tone[];
+  return (
+    <div class="filters">
+      <Choice
+        label="Kind"
+        values={['', ...kindNames]}
+        labelOf={(kind) => (kind === '' ? 'All' : kindLabels[kind as KindName])}
+        countOf={(kind) => byKind?.[kind as KindName]}
+        chosen={filter.kind}
+        onChoose={(kind) => onFilter({ ...filter, kind })}
+      />
+      <label class="search">
+        <span class="unseen">Search by name, namespace, state or message</span>
+        <input
+          type="search"
+          placeholder="Search name, namespace, state …"
+          value={filter.text}
+          onInput={(event) => onFilter({ ...filter, text: event.currentTarget.value })}
+        />
+      </label>
+      <Choice
+        label="State"
+        values={tones}
+        labelOf={(tone) => toneLabels[tone as Tone]}
+        countOf={(tone) => page?.tones[tone as Tone]}
+        chosen={filter.tone}
+        onChoose={(tone) => onFilter({ ...filter, tone: tone === filter.tone ? '' : tone })}
+        isToned
+      />
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly values: readonly string[];
+  readonly labelOf: (value: string) => string;
+  readonly countOf: (value: string) => number | undefined;
+  readonly chosen: string;
+  readonly onChoose: (value: string) => void;
+  readonly isToned?: boolean;
+}
+
+function Choice({ label, values, labelOf, countOf, chosen, onChoose, isToned = false }: ChoiceProps) {
+  return (
+    <fieldset class={`choice ${isToned ? 'tones' : 'kinds'}`}>
+      <legend class="unseen">{label}</legend>
+      {values.map((value) => (
+        <button
+          key={value}
+          type="button"
+          aria-pressed={value === chosen}
+          data-tone={isToned ? value : undefined}
+          onClick={() => onChoose(value)}
+        >
+          {labelOf(value)} <span class="count">{countOf(value)?.toLocaleString('en-US') ?? ''}</span>
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function Nothing({ filter }: { filter: Filter }) {
+  const isFiltered = filter.kind !== '' || filter.tone !== '' || filter.text !== '';
+  return (
+    <p class="nothing">
+      {isFiltered ? 'No resource matches the filter.' : 'There are no policies, exports or schedules here.'}
+    </p>
+  );
+}
+
+function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> & { total: number }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [range, setRange] = useState<RowRange>({ first: 0, count: 0 });
+  const [focused, setFocused] = useState(0);
+  const wantsFocus = useRef(false);
+
+  const measure = () => {
+    const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
+    const seen = rangeInView(scrollTop, clientHeight, rowHeight, total);
+    setRange((known) => (known.first === seen.first && known.count === seen.count ? known : seen));
+    window.show(seen);
+  };
+  useLayoutEffect(measure, [total]);
+  useEffect(() => {
+    const observer = new ResizeObserver(measure);
+    if (scroller.current) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  });
+  useEffect(() => {
+    scroller.current?.scrollTo({ top: 0 });
+    setFocused(0);
+  }, [filter]);
+  useLayoutEffect(() => {
+    if (!wantsFocus.current) return;
+    wantsFocus.current = false;
+    scroller.current?.querySelector<HTMLElement>(`[data-index="${focused}"]`)?.focus();
+  }, [focused]);
+
+  const move = (event: KeyboardEvent) => {
+    const perPage = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1);
+    const target = moved(event.key, focused, perPage, total);
+    if (target === undefined) return;
+    event.preventDefault();
+    wantsFocus.current = true;
+    reveal(scroller.current, target);
+    measure();
+    setFocused(target);
+  };
+  // The focused row exists even when it is out of view, so that it keeps the focus.
+  const inView = Array.from({ length: range.count }, (_, place) => range.first + place);
+  const shown = focused >= total || inView.includes(focused) ? inView : [...inView, focused];
+  return (
+    <div class="scroller" ref={scroller} onScroll={measure}>
+      <ul class="rows" style={{ height: `${total * rowHeight}px` }} onKeyDown={move}>
+        {shown.map((index) => (
+          <Row
+            key={index}
+            row={window.row(index)}
+            index={index}
+            total={total}
+            isSelected={window.row(index)?.id === selected}
+            isFocusable={index === focused}
+            onFocus={() => setFocused(index)}
+          />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Returns the row to which a key moves the focus. Undefined for other keys. */
+function moved(key: string, from: number, perPage: number, total: number): number | undefined {
+  const steps: Readonly<Record<string, number>> = {
+    ...{ ArrowDown: 1, ArrowUp: -1, PageDown: perPage, PageUp: -perPage, Home: -total, End: total },
+  };
+  const step = steps[key];
+  return step === undefined ? undefined : Math.max(0, Math.min(total - 1, from + step));
+}
+
+/** Scrolls as little as needed until a row is in view. */
+function reveal(scroller: HTMLElement | null, index: number): void {
+  if (!scroller) return;
+  const [top, bottom] = [index * rowHeight, (index + 1) * rowHeight];
+  if (top < scroller.scrollTop) scroller.scrollTop = top;
+  else if (bottom > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = bottom - scroller.clientHeight;
+}
+
+interface RowProps {
+  readonly row: ListRow | undefined;
+  readonly index: number;
+  readonly total: number;
+  readonly isSelected: boolean;
+  readonly isFocusable: boolean;
+  readonly onFocus: () => void;
+}
+
+function Row({ row, index, total, isSelected, isFocusable, onFocus }: RowProps) {
+  return (
+    <li
+      class="row"
+      style={{ transform: `translateY(${index * rowHeight}px)` }}
+      aria-setsize={total}
+      aria-posinset={index + 1}
+    >
+      {row && (
+        <a
+          href={`#${encodeURI(row.id)}`}
+          data-index={index}
+          tabIndex={isFocusable ? 0 : -1}
+          aria-current={isSelected ? 'page' : undefined}
+          onFocus={onFocus}
+        >
+          <RowContent row={row} />
+        </a>
+      )}
+    </li>
+  );
+}
+
+function RowContent({ row }: { row: ListRow }) {
+  const { kind, namespace, name, figure, lagSince, bar } = row;
+  const segments = bar && (kind === 'SearchExport' ? exportSegments(bar) : collectorSegments(bar));
+  return (
+    <>
+      <span class="line">
+        <span class="kind">{kinds[kind].shortName}</span>
+        <span class="name">
+          <span class="namespace muted">{namespace}/</span>
+          {name}
+        </span>
+        {figure !== undefined && <span class="figure">{figure}</span>}
+        {lagSince !== undefined && <Lag since={lagSince} />}
+      </span>
+      <span class="line second">
+        <StateChip state={row.state} tone={row.tone} />
+        <span class="note">{row.note}</span>
+      </span>
+      {segments && <StackedBar segments={segments} isThin />}
+    </>
+  );
+}
+
+function Lag({ since }: { since: string }) {
+  return <span class="figure">lag {renderAgeSince(since, useNow())}</span>;
+}

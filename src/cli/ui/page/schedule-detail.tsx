@@ -1,0 +1,163 @@
+/** Details of a schedule: which time is exported, gaps, runs, and the lag behind the present. */
+import type { SearchExportScheduleStatus } from '../../../api/generated/search-export-schedule.ts';
+import type { SearchExportSchedule } from '../../../api/kinds.ts';
+import { renderAge, renderAgeSince, renderBytes, renderMinute } from '../../render/text.ts';
+import { Legend, StackedBar, Timeline, type TimeRange, type TimeSpan } from './charts.tsx';
+import { useNow } from './clock.ts';
+import { exportSegments, Facts, Figures, Minute, Section, Table } from './parts.tsx';
+
+export function ScheduleDetail({ schedule }: { schedule: SearchExportSchedule }) {
+  const { status = {}, spec } = schedule;
+  return (
+    <>
+      <ScheduleFigures status={status} />
+      <Covered status={status} />
+      <Backfill status={status} />
+      <Gaps status={status} />
+      <Runs status={status} namespace={schedule.metadata.namespace} />
+      <Section title="Schedule">
+        <Facts
+          facts={[
+            ['Schedule', `${spec.schedule} in ${spec.timeZone}`],
+            ['Start', status.startTime],
+            ['End', spec.endTime],
+            ['Last time', status.lastScheduleTime],
+            ['Next time', status.nextScheduleTime],
+            ['Active runs at most', String(spec.maxActive)],
+            ['Query', <code key="query">{spec.template.spec.query}</code>],
+          ]}
+        />
+      </Section>
+    </>
+  );
+}
+
+function ScheduleFigures({ status }: { status: SearchExportScheduleStatus }) {
+  const nowMs = useNow();
+  const { coveredUntil, summary, pendingRuns, nextScheduleTime } = status;
+  const untilNextMs = nextScheduleTime === undefined ? undefined : Date.parse(nextScheduleTime) - nowMs;
+  return (
+    <Figures
+      figures={[
+        ['Exported until', coveredUntil && renderMinute(Date.parse(coveredUntil))],
+        ['Lag', summary?.lagSince && renderAgeSince(summary.lagSince, nowMs)],
+        ['Active runs', summary && String(summary.active ?? 0)],
+        [
+          'Pending runs',
+          pendingRuns === undefined ? undefined : pendingRuns >= 1_000 ? '1,000 or more' : String(pendingRuns),
+        ],
+        ['Failed runs', summary && String(summary.failedRuns ?? 0)],
+        ['Next run', untilNextMs === undefined ? undefined : untilNextMs > 0 ? `in ${renderAge(untilNextMs)}` : 'now'],
+      ]}
+    />
+  );
+}
+
+/** Maximum number of covered time ranges in a status. If there are so many, the status omits earlier ranges. */
+const maxCovered = 100;
+
+function rangeOf(
+  { startTime, covered = [], nextScheduleTime }: SearchExportScheduleStatus,
+  nowMs: number,
+): TimeRange | undefined {
+  const from = covered.length >= maxCovered ? covered[0]?.from : startTime;
+  if (from === undefined) return undefined;
+  const lastMs = Math.max(0, ...covered.map(({ to }) => Date.parse(to)));
+  return { fromMs: Date.parse(from), toMs: Math.max(lastMs, nextScheduleTime === undefined ? 0 : nowMs) };
+}
+
+function Covered({ status }: { status: SearchExportScheduleStatus }) {
+  const nowMs = useNow();
+  const range = rangeOf(status, nowMs);
+  if (!range || range.toMs <= range.fromMs) return null;
+  const { covered = [], gaps = [], runs = [] } = status;
+  const running = runs.filter(({ state }) => state === 'Active' || state === 'Stalled');
+  const spans: readonly TimeSpan[] = [
+    ...covered.map(({ from, to }) => spanOf(from, to, 'updated', 'exported')),
+    ...running.map(({ from, to, state }) =>
+      spanOf(from, to, state === 'Active' ? 'inProgress' : 'offline', `run ${state}`),
+    ),
+    ...gaps.map(({ from, to, reason }) => spanOf(from, to, 'failed', `gap: ${reason}`)),
+  ];
+  const label = `Exported time: ${covered.length} ranges, ${gaps.length} gaps, ${running.length} running`;
+  return (
+    <Section title="Exported time">
+      <Timeline range={range} spans={spans} nowMs={nowMs} label={label} />
+      <ul class="legend">
+        {[
+          ['updated', 'exported'],
+          ['inProgress', 'running'],
+          ['offline', 'stalled'],
+          ['failed', 'gap'],
+          ['missing', 'not exported yet'],
+        ].map(([look, text]) => (
+          <li key={look}>
+            <span class="swatch" data-look={look} aria-hidden="true" />
+            {text}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function spanOf(from: string, to: string, look: string, what: string): TimeSpan {
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+  return { fromMs, toMs, look, title: `${renderMinute(fromMs)} to ${renderMinute(toMs)}: ${what}` };
+}
+
+/** Compares the exported time with the time that is still to be exported. Not shown while nothing is pending. */
+function Backfill({ status }: { status: SearchExportScheduleStatus }) {
+  const { startTime, lastScheduleTime, covered = [], pendingRuns = 0 } = status;
+  if (pendingRuns === 0 || startTime === undefined || lastScheduleTime === undefined || covered.length >= maxCovered)
+    return null;
+  const doneMs = covered.reduce((sum, { from, to }) => sum + Date.parse(to) - Date.parse(from), 0);
+  const percent = Math.floor((100 * doneMs) / Math.max(1, Date.parse(lastScheduleTime) - Date.parse(startTime)));
+  const segments = exportSegments([Math.min(100, percent), Math.max(0, 100 - percent)]);
+  return (
+    <Section title="Backfill">
+      <StackedBar segments={segments} />
+      <Legend segments={segments} />
+    </Section>
+  );
+}
+
+function Gaps({ status: { gaps = [] } }: { status: SearchExportScheduleStatus }) {
+  if (gaps.length === 0) return null;
+  return (
+    <Section title="Gaps">
+      <Table
+        caption="Gaps"
+        headings={['From', 'To', 'Reason', 'Run']}
+        rows={gaps.map(({ from, to, reason, run }) => [
+          <Minute key="from" time={from} />,
+          <Minute key="to" time={to} />,
+          reason,
+          run,
+        ])}
+      />
+    </Section>
+  );
+}
+
+function Runs({ status: { runs = [] }, namespace }: { status: SearchExportScheduleStatus; namespace: string }) {
+  if (runs.length === 0) return null;
+  return (
+    <Section title="Latest runs">
+      <Table
+        caption="Latest runs"
+        headings={['From', 'To', 'State', 'Rows', 'Size', 'Run']}
+        rows={runs.map(({ name, from, to, state, rows, bytes }) => [
+          <Minute key="from" time={from} />,
+          <Minute key="to" time={to} />,
+          state,
+          rows?.toLocaleString('en-US') ?? '',
+          bytes === undefined ? '' : renderBytes(bytes),
+          <a key="run" href={`#sx/${namespace}/${name}`}>
+            {name}
+          </a>,
+        ])}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,50 @@
+/** Reads data from the server of the page, and receives its messages about changes. */
+import type { ChangeMessage, ListPage, PlaceMessage, ResourceDetail } from '../page-data.ts';
+
+export interface Filter {
+  readonly kind: string;
+  readonly tone: string;
+  readonly text: string;
+}
+
+export async function readList(filter: Filter, offset: number, limit: number): Promise<ListPage> {
+  const query = new URLSearchParams({ ...filter, offset: String(offset), limit: String(limit) });
+  return (await fetch(`/api/list?${query}`)).json();
+}
+
+/** Details of one resource: undefined while they are read, and null if the resource does not exist. */
+export type ShownDetail = ResourceDetail | undefined | null;
+
+/** Returns the details of a resource, or null if the resource does not exist. */
+export async function readDetail(id: string): Promise<ResourceDetail | null> {
+  const answer = await fetch(`/api/resource?${new URLSearchParams({ id })}`);
+  return answer.ok ? answer.json() : null;
+}
+
+interface Listener {
+  onChange(message: ChangeMessage): void;
+  onPlace(message: PlaceMessage): void;
+  /** Called when the connection to the server is lost, and when it works again. */
+  onConnection(isConnected: boolean): void;
+}
+
+/** Receives messages while the tab is visible. A browser opens only a few connections to one server, so hidden tabs close theirs. */
+export function followChanges(listener: Listener): void {
+  let source: EventSource | undefined;
+  const update = () => {
+    source?.close();
+    source = document.hidden ? undefined : open(listener);
+  };
+  document.addEventListener('visibilitychange', update);
+  update();
+}
+
+function open({ onChange, onPlace, onConnection }: Listener): EventSource {
+  const source = new EventSource('/api/changes');
+  source.addEventListener('change', (event) => onChange(JSON.parse(event.data)));
+  source.addEventListener('place', (event) => onPlace(JSON.parse(event.data)));
+  source.addEventListener('open', () => onConnection(true));
+  // The browser connects again by itself.
+  source.addEventListener('error', () => onConnection(false));
+  return source;
+}

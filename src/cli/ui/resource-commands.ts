@@ -1,0 +1,51 @@
+/** Commands that the page of `logfleet ui` offers to copy, because the page itself changes nothing. */
+import { type AnyResource, kinds } from '../../api/kinds.ts';
+import { shellWord } from '../../base/shell-word.ts';
+import type { TargetOptions } from '../options.ts';
+import { canAbort, canRetry } from '../person/rollout-request.ts';
+import { toneOf } from '../render/condition-lines.ts';
+import { commandLine, isComplete, isPausedByAnnotation, nextSteps, targetFlags } from '../render/next-steps.ts';
+
+export interface ResourceCommand {
+  /** What the command does, such as `Approve the stage`. */
+  readonly purpose: string;
+  /** Command line, ready to be pasted into a shell. */
+  readonly command: string;
+  /** True if the resource makes no progress until somebody runs the command. */
+  readonly isAwaited: boolean;
+}
+
+/** Returns the commands that a person can run on a resource now. `options` are the flags that select the cluster or the directory. */
+export function resourceCommands(resource: AnyResource, options: TargetOptions): readonly ResourceCommand[] {
+  const flags = { ...options, namespace: resource.metadata.namespace };
+  const line = (name: string) => commandLine(name, resource, flags);
+  const { approve } = nextSteps(resource, flags);
+  const isStalled = toneOf(resource) === 'stalled';
+  const isPaused = isPausedByAnnotation(resource);
+  const isOver = isComplete(resource);
+  return [
+    ...(approve === undefined ? [] : [{ purpose: 'Approve the stage', command: approve, isAwaited: true }]),
+    ...(isPaused && !isOver ? [{ purpose: 'Resume', command: line('resume'), isAwaited: true }] : []),
+    ...(canRetry(resource) ? [{ purpose: 'Retry', command: line('retry'), isAwaited: isStalled }] : []),
+    ...[
+      ...(isPaused || isOver ? [] : [{ purpose: 'Pause', command: line('pause') }]),
+      ...(canAbort(resource) ? [{ purpose: 'Abort the rollout', command: line('abort') }] : []),
+      ...exportCommands(resource, flags),
+      { purpose: 'Follow in a terminal', command: getCommand(resource, flags) },
+    ].map((command) => ({ ...command, isAwaited: false })),
+  ];
+}
+
+function exportCommands(resource: AnyResource, { dir: _, ...flags }: TargetOptions) {
+  if (resource.kind !== 'SearchExport') return [];
+  const { manifest, kubernetesJob } = resource.status ?? {};
+  const logs = kubernetesJob && `kubectl logs job/${kubernetesJob.name}${targetFlags(flags)}`;
+  return [
+    ...(manifest ? [{ purpose: 'Verify the files', command: `logfleet verify ${shellWord(manifest.url)}` }] : []),
+    ...(logs === undefined ? [] : [{ purpose: 'Read the logs', command: logs }]),
+  ];
+}
+
+function getCommand({ kind, metadata }: AnyResource, flags: TargetOptions): string {
+  return `logfleet get ${kinds[kind].shortName} ${metadata.name}${targetFlags(flags)} --watch`;
+}

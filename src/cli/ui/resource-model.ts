@@ -1,0 +1,106 @@
+/**
+ * Resources that `logfleet ui` shows, in memory: sorted, searchable and divided into pages, so that the page in the browser never needs all
+ * of them.
+ *
+ * Order: resources that need a person come first, then by namespace and name.
+ */
+import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
+import { sameValue } from '../../base/canonical-text.ts';
+import { compareText } from '../../base/text-order.ts';
+import type { Tone } from '../render/condition-lines.ts';
+import type { ListPage, ListRow } from './page-data.ts';
+import { idOf, rowOf } from './resource-row.ts';
+
+/** Tones in the order of the list. */
+export const tones: readonly Tone[] = ['stalled', 'waiting', 'working', 'ready'];
+
+export interface ListFilter {
+  readonly kind?: KindName | undefined;
+  readonly tone?: Tone | undefined;
+  /** Words that the row of a resource must contain, in any order and in any case. */
+  readonly text: string;
+}
+
+interface Entry {
+  readonly resource: AnyResource;
+  readonly row: ListRow;
+  /** Text in lower case in which the words of a filter are searched. */
+  readonly searched: string;
+}
+
+export class ResourceModel {
+  readonly #entries = new Map<KindName, ReadonlyMap<string, Entry>>();
+  readonly #listeners = new Set<(changed: readonly string[]) => void>();
+  #sorted: readonly Entry[] | undefined;
+  #version = 0;
+
+  /** Number that grows with each change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** True when the resources of all kinds have been read. */
+  get isComplete(): boolean {
+    return this.#entries.size === kindNames.length;
+  }
+
+  /** Replaces all resources of a kind, and reports the identities of those that are new, changed or deleted. */
+  replace(kind: KindName, resources: readonly AnyResource[]): void {
+    const before = this.#entries.get(kind);
+    const after = new Map<string, Entry>();
+    const changed: string[] = [];
+    for (const resource of resources) {
+      const id = idOf(resource);
+      const known = before?.get(id);
+      const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
+      after.set(id, isSame ? known : entryOf(resource));
+      if (!isSame) changed.push(id);
+    }
+    for (const id of before?.keys() ?? []) if (!after.has(id)) changed.push(id);
+    this.#entries.set(kind, after);
+    if (before && changed.length === 0) return;
+    this.#sorted = undefined;
+    this.#version++;
+    for (const listener of this.#listeners) listener(changed);
+  }
+
+  subscribe(listener: (changed: readonly string[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  find(kind: KindName, id: string): AnyResource | undefined {
+    return this.#entries.get(kind)?.get(id)?.resource;
+  }
+
+  list({ kind, tone, text }: ListFilter, offset: number, limit: number): ListPage {
+    this.#sorted ??= [...this.#entries.values()].flatMap((entries) => [...entries.values()]).sort(byUrgency);
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const byKind = Object.fromEntries(kindNames.map((name) => [name, 0])) as Record<KindName, number>;
+    const byTone = Object.fromEntries(tones.map((name) => [name, 0])) as Record<Tone, number>;
+    const matching: ListRow[] = [];
+    for (const { row, searched } of this.#sorted) {
+      if (!words.every((word) => searched.includes(word))) continue;
+      const [hasKind, hasTone] = [kind === undefined || row.kind === kind, tone === undefined || row.tone === tone];
+      if (hasTone) byKind[row.kind]++;
+      if (hasKind) byTone[row.tone]++;
+      if (hasKind && hasTone) matching.push(row);
+    }
+    const rows = matching.slice(offset, offset + limit);
+    return { version: this.#version, total: matching.length, offset, rows, kinds: byKind, tones: byTone };
+  }
+}
+
+function entryOf(resource: AnyResource): Entry {
+  const row = rowOf(resource);
+  return { resource, row, searched: `${row.id} ${row.kind} ${row.state} ${row.note}`.toLowerCase() };
+}
+
+function byUrgency({ row: left }: Entry, { row: right }: Entry): number {
+  return (
+    tones.indexOf(left.tone) - tones.indexOf(right.tone) ||
+    compareText(left.namespace, right.namespace) ||
+    compareText(left.name, right.name) ||
+    compareText(left.kind, right.kind)
+  );
+}

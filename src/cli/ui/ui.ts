@@ -1,0 +1,109 @@
+/**
+ * `logfleet ui`: shows resources on a page for a browser on the same machine. It reads with the rights of the user, needs only the rights
+ * `list` and `watch`, and changes nothing.
+ */
+import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
+import { aborted } from '../../base/aborted.ts';
+import { type Clock, sleep, systemClock } from '../../base/clock.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
+import type { UiOptions } from '../options.ts';
+import { type OpenResources, openResources } from '../resources/resource-access.ts';
+import type { ResourceReader } from '../resources/resource-reader.ts';
+import { pageAssets } from './page-assets.ts';
+import type { PlaceMessage } from './page-data.ts';
+import { PageServer } from './page-server.ts';
+import { ResourceModel } from './resource-model.ts';
+
+interface UiDependencies {
+  readonly open: OpenResources;
+  readonly clock: Clock;
+  readonly assets: typeof pageAssets;
+}
+
+/** Interval in ms at which the command checks whether an operator process works on the directory. */
+const idleCheckMs = 5_000;
+
+export async function uiCommand(
+  options: UiOptions,
+  context: CommandContext,
+  { open, clock, assets }: UiDependencies = { open: openResources, clock: systemClock, assets: pageAssets },
+): Promise<number> {
+  const reader = await open(options, context);
+  const namespace = options.allNamespaces ? undefined : (options.namespace ?? reader.defaultNamespace);
+  const { port = 0, allNamespaces: _, ...flags } = options;
+  const model = new ResourceModel();
+  const place = { place: reader.place, ...(namespace !== undefined && { namespace }) };
+  const server = new PageServer({ port, assets: await assets(), model, flags, clock }, { ...place, warnings: [] });
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  try {
+    const following = followAll(reader, namespace, model, server, place, clock, signal);
+    await Promise.race([following, whenComplete(model), aborted(signal)]);
+    if (!signal.aborted) {
+      context.stdout.write(`${await server.listen()}\n`);
+      context.stderr.write('Open this address in a browser on this machine. To end: Ctrl-C\n');
+    }
+    await following;
+    return exitStatus.ok;
+  } finally {
+    stop.abort();
+    await server.close();
+    await reader.close();
+  }
+}
+
+/** Keeps the model equal to the resources, and the page informed about problems, until the signal is aborted. */
+async function followAll(
+  reader: ResourceReader,
+  namespace: string | undefined,
+  model: ResourceModel,
+  server: PageServer,
+  place: Omit<PlaceMessage, 'warnings'>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const troubles = new Map<KindName, string>();
+  let idle: string | undefined;
+  const show = () => {
+    const [trouble] = troubles.values();
+    const outdated = trouble && `The page is out of date, because changes cannot be read: ${trouble}`;
+    server.showPlace({ ...place, warnings: [outdated, idle].filter((warning) => warning !== undefined) });
+  };
+  const checkIdle = async () => {
+    const note = await reader.idleNote?.();
+    if (note === idle) return;
+    idle = note;
+    show();
+  };
+  const onTrouble = (kind: KindName, message: string | undefined) => {
+    if (message === undefined) troubles.delete(kind);
+    else troubles.set(kind, message);
+    show();
+  };
+  await Promise.all([
+    ...(reader.idleNote ? [repeat(checkIdle, clock, signal)] : []),
+    ...kindNames.map((kind) => {
+      const onChange = (resources: readonly AnyResource[]) => model.replace(kind, resources);
+      return reader.follow(kind, namespace, onChange, signal, (message) => onTrouble(kind, message));
+    }),
+  ]);
+}
+
+function whenComplete(model: ResourceModel): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => {
+      if (!model.isComplete) return;
+      stop();
+      resolve();
+    };
+    const stop = model.subscribe(check);
+    check();
+  });
+}
+
+async function repeat(check: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await check();
+    await sleep(clock, idleCheckMs, signal).catch(() => {});
+  }
+}

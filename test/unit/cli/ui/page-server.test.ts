@@ -1,0 +1,205 @@
+/** Tests the HTTP server of `logfleet ui`: which requests it answers, its headers, and its messages about changes. */
+import { request } from 'node:http';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { AnyResource } from '../../../../src/api/kinds.ts';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { runProgram } from '../../../../src/cli/program.ts';
+import type { PageAsset } from '../../../../src/cli/ui/page-assets.ts';
+import { uiCommand } from '../../../../src/cli/ui/ui.ts';
+import { exampleResources } from '../../../support/shown-resources.ts';
+import { MemoryReader } from '../memory-reader.ts';
+import { type RecordingContext, recordingContext } from '../recording-context.ts';
+
+let reader: MemoryReader;
+let context: RecordingContext;
+let ended: Promise<number>;
+let port: number;
+
+/** Stands for the page, so that these tests need no bundle. */
+const assets = async () =>
+  new Map<string, PageAsset>([
+    ['/', { contentType: 'text/html; charset=utf-8', body: Buffer.from('<!doctype html>') }],
+  ]);
+
+beforeEach(async () => {
+  reader = new MemoryReader(exampleResources(Date.now()));
+  context = recordingContext();
+  ended = uiCommand({ allNamespaces: true }, context, { open: async () => reader, clock: systemClock, assets });
+  await expect.poll(() => context.stdout.text).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\n$/);
+  port = Number(new URL(context.stdout.text.trim()).port);
+});
+afterEach(async () => {
+  context.stop('SIGTERM');
+  await ended;
+});
+
+interface Asked {
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function ask({ path = '/', method = 'GET', headers = {} }: Asked) {
+  return new Promise<{ status: number | undefined; headers: NodeJS.Dict<string | string[]>; body: string }>(
+    (resolve, reject) => {
+      const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (answer) => {
+        let body = '';
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          body += chunk;
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode, headers: answer.headers, body }));
+      });
+      outgoing.on('error', reject);
+      outgoing.end();
+    },
+  );
+}
+
+async function askJson(path: string) {
+  return JSON.parse((await ask({ path })).body);
+}
+
+describe('a request', () => {
+  test.each(['127.0.0.1', 'localhost', '[::1]'])('to the host %s is answered', async (host) => {
+    expect(await ask({ headers: { host: `${host}:${port}` } })).toMatchObject({ status: 200 });
+  });
+
+  test.each(['attacker.example', 'attacker.example:80', '127.0.0.1', '127.0.0.1:1', '127.0.0.1.attacker.example'])(
+    'to the host %s is refused',
+    async (host) => {
+      const { status, body } = await ask({ path: '/api/list', headers: { host } });
+      expect({ status, isData: body.includes('rows') }).toEqual({ status: 403, isData: false });
+    },
+  );
+
+  test('of a page from another origin is refused', async () => {
+    const of = (origin: string) => ask({ path: '/api/list?limit=1', headers: { origin } });
+    expect((await of('https://attacker.example')).status).toBe(403);
+    expect((await of('null')).status).toBe(403);
+    expect((await of(`http://localhost:${port}`)).status).toBe(200);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('with the method %s is refused', async (method) => {
+    expect(await ask({ method })).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  });
+
+  test('with the method HEAD gets the headers alone', async () => {
+    expect(await ask({ method: 'HEAD' })).toMatchObject({ status: 200, body: '', headers: { 'content-length': '15' } });
+  });
+
+  test('for an unknown path gets 404', async () => {
+    expect(await ask({ path: '/../../etc/passwd' })).toMatchObject({ status: 404 });
+  });
+});
+
+test('each answer forbids scripts, styles and connections of other origins', async () => {
+  for (const path of ['/', '/api/list', '/api/resource?id=none', '/nothing']) {
+    const { headers } = await ask({ path });
+    expect(headers).toMatchObject({
+      'content-security-policy':
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
+      ...{ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' },
+      'cross-origin-resource-policy': 'same-origin',
+    });
+    expect(headers['access-control-allow-origin']).toBeUndefined();
+  }
+});
+
+describe('the data', () => {
+  test('has one page of the list that matches the filter', async () => {
+    const page = await askJson('/api/list?kind=SearchExport&text=audit&offset=1&limit=1');
+    expect(page).toMatchObject({ total: 2, offset: 1, rows: [{ id: 'sx/audit/september-audit', figure: '100%' }] });
+  });
+
+  test('never has more than 200 rows at once', async () => {
+    expect((await askJson('/api/list?limit=1000000')).rows.length).toBe(10);
+    expect((await askJson('/api/list?limit=-5&offset=x')).rows).toEqual([]);
+  });
+
+  test('has the details of one resource, and 404 for others', async () => {
+    const detail = await askJson('/api/resource?id=cvp/network/edge');
+    expect(detail).toMatchObject({
+      state: 'AwaitingApproval',
+      tone: 'waiting',
+      resource: { metadata: { name: 'edge' } },
+    });
+    expect((await ask({ path: '/api/resource?id=cvp/network/none' })).status).toBe(404);
+    expect((await ask({ path: '/api/resource' })).status).toBe(404);
+  });
+});
+
+/** Opens the stream of messages. Returns the messages that it has received. */
+function openStream(): readonly { readonly event: string; readonly data: Readonly<Record<string, unknown>> }[] {
+  const messages: { event: string; data: Readonly<Record<string, unknown>> }[] = [];
+  const outgoing = request({ host: '127.0.0.1', port, path: '/api/changes', agent: false }, (answer) => {
+    let event = '';
+    const lines = createInterface({ input: answer });
+    lines.on('line', (line) => {
+      if (line.startsWith('event: ')) event = line.slice('event: '.length);
+      if (line.startsWith('data: ')) messages.push({ event, data: JSON.parse(line.slice('data: '.length)) });
+    });
+    lines.on('error', () => {});
+    answer.on('error', () => {});
+  });
+  // The server closes the connection at the end of the test.
+  outgoing.on('error', () => {});
+  outgoing.end();
+  return messages;
+}
+
+describe('the stream of messages', () => {
+  test('begins with the place of the resources, and names those that change', async () => {
+    const messages = openStream();
+    await expect.poll(() => messages.length).toBe(2);
+    expect(messages[0]).toEqual({ event: 'place', data: { place: 'the test', warnings: [] } });
+    reader.replace(exampleResources(Date.now()).filter(({ metadata }) => metadata.name !== 'edge') as AnyResource[]);
+    await expect.poll(() => messages.at(-1)?.data['changed']).toContain('cvp/network/edge');
+  });
+
+  test('puts changes that follow each other quickly into one message', async () => {
+    const messages = openStream();
+    await expect.poll(() => messages.length).toBe(2);
+    const [first, ...others] = exampleResources(Date.now());
+    for (let count = 0; count < 50; count++) reader.replace(others.slice(count % 2));
+    reader.replace([first, ...others].filter((each) => each !== undefined));
+    await expect.poll(() => messages.length).toBeGreaterThan(2);
+    expect(messages.filter(({ event }) => event === 'change').length).toBeLessThanOrEqual(3);
+  });
+
+  test('warns while changes cannot be read', async () => {
+    const messages = openStream();
+    await expect.poll(() => messages.length).toBe(2);
+    reader.trouble('the API server does not answer');
+    const warnings = () => messages.findLast(({ event }) => event === 'place')?.data['warnings'];
+    await expect.poll(warnings).toHaveLength(1);
+    reader.trouble(undefined);
+    await expect.poll(warnings).toEqual([]);
+  });
+});
+
+describe('the command', () => {
+  test('ends with 0 after SIGTERM, and closes streams and the reader', async () => {
+    openStream();
+    context.stop('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(reader.closed).toBe(true);
+  });
+
+  test('fails with a remedy when the port is in use', async () => {
+    const second = uiCommand({ port }, recordingContext(), { open: async () => reader, clock: systemClock, assets });
+    await expect(second).rejects.toMatchObject({ code: 'cli.listen' });
+  });
+
+  test('fails when the resources cannot be listed', async () => {
+    reader.failure = new Error('forbidden');
+    const failing = uiCommand({}, recordingContext(), { open: async () => reader, clock: systemClock, assets });
+    await expect(failing).rejects.toThrow('forbidden');
+  });
+
+  test('refuses a port that is no port', async () => {
+    const wrong = recordingContext();
+    expect(await runProgram(['ui', '--port', '80x'], wrong)).toBe(2);
+    expect(wrong.stderr.text).toContain('Write a port such as 8080.');
+  });
+});

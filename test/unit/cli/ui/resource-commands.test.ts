@@ -1,0 +1,90 @@
+/** Tests which commands the page of `logfleet ui` offers for a resource. */
+import { describe, expect, test } from 'vitest';
+import type { AnyResource } from '../../../../src/api/kinds.ts';
+import { resourceCommands } from '../../../../src/cli/ui/resource-commands.ts';
+import { detailOf } from '../../../../src/cli/ui/resource-row.ts';
+import { exampleResources, shownResource } from '../../../support/shown-resources.ts';
+
+const examples = exampleResources(Date.UTC(2026, 10, 23, 16));
+const flags = { context: 'production' };
+
+function example(name: string): AnyResource {
+  const found = examples.find(({ metadata }) => metadata.name === name);
+  if (!found) throw new Error(`no example is named ${name}`);
+  return found;
+}
+
+function awaited(resource: AnyResource) {
+  return resourceCommands(resource, flags).flatMap(({ command, isAwaited }) => (isAwaited ? [command] : []));
+}
+
+describe('the awaited command', () => {
+  test.each([
+    ['payments', 'logfleet retry cvp/payments --context production -n payments'],
+    ['edge', 'logfleet approve cvp/edge --context production -n network --stage rest'],
+    ['access-log', 'logfleet retry sxs/access-log --context production -n web'],
+  ])('of %s is %s', (name, command) => {
+    expect(awaited(example(name))).toEqual([command]);
+  });
+
+  test.each(['production', 'office', 'october-audit', 'september-audit', 'errors'])('is missing for %s', (name) => {
+    expect(awaited(example(name))).toEqual([]);
+  });
+
+  test('resumes a resource that was paused by annotation', () => {
+    const metadata = { annotations: { 'logfleet.dev/paused': 'true' } };
+    const paused = shownResource({ kind: 'SearchExport', name: 'errors', metadata });
+    expect(awaited(paused)).toEqual(['logfleet resume sx/errors --context production -n logging']);
+  });
+});
+
+describe('the other commands', () => {
+  const offered = (resource: AnyResource, options = {}) =>
+    resourceCommands(resource, options).flatMap(({ command, isAwaited }) => (isAwaited ? [] : [command]));
+
+  test('pause, abort and retry a rollout with failures', () => {
+    expect(offered(example('production'), { dir: './my policies' })).toEqual([
+      "logfleet retry cvp/production --dir './my policies' -n logging",
+      "logfleet pause cvp/production --dir './my policies' -n logging",
+      "logfleet abort cvp/production --dir './my policies' -n logging",
+      "logfleet get cvp production --dir './my policies' -n logging --watch",
+    ]);
+  });
+
+  test('verify a complete export, which can no longer be paused', () => {
+    expect(offered(example('september-audit'))).toEqual([
+      'logfleet verify s3://audit/logs/audit/september-audit/439b4d31/manifest.json',
+      'logfleet get sx september-audit -n audit --watch',
+    ]);
+  });
+
+  test('read the logs of a Kubernetes Job', () => {
+    const status = { kubernetesJob: { name: 'errors-x7' } };
+    const resource = shownResource({ kind: 'SearchExport', name: 'errors', status });
+    expect(offered(resource, { kubeconfig: 'admin.conf' })).toContain(
+      'kubectl logs job/errors-x7 --kubeconfig admin.conf -n logging',
+    );
+  });
+});
+
+describe('the details of a resource', () => {
+  test('contain no annotations and labels', () => {
+    const secret = 'kubectl.kubernetes.io/last-applied-configuration';
+    const metadata = { annotations: { [secret]: 'private' }, labels: { team: 'private' } };
+    const detail = detailOf(shownResource({ kind: 'SearchExport', name: 'errors', metadata }), {});
+    expect(JSON.stringify(detail)).not.toContain('private');
+  });
+
+  test('say how to resume a resource that its manifest pauses', () => {
+    const resource = shownResource({ kind: 'SearchExport', name: 'errors', spec: { paused: true }, status: {} });
+    expect(detailOf(resource, {}).messages).toEqual(['To resume sx/errors, remove paused: true from the manifest.']);
+  });
+
+  test('say that no operator has read a new resource, or its newest spec', () => {
+    const [fresh, changed] = [undefined, { observedGeneration: 1 }].map((status) =>
+      shownResource({ kind: 'SearchExport', name: 'errors', ...(status && { status }), metadata: { generation: 2 } }),
+    );
+    expect(fresh && detailOf(fresh, {}).messages[0]).toContain('No operator has read this resource yet');
+    expect(changed && detailOf(changed, {}).messages[0]).toContain('generation 1 of the spec');
+  });
+});
