@@ -7,8 +7,9 @@ import type { LogfleetError } from '../base/errors.ts';
 /** Label of Jobs and pods with the uid of their export. */
 export const exportLabel = 'logfleet.dev/export-uid';
 
-/** Label by which Kubernetes marks the pods of a Job. */
+/** Labels of pods that Kubernetes sets: the name of their Job, and their number in the Job. */
 export const jobNameLabel = 'batch.kubernetes.io/job-name';
+export const completionIndexLabel = 'batch.kubernetes.io/job-completion-index';
 
 /** Namespace and name of a Job, a pod, a ServiceAccount or a PersistentVolumeClaim. */
 interface JobKey {

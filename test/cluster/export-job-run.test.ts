@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import type { SearchExport } from '../../src/api/kinds.ts';
 import { jobPath, podPath } from '../../src/host/kubernetes/api-paths.ts';
+import { completionIndexLabel, jobNameLabel } from '../../src/host/worker-jobs.ts';
 import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
 import { exportManifest } from '../e2e/support/exports.ts';
 import { logs, type Tenant } from '../e2e/support/simulator.ts';
@@ -118,7 +120,7 @@ test.concurrent('an export waits while a queue suspends its Job, and says so', a
   await namespace.exportUntil('audit', (resource) => !isSuspended(conditionOf(resource, 'Ready')?.message));
 });
 
-test.concurrent('two workers show their progress, and the termination message shows the end', async ({
+test.concurrent('two workers show an obstacle and their progress, and the termination message shows the end', async ({
   tenant,
   namespace,
   operator,
@@ -153,14 +155,19 @@ test.concurrent('two workers show their progress, and the termination message sh
     name: `${job.metadata.name}-${index}`,
     report: join(folder, `${index}`),
   }));
-  for (const { name } of pods) {
+  for (const { name, index } of pods) {
     const metadata = {
       ...{ name, annotations: template.metadata.annotations },
-      labels: { ...template.metadata.labels, 'batch.kubernetes.io/job-name': job.metadata.name },
+      labels: {
+        ...template.metadata.labels,
+        ...{ [jobNameLabel]: job.metadata.name, [completionIndexLabel]: String(index) },
+      },
     };
     expect((await callApi('POST', podPath(namespace.name), { metadata, spec: template.spec })).status).toBe(201);
     await callApi('PATCH', `${podPath(namespace.name, name)}/status`, { status: { phase: 'Running' } }, merge);
   }
+  // The first worker plans the export, so the second one waits.
+  await tenant.equip({ faults: { away: { kind: 'status', status: 503, operations: ['createJob'] } } });
   const workers = await Promise.all(
     pods.map(({ index, report }) =>
       start(['export', 'export.json', '--log-format=json', '--volume=claim=claim'], {
@@ -173,6 +180,12 @@ test.concurrent('two workers show their progress, and the termination message sh
       }),
     ),
   );
+  const obstacleOf = ({ status }: SearchExport) => status?.workers?.find(({ index }) => index === 0)?.obstacle;
+  const held = await namespace.exportUntil('audit', (resource) => obstacleOf(resource) !== undefined);
+  expect(obstacleOf(held)?.reason).toBe('ServiceUnavailable');
+  await namespace.exportUntil('audit', (resource) => conditionOf(resource, 'Ready')?.message?.includes('503') === true);
+  await tenant.equip({ faults: { away: null } });
+  await namespace.exportUntil('audit', (resource) => obstacleOf(resource) === undefined);
   const shown = await namespace.exportUntil('audit', ({ status }) => (status?.workers ?? []).length === 2);
   const shownBy = shown.status?.workers?.map(({ index, job: of }) => [index, of]) ?? [];
   expect(shownBy.sort()).toEqual(pods.map(({ index }) => [index, job.metadata.name]));

@@ -8,6 +8,7 @@ import { MemoryHost } from '../../src/cli/memory-host.ts';
 import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
 import { workerVariables } from '../../src/export/jobs/worker-environment.ts';
 import { renderReport } from '../../src/export/jobs/worker-report.ts';
+import { completionIndexLabel } from '../../src/host/worker-jobs.ts';
 import type { StoredObject } from './memory-api-store.ts';
 import type { World } from './world.ts';
 
@@ -17,7 +18,6 @@ export const podsPath = '/api/v1/namespaces/logging/pods';
 const startMs = 2_000;
 const retryMs = 10_000;
 const jobUidLabel = 'batch.kubernetes.io/controller-uid';
-const completionIndexLabel = 'batch.kubernetes.io/job-completion-index';
 
 interface PodTemplate {
   readonly metadata: { readonly labels: object; readonly annotations: Readonly<Record<string, string>> };

@@ -638,8 +638,8 @@ export interface SearchExportStatus {
   /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
   readonly kubernetesJob?: KubernetesJobStatus;
   /**
-   * Progress of the export, as each running pod of its Kubernetes Job knows it. A pod writes its own item, if its
-   * ServiceAccount has the right to do so.
+   * Progress of the export, as each running pod of its Kubernetes Job knows it, and the obstacle that keeps the pod
+   * from continuing. A pod writes its own item, if its ServiceAccount has the right to do so.
    */
   readonly workers?: readonly WorkerStatus[];
   /** Search jobs of the export that are running at the log service. */
@@ -749,14 +749,32 @@ export interface KubernetesJobStatus {
   readonly failedPods?: number;
 }
 
-/** Progress of the export, as one pod of the Kubernetes Job knows it. */
+/** Progress of the export, as one pod of the Kubernetes Job knows it, and the obstacle of this pod. */
 export interface WorkerStatus {
   /** Number of the pod in the Kubernetes Job, from 0 (`JOB_COMPLETION_INDEX`). */
   readonly index: number;
   /** Name of the Kubernetes Job of the pod. */
   readonly job: string;
   /** Progress of the export, with the completed part of the time range, rows, bytes and speed. */
-  readonly progress: ProgressStatus;
+  readonly progress?: ProgressStatus;
+  /**
+   * Failure that keeps the pod from continuing, such as a full destination. The pod tries again until the failure ends.
+   * Absent while the pod works.
+   */
+  readonly obstacle?: WorkerObstacle;
+}
+
+/**
+ * Failure that keeps the pod from continuing, such as a full destination. The pod tries again until the failure ends.
+ * Absent while the pod works.
+ */
+export interface WorkerObstacle {
+  /** Reason of the failure, as in the condition `Ready`. For example `DestinationFull`. */
+  readonly reason: string;
+  /** Message about the failure. */
+  readonly message: string;
+  /** Time at which the pod first noticed the failure. */
+  readonly startTime: string;
 }
 
 /** One running search job, and the part of the time range that it searches. */

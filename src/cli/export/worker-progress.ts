@@ -1,15 +1,17 @@
 /**
- * Shows the progress of a worker (pod of an export's Kubernetes Job) in `status.workers` of its SearchExport, at most every 10 s. A worker
- * without a token of the API server shows none. The export continues if this fails, because the operator also reads the worker's final
- * report.
+ * Shows progress and obstacle of a worker (pod of an export's Kubernetes Job) in `status.workers` of its SearchExport, at most every 10 s.
+ * A worker without a token of the API server shows nothing. The export continues if this fails, because the operator also reads the
+ * worker's final report.
  */
-import type { ProgressStatus } from '../../api/generated/search-export.ts';
+import { findCondition } from '../../api/conditions.ts';
+import type { WorkerStatus } from '../../api/generated/search-export.ts';
 import { apiGroup, apiVersionName, type SearchExport } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
+import { bounded } from '../../controller/status-text.ts';
 import type { Host } from '../../host/host.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
@@ -24,6 +26,7 @@ export interface WorkerIdentity {
 }
 
 export interface WorkerProgressOptions {
+  /** Host that has the export with its current status. */
   readonly host: Pick<Host, 'resources'>;
   readonly resource: SearchExport;
   readonly worker: WorkerIdentity;
@@ -32,54 +35,62 @@ export interface WorkerProgressOptions {
   readonly log: Logger;
 }
 
-/** Minimum time in ms between two requests of a worker to the API server. */
+/** Part of a worker's item in `status.workers` that changes while the worker runs. */
+type ShownWork = Pick<WorkerStatus, 'progress' | 'obstacle'>;
+
+/** Time in ms between two comparisons of the shown work with the state of the export. */
 const intervalMs = 10_000;
+/** Time in ms after which unchanged work is written again, because the operator may have removed an item whose pod it did not see. */
+const repeatMs = 60_000;
 const deadlineMs = 5_000;
+/** Maximum length of an obstacle's message in characters. */
+const maxMessage = 1_024;
 
 export class WorkerProgress {
   readonly #options: WorkerProgressOptions;
   readonly #client: ApiClient;
-  readonly #unsubscribe: () => void;
   #timer: Timer | undefined;
-  #applied: ProgressStatus | undefined;
+  #applied: ShownWork = {};
+  #appliedAtMs = Number.NEGATIVE_INFINITY;
   #isEnded = false;
 
   constructor(options: WorkerProgressOptions) {
     this.#options = options;
     this.#client = new ApiClient({ ...options, metrics: noMetrics });
-    this.#unsubscribe = options.host.resources('SearchExport').subscribe(() => this.#plan());
+    this.#plan();
   }
 
   /** Stops showing progress, and closes the connection to the API server. */
   async close(): Promise<void> {
-    this.#end();
+    this.#isEnded = true;
+    this.#timer?.cancel();
     await this.#options.api.close();
   }
 
-  #end(): void {
-    this.#isEnded = true;
-    this.#unsubscribe();
-    this.#timer?.cancel();
-  }
-
   #plan(): void {
-    if (!this.#isEnded) this.#timer ??= this.#options.clock.after(intervalMs, () => void this.#apply());
+    if (!this.#isEnded) this.#timer = this.#options.clock.after(intervalMs, () => void this.#apply());
   }
 
   async #apply(): Promise<void> {
     const { host, resource, log } = this.#options;
-    const progress = host.resources('SearchExport').get(resource.metadata)?.status?.progress;
     try {
-      if (progress && !sameValue(progress, this.#applied)) await this.#send(progress);
+      const shown = shownWork(host.resources('SearchExport').get(resource.metadata));
+      if (this.#isDue(shown)) await this.#send(shown);
     } catch (error) {
       // Without the right to write, further requests would fail too. A conflict means that another export has the name now.
-      if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#end();
+      if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#isEnded = true;
       log.info('the progress of this worker cannot be shown in status', { error: asLogfleetError(error) });
     }
-    this.#timer = undefined;
+    this.#plan();
   }
 
-  async #send(progress: ProgressStatus): Promise<void> {
+  #isDue(shown: ShownWork): boolean {
+    if (!sameValue(shown, this.#applied)) return true;
+    const isEmpty = !shown.progress && !shown.obstacle;
+    return !isEmpty && this.#options.clock.monotonic() - this.#appliedAtMs >= repeatMs;
+  }
+
+  async #send(shown: ShownWork): Promise<void> {
     const { worker, resource } = this.#options;
     const { namespace, name } = resource.metadata;
     const { index, job, exportUid } = worker;
@@ -91,9 +102,18 @@ export class WorkerProgress {
         apiVersion: `${apiGroup}/${apiVersionName}`,
         kind: 'SearchExport',
         metadata: { namespace, name, uid: exportUid },
-        status: { workers: [{ index, job, progress }] },
+        status: { workers: [{ index, job, ...shown }] },
       },
     });
-    this.#applied = progress;
+    this.#applied = shown;
+    this.#appliedAtMs = this.#options.clock.monotonic();
   }
+}
+
+function shownWork(resource: SearchExport | undefined): ShownWork {
+  const { progress, conditions, outageStartTime: startTime } = resource?.status ?? {};
+  const ready = findCondition(conditions, 'Ready');
+  if (startTime === undefined || !ready) return progress ? { progress } : {};
+  const { reason, message } = ready;
+  return { ...(progress && { progress }), obstacle: { reason, message: bounded(message, maxMessage), startTime } };
 }

@@ -76,6 +76,7 @@ export function renderExport(resource: SearchExport, moment: Moment, options: Vi
     wait: waiting(status),
     blocks: [
       ['Searching', searches(status, jobs)],
+      ['Pods that cannot continue', texts(renderObstacles(status), problems, paint)],
       ['Incomplete', texts(renderIncomplete(status.incomplete), problems, paint)],
       ['Errors of searches', texts(status.pendingErrors, problems, paint)],
     ],
@@ -98,6 +99,13 @@ export function renderIncomplete(intervals: readonly IncompleteInterval[] = []):
     const wanted = expected === undefined ? '' : `, ${groupedText(expected)} expected`;
     return `${from} to ${to}: ${reason}${got}${wanted}`;
   });
+}
+
+/** Returns a line for each pod of the export's Kubernetes Job that an obstacle keeps from continuing. */
+function renderObstacles({ workers = [] }: SearchExportStatus): readonly string[] {
+  return workers.flatMap(({ index, obstacle }) =>
+    obstacle ? [`Pod ${index}, ${obstacle.reason}: ${obstacle.message}`] : [],
+  );
 }
 
 /** Renders the exported part of the time range as a bar, and the histogram below it, in the same width if possible. */

@@ -177,7 +177,7 @@ export class JobRuntime {
     for (const other of jobs) {
       if (other !== job && other.metadata.deletionTimestamp === undefined) await store.remove(other);
     }
-    if (job) return this.#show(job, store);
+    if (job) return this.#show(resource, job, store);
     // A stalled export stays stalled when Kubernetes deletes its Job after `ttlSecondsAfterFinished`.
     const shown = findCondition(resource.status?.conditions, 'Stalled');
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
@@ -189,11 +189,14 @@ export class JobRuntime {
     return this.#create(resource, account, input, store, shares);
   }
 
-  #show(job: WorkerJob, store: WorkerJobs): Found {
-    const state = readJob(job, podsOf(store, job));
-    const { report, reason, message, phase } = state;
+  #show({ status }: SearchExport, job: WorkerJob, store: WorkerJobs): Found {
+    const state = readJob(job, podsOf(store, job), status?.workers);
+    const { report, reason, message, phase, outageStartTime } = state;
     const found = { job: job.metadata.name, state };
-    if (phase === 'running' || phase === 'waiting') return { health: { ...atWork, reason, message }, ...found };
+    if (phase === 'running' || phase === 'waiting') {
+      const outage = outageStartTime === undefined ? {} : { outage: true, outageStartTime };
+      return { health: { ...atWork, ...outage, reason, message }, ...found };
+    }
     if (report) return { health: healthOf(report), ...found };
     const isFailed = reason === reasons.deadlineExceeded;
     return { health: { ...stalled, isFailed, reason, message }, ...found };
@@ -360,11 +363,13 @@ function describeWorkers(
   summary: SummaryStatus | undefined,
 ): SearchExportStatus {
   const workers = state?.phase === 'running' ? (status?.workers ?? []).filter((worker) => worker.job === job) : [];
-  const [newest] = workers.toSorted((left, right) => right.progress.rowsWritten - left.progress.rowsWritten);
-  if (!newest) return { summary: { ...summary, state: health.reason } };
-  const { progress } = newest;
+  const [progress] = workers
+    .flatMap((worker) => worker.progress ?? [])
+    .toSorted((left, right) => right.rowsWritten - left.rowsWritten);
+  const shown = workers.length > 0 ? { workers } : {};
+  if (!progress) return { ...shown, summary: { ...summary, state: health.reason } };
   const figures = { progress: `${progress.coveredPercent}%`, rows: amountText(progress.rowsWritten) };
-  return { workers, progress, summary: { ...figures, state: health.reason } };
+  return { ...shown, progress, summary: { ...figures, state: health.reason } };
 }
 
 function waiting(reason: string, message: string): ExportHealth {

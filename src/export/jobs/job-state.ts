@@ -1,8 +1,15 @@
 /** Reads the state of an export's Kubernetes Job from the Job and its pods. The functions are pure. */
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
+import type { WorkerStatus } from '../../api/generated/search-export.ts';
 import { counted } from '../../base/number-text.ts';
-import type { ContainerState, KubernetesCondition, WorkerJob, WorkerPod } from '../../host/worker-jobs.ts';
+import {
+  type ContainerState,
+  completionIndexLabel,
+  type KubernetesCondition,
+  type WorkerJob,
+  type WorkerPod,
+} from '../../host/worker-jobs.ts';
 import { readReport, type WorkerReport } from './worker-report.ts';
 
 /** Instruction that starts another Job. */
@@ -17,9 +24,12 @@ export interface JobState {
   /** Report of the pod that decides how the export ended. Undefined if this pod has not reported. */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;
+  /** Time since which no running pod can continue, because each has an obstacle. Undefined if one of them can. */
+  readonly outageStartTime?: string;
 }
 
-export function readJob(job: WorkerJob, pods: readonly WorkerPod[]): JobState {
+/** Reads the state of a Job. `workers` is what the pods have written to the status of the export. */
+export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: readonly WorkerStatus[] = []): JobState {
   const { status } = job;
   const failedPods = status.failed ?? 0;
   const name = job.metadata.name;
@@ -37,15 +47,39 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[]): JobState {
   const common = { report: undefined, failedPods };
   const tries = failedPods === 0 ? '' : ` ${counted(failedPods, 'earlier pod')} of the Job failed.`;
   const { parallelism = 1 } = job.spec;
-  const running = pods.filter((pod) => pod.status.phase === 'Running').length;
-  if (running > 0) {
-    const who = parallelism === 1 ? 'A pod' : `${running} of ${parallelism} pods`;
-    const rest = running < parallelism ? ` Another pod does not run: ${waitText(job, pods)}.` : '';
-    const message = `${who} of the Kubernetes Job ${name} ${running === 1 ? 'exports' : 'export'} the rows.${rest}${tries}`;
+  const running = pods.filter((pod) => pod.status.phase === 'Running');
+  const count = running.length;
+  if (count > 0) {
+    const rest = count < parallelism ? ` Another pod does not run: ${waitText(job, pods)}.` : '';
+    const held = heldWorkers(name, running, workers);
+    const [first] = held;
+    const obstacle = first ? ` Pod ${first.index} cannot continue: ${first.obstacle.message}` : '';
+    if (first && held.length === count) {
+      const { reason, startTime: outageStartTime } = first.obstacle;
+      const message = `No pod of the Kubernetes Job ${name} can continue.${obstacle}${rest}${tries}`;
+      return { phase: 'running', reason, message, outageStartTime, ...common };
+    }
+    const who = parallelism === 1 ? 'A pod' : `${count} of ${parallelism} pods`;
+    const message = `${who} of the Kubernetes Job ${name} ${count === 1 ? 'exports' : 'export'} the rows.${obstacle}${rest}${tries}`;
     return { phase: 'running', reason: reasons.exporting, message, ...common };
   }
   const message = `The Kubernetes Job ${name} has no running pod: ${waitText(job, pods)}.${tries}`;
   return { phase: 'waiting', reason: reasons.jobPending, message, ...common };
+}
+
+type HeldWorker = WorkerStatus & Required<Pick<WorkerStatus, 'obstacle'>>;
+
+/** Workers of a Job that have an obstacle, the longest obstacle first. A pod that no longer runs may have left its obstacle in the status. */
+function heldWorkers(
+  job: string,
+  running: readonly WorkerPod[],
+  workers: readonly WorkerStatus[],
+): readonly HeldWorker[] {
+  const indices = new Set(running.map(({ metadata }) => metadata.labels[completionIndexLabel]));
+  return workers
+    .filter((worker): worker is HeldWorker => worker.obstacle !== undefined)
+    .filter((worker) => worker.job === job && indices.has(String(worker.index)))
+    .toSorted((left, right) => Date.parse(left.obstacle.startTime) - Date.parse(right.obstacle.startTime));
 }
 
 /** Returns whether the Job and all its pods have ended, so that its share of the request budget is free. */

@@ -108,6 +108,30 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.status?.progress).toMatchObject({ coveredPercent: 100, rowsWritten: 600 });
   });
 
+  test('H2: shows an outage while no worker can continue, until one of them can', async () => {
+    const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '30m' } } });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2 } } });
+    world.start();
+    await world.world.until(() => world.reason === 'Exporting' && controller.running.length === 2, 30 * minuteMs);
+    const job = jobs()[0]?.metadata.name;
+    const startTime = new Date(world.world.clock.now()).toISOString();
+    const obstacle = { reason: 'DestinationFull', message: `The claim is full since ${startTime}.`, startTime };
+    const show = (...indices: readonly number[]) =>
+      world.world.api.patch(`${exportsPath}/audit/status`, {
+        status: { workers: [0, 1].map((index) => ({ index, job, ...(indices.includes(index) ? { obstacle } : {}) })) },
+      });
+    show(0, 1);
+    expect(await world.untilReason('DestinationFull', minuteMs)).toBe(true);
+    expect(world.status?.outageStartTime).toBe(startTime);
+    expect(world.condition('Ready')?.message.split(startTime)).toHaveLength(2);
+    await world.world.until(() => world.condition('Outage') !== undefined, 11 * minuteMs);
+    expect(world.condition('Outage')).toMatchObject({ status: 'True', reason: 'DestinationFull' });
+    show(1);
+    expect(await world.untilReason('Exporting', minuteMs)).toBe(true);
+    expect(world.condition('Outage')).toBeUndefined();
+    expect(world.status?.workers?.map((worker) => worker.obstacle?.reason)).toEqual([undefined, 'DestinationFull']);
+  });
+
   test('gets a token of the API server only if its ServiceAccount shows progress', async () => {
     const { world, jobs } = jobWorld();
     const account = '/api/v1/namespaces/logging/serviceaccounts';

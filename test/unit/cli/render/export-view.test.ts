@@ -52,6 +52,12 @@ describe('an export in full', () => {
     expect(text).toContain('A field was cut.');
   });
 
+  test('lists the pods that cannot continue', () => {
+    const obstacle = { reason: 'DestinationFull', message: 'The claim is full.', startTime: ago(60) };
+    const lines = full({ ...exportingStatus, workers: [{ index: 1, job: 'errors-1', obstacle }] });
+    expect(lines[lines.indexOf('Pods that cannot continue') + 1]).toBe('  Pod 1, DestinationFull: The claim is full.');
+  });
+
   test('shows the manifest, the duration and incomplete intervals of a complete export', () => {
     const manifest = { url: 's3://b/m.json', sha256: '0', rows: 5, files: 1, bytes: 10, complete: false };
     const { estimatedCompletionTime: _, jobs: __, ...rest } = exportingStatus;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { WorkerStatus } from '../../../../src/api/generated/search-export.ts';
 import type { SearchExport } from '../../../../src/api/kinds.ts';
 import {
   buildJob,
@@ -12,7 +13,7 @@ import {
 } from '../../../../src/export/jobs/job-manifest.ts';
 import { hasEnded, readJob } from '../../../../src/export/jobs/job-state.ts';
 import { readReport, renderReport, type WorkerReport } from '../../../../src/export/jobs/worker-report.ts';
-import type { WorkerJob, WorkerPod } from '../../../../src/host/worker-jobs.ts';
+import { completionIndexLabel, type WorkerJob, type WorkerPod } from '../../../../src/host/worker-jobs.ts';
 import { exportOf } from '../sample-view.ts';
 
 const held = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
@@ -269,6 +270,34 @@ describe('the state of a Kubernetes Job', () => {
     ['too late', failed('DeadlineExceeded'), [], { phase: 'failed', reason: 'DeadlineExceeded' }],
   ])('%s', (_, job, pods, expected) => {
     expect(readJob(job, pods)).toMatchObject(expected);
+  });
+
+  const startTime = '2026-11-01T00:00:00.000Z';
+  const heldAt = (index: number, job = 'audit-1') => ({
+    ...{ index, job, obstacle: { reason: 'DestinationFull', message: 'The claim is full.', startTime } },
+  });
+  const runningAt = (index: number): WorkerPod => {
+    const { metadata, ...pod } = podOf({ phase: 'Running' });
+    return { ...pod, metadata: { ...metadata, labels: { [completionIndexLabel]: String(index) } } };
+  };
+  const held = { reason: 'DestinationFull', outageStartTime: startTime };
+  const working = { reason: 'Exporting', outageStartTime: undefined };
+  test.each<[string, readonly WorkerStatus[], object]>([
+    ['holds the export up if each running pod has one', [heldAt(0), heldAt(1)], held],
+    [
+      'is only mentioned while another pod works',
+      [heldAt(1)],
+      { ...working, message: expect.stringContaining('Pod 1') },
+    ],
+    [
+      'is ignored if its pod no longer runs',
+      [heldAt(2)],
+      { ...working, message: expect.not.stringContaining('Pod 2') },
+    ],
+    ['is ignored if it is of a former Job', [heldAt(0, 'old'), heldAt(1, 'old')], working],
+  ])('an obstacle of a pod %s', (_, workers, expected) => {
+    const { outageStartTime, ...state } = readJob(jobOf({}, { parallelism: 2 }), [runningAt(0), runningAt(1)], workers);
+    expect({ ...state, outageStartTime }).toMatchObject({ phase: 'running', ...expected });
   });
 
   test('has ended only when all its pods have ended', () => {
