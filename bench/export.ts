@@ -11,6 +11,7 @@ import {
   type PartitionFigures,
   partitionsSection,
 } from './export/files.ts';
+import { measureProcessors, type ProcessorsPair, processorsSection } from './export/processors.ts';
 import { type ExportRequestFigures, exportRequestsSection, measureExportRequests } from './export/requests.ts';
 import { measureWorkers, type WorkersFigures, workersSection } from './export/workers.ts';
 import { renderSections, type Section } from './figures.ts';
@@ -28,11 +29,12 @@ export interface ExportReport extends Machine {
   readonly compared?: readonly FileRunFigures[];
   readonly partitions?: PartitionFigures;
   readonly large?: LargeFigures;
+  readonly processors?: readonly ProcessorsPair[];
   readonly command?: readonly CommandFigures[];
   readonly workers?: readonly WorkersFigures[];
 }
 
-const parts = ['requests', 'compared', 'partitions', 'large', 'command', 'workers'] as const;
+const parts = ['requests', 'compared', 'partitions', 'large', 'processors', 'command', 'workers'] as const;
 
 export async function benchExport({ quick, json, only }: ExportBenchOptions): Promise<void> {
   const wants = wantedParts(parts, only);
@@ -43,18 +45,29 @@ export async function benchExport({ quick, json, only }: ExportBenchOptions): Pr
     ...(wants('compared') ? { compared: await compareFiles(quick) } : {}),
     ...(wants('partitions') ? { partitions: await measurePartitions(quick) } : {}),
     ...(wants('large') ? { large: await measureLarge(quick) } : {}),
+    ...(wants('processors') ? { processors: await measureProcessors(quick) } : {}),
     ...(wants('command') ? { command: await measureCommand(quick) } : {}),
     ...(wants('workers') ? { workers: await measureWorkers(quick) } : {}),
   };
   console.log(json ? JSON.stringify(report, undefined, 2) : render(report));
 }
 
-function render({ requests, compared, partitions, large, command, workers, ...machine }: ExportReport): string {
+function render({
+  requests,
+  compared,
+  partitions,
+  large,
+  processors,
+  command,
+  workers,
+  ...machine
+}: ExportReport): string {
   const sections: Section[] = [];
   if (requests) sections.push(exportRequestsSection(requests));
   if (compared) sections.push(comparedSection(compared));
   if (partitions) sections.push(partitionsSection(partitions));
   if (large) sections.push(...largeSections(large));
+  if (processors) sections.push(processorsSection(processors));
   if (command) sections.push(commandSection(command));
   if (workers) sections.push(workersSection(workers));
   return `${renderSections(sections)}\n\n${machineLine(machine)}`;

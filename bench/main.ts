@@ -24,7 +24,8 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
               quarter of an hour
                 --quick   few messages and no repetitions
                 --only    parts: requests, compared (with simple user code), partitions (by hour), large (ten million messages,
-                          and pages of 100 MB), command (memory of logfleet export), workers (two workers of a Kubernetes Job)
+                          and pages of 100 MB), processors (one, then both), command (memory of logfleet export), workers (two
+                          workers of a Kubernetes Job)
                 --json    one JSON document instead of tables
   many        cost of thousands of resources without work: a restart, memory, first statuses, a minute at rest
                 --resources N  number of resources of each population; default 10000

@@ -45,7 +45,7 @@ export async function measureCommand(quick: boolean): Promise<readonly CommandFi
       const args = ['export', '--query', '*', '--from', range.from, '--to', range.to, '-o', files];
       const compression = run.format === 'Parquet' ? 'Zstd' : 'Gzip';
       args.push('--format', run.format, '--compression', compression);
-      figures.push({ ...run, messages, ...(await runWhole([mainProgram, ...args], environment)) });
+      figures.push({ ...run, messages, ...(await runWhole([process.execPath, mainProgram, ...args], environment)) });
       rmSync(files, { recursive: true });
     }
   } finally {

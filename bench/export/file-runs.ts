@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { LogScenario } from '../../simulator/search/log-scenario.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { logMessages, newestLogMs, oldestLogMs } from '../log-page.ts';
-import { compileCache } from '../process-figures.ts';
+import { compileCache, processorSeconds } from '../process-figures.ts';
 import { Reader } from '../reader.ts';
 import { type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import type { ExportOrder } from './export-process.ts';
@@ -37,14 +37,22 @@ export interface FileRun {
   readonly compression: Compression;
   /** Partitioning of the exported files by time. Absent if all files are in one folder. */
   readonly partitionBy?: 'Hour';
+  /** True if the program may use only one processor. */
+  readonly isOnOneProcessor?: boolean;
 }
 
-export interface FileRunFigures extends FileRun, Corpus, ProcessFigures {
-  /** CPU time in seconds that the process needs to start, before it reads messages. */
-  readonly startSeconds: number;
+/** Figures of one run. */
+export interface RunFigures extends FileRun, Corpus, ProcessFigures {
   /** Size of all pages of messages that were read, in million bytes. */
   readonly pagesMb: number;
   readonly filesMb: number;
+  /** CPU time of the simulated service during the run, in seconds. */
+  readonly simulatorSeconds: number;
+}
+
+export interface FileRunFigures extends RunFigures {
+  /** CPU time in seconds that the process needs to start, before it reads messages. */
+  readonly startSeconds: number;
 }
 
 /** CPU time in seconds, without the time that the process needs to start. */
@@ -116,12 +124,17 @@ export class FileBench {
     return best.filter((figures) => figures !== undefined);
   }
 
+  /** Runs a case once. */
+  run(run: FileRun): Promise<RunFigures> {
+    return this.#run(run, this.#range);
+  }
+
   async stop(): Promise<void> {
     await this.#simulator.stop();
     rmSync(this.#directory, { recursive: true });
   }
 
-  async #run(run: FileRun, range: Range): Promise<Omit<FileRunFigures, 'startSeconds'>> {
+  async #run(run: FileRun, range: Range): Promise<RunFigures> {
     const { way, compression } = run;
     const directory = path.join(this.#directory, 'files');
     mkdirSync(directory);
@@ -132,11 +145,14 @@ export class FileBench {
       NODE_EXTRA_CA_CERTS: this.#simulator.caFile,
       ...imageEnvironment,
     };
+    const node = [process.execPath, programs[way], JSON.stringify(this.#orderOf(run, range, directory))] as const;
+    const before = processorSeconds(this.#simulator.pid);
     try {
-      const command = [programs[way], JSON.stringify(this.#orderOf(run, range, directory))];
+      const command = run.isOnOneProcessor ? (['taskset', '--cpu-list', '0', ...node] as const) : node;
       const figures = await runWhole(command, environment, () => memory.giveWay(directory));
+      const simulatorSeconds = processorSeconds(this.#simulator.pid) - before;
       const [pagesMb, filesMb] = [this.#pageBytes / 1e6, bytesIn(directory) / 1e6];
-      return { ...run, ...this.#corpus, ...figures, pagesMb, filesMb };
+      return { ...run, ...this.#corpus, ...figures, pagesMb, filesMb, simulatorSeconds };
     } finally {
       memory.end();
       rmSync(directory, { recursive: true });

@@ -20,17 +20,17 @@ export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-se
 export const imageArguments = ['--min-semi-space-size=4'] as const;
 
 /**
- * Runs a command and calls `meanwhile` regularly. The caller must not let another child process end at the same time,
+ * Runs a program and calls `meanwhile` regularly. The caller must not let another child process end at the same time,
  * because its CPU time would be added.
  */
 export async function runWhole(
-  command: readonly string[],
+  [program, ...args]: readonly [string, ...string[]],
   environment: Readonly<Record<string, string>>,
   meanwhile = () => {},
 ): Promise<ProcessFigures> {
   const [startMs, before] = [performance.now(), endedChildrenSeconds()];
   let said = '';
-  const child = spawn(process.execPath, command, {
+  const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...environment },
   });
@@ -38,7 +38,7 @@ export async function runWhole(
     said += text;
   });
   const { pid } = child;
-  if (pid === undefined) throw new Error(`cannot start ${command[0]}`);
+  if (pid === undefined) throw new Error(`cannot start ${program}`);
   let peakMiB = 0;
   const looking = setInterval(() => {
     peakMiB = Math.max(peakMiB, peakOf(pid));
@@ -46,7 +46,7 @@ export async function runWhole(
   }, lookEveryMs);
   const [status] = await once(child, 'exit');
   clearInterval(looking);
-  if (status !== 0) throw new Error(`${command[0]} ended with ${status}: ${said}`);
+  if (status !== 0) throw new Error(`${program} ended with ${status}: ${said}`);
   return {
     seconds: (performance.now() - startMs) / 1_000,
     processorSeconds: endedChildrenSeconds() - before,

@@ -1,0 +1,55 @@
+/**
+ * Measures a whole export of messages of 10 KB with gzip level 6, first on one processor and then on both. The simulated service runs on the
+ * same machine, so its CPU time is measured, too.
+ */
+import type { Section } from '../figures.ts';
+import { FileBench, type FileRun, type RunFigures } from './file-runs.ts';
+
+/** Figures of the same export on one processor, and on all processors of the machine. */
+export interface ProcessorsPair {
+  readonly single: RunFigures;
+  readonly all: RunFigures;
+}
+
+const exportRun: FileRun = { way: 'export', format: 'NDJSON', compression: { kind: 'gzip', level: 6 } };
+const repetitions = 3;
+/** Minimum ratio of the speed on two processors to the speed on one processor. */
+const leastTimes = 1.7;
+
+export async function measureProcessors(quick: boolean): Promise<readonly ProcessorsPair[]> {
+  const bench = await FileBench.start({ messages: quick ? 30_017 : 100_017, kind: { madeUpBytes: 10_000 } });
+  const pairs: ProcessorsPair[] = [];
+  try {
+    for (let pair = 0; pair < (quick ? 1 : repetitions); pair++) {
+      const single = await bench.run({ ...exportRun, isOnOneProcessor: true });
+      pairs.push({ single, all: await bench.run(exportRun) });
+    }
+  } finally {
+    await bench.stop();
+  }
+  return pairs;
+}
+
+export function processorsSection(pairs: readonly ProcessorsPair[]): Section {
+  return {
+    title: `An export of ${pairs[0]?.single.pagesMb.toFixed(0)} MB with gzip level 6, on one processor and on two`,
+    lines: pairs.map((pair, index) => {
+      const times = timesOf(pair);
+      const [single, all] = [pair.single, pair.all].map(({ seconds, processorSeconds, simulatorSeconds }) =>
+        [seconds, processorSeconds, simulatorSeconds].map((figure) => figure.toFixed(1)).join(', '),
+      );
+      const measured = `${single} s; ${all} s: ${times.toFixed(2)} times`;
+      return { what: `run ${index + 1}`, measured, target: `>= ${leastTimes} times`, met: times >= leastTimes };
+    }),
+    notes: [
+      'Elapsed time, CPU time of the export and CPU time of the simulated service, on one processor and on two. On one processor, the',
+      'service uses the other one. On two, the service takes its CPU time from both, so half of it is subtracted from the elapsed time.',
+      'The figures need an idle machine.',
+    ],
+  };
+}
+
+/** Ratio of the speeds on two processors and on one, without the CPU time that the simulated service takes from the two. */
+function timesOf({ single, all }: ProcessorsPair): number {
+  return single.seconds / (all.seconds - all.simulatorSeconds / 2);
+}
