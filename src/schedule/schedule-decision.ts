@@ -39,6 +39,8 @@ export interface ScheduleSettings {
   readonly startMs: number;
   /** Last time to export, excluded; infinite if the schedule has no end. */
   readonly endMs: number;
+  /** Time in ms from the end of a run's time range until the run becomes due: `settleDelay` of the run template (S3). */
+  readonly settleDelayMs: number;
   readonly maxActive: number;
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
   readonly successfulRunsHistoryLimit: number;
@@ -85,7 +87,7 @@ export interface ScheduleDecision<R extends Run = Run> {
   readonly coveredUntilMs: number;
   /** True if everything until the end of the schedule is covered. */
   readonly isComplete: boolean;
-  /** Last time at which the cron schedule has fired. Undefined if there was none. */
+  /** Latest tick at which a run that is due ends. Undefined if there was none. */
   readonly lastTickMs: number | undefined;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
@@ -98,7 +100,7 @@ export const mostCounted = 1_000;
 
 export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): ScheduleDecision<R> {
   const { nowMs, settings, covered, recorded, runs, isTaken } = snapshot;
-  const { name, calendar, startMs, maxActive } = settings;
+  const { name, calendar, startMs, endMs, settleDelayMs, maxActive } = settings;
   const repeat = snapshot.isRetryRequested ? runs.filter(({ state }) => state === 'Failed' || state === 'Stalled') : [];
   const present = runs.filter((run) => !repeat.includes(run));
   const gaps = gapsOf(snapshot, present);
@@ -117,15 +119,15 @@ export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): Sc
     taken: due.filter((span) => !creatable.includes(span)).map((span) => runName(name, span)),
     pending: due.length,
     coveredUntilMs,
-    isComplete: coveredUntilMs >= settings.endMs,
+    isComplete: coveredUntilMs >= endMs,
     nextDueMs: nextDue(settings, nowMs),
-    lastTickMs: calendar.lastUntil(Math.min(nowMs, settings.endMs)),
+    lastTickMs: calendar.lastUntil(Math.min(nowMs - settleDelayMs, endMs)),
     ...{ repeat, active, gaps },
   };
 }
 
-/** Ticks, start and end of a schedule. */
-export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'endMs'>;
+/** Settings that decide when the runs of a schedule begin, end and become due. */
+export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'endMs' | 'settleDelayMs'>;
 
 /** Time that is due and has no run yet. */
 export interface DueTime {
@@ -141,22 +143,27 @@ export interface DueTime {
  * @param taken time that is exported, failed or in an existing run; a result of `union`
  */
 export function dueTimeOf(
-  { calendar, startMs, endMs }: ScheduleTimes,
+  { calendar, startMs, endMs, settleDelayMs }: ScheduleTimes,
   nowMs: number,
   taken: readonly TimeSpan[],
 ): DueTime {
+  const settledMs = nowMs - settleDelayMs;
   // After a change of the schedule, its last tick can be before the end of an existing run. The time until that end is then due, too. Runs
   // in the future, which a wrong clock can have caused, are ignored.
-  const lastTaken = taken.findLast(({ fromMs }) => fromMs <= nowMs);
-  const closedMs = Math.max(calendar.lastUntil(nowMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, nowMs));
-  const untilMs = nowMs >= endMs ? endMs : Math.min(closedMs, endMs);
+  const lastTaken = taken.findLast(({ fromMs }) => fromMs <= settledMs);
+  const closedMs = Math.max(calendar.lastUntil(settledMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, settledMs));
+  const untilMs = settledMs >= endMs ? endMs : Math.min(closedMs, endMs);
   return { open: without({ fromMs: startMs, toMs: untilMs }, taken), untilMs };
 }
 
 /** Returns the next time at which a run becomes due, or undefined if the schedule ends before it. */
-export function nextDue({ calendar, startMs, endMs }: ScheduleTimes, afterMs: number): number | undefined {
-  const tickMs = calendar.firstAfter(Math.max(afterMs, startMs));
-  return afterMs >= endMs ? undefined : Math.min(tickMs ?? endMs, endMs);
+export function nextDue(
+  { calendar, startMs, endMs, settleDelayMs }: ScheduleTimes,
+  afterMs: number,
+): number | undefined {
+  const settledMs = afterMs - settleDelayMs;
+  const tickMs = calendar.firstAfter(Math.max(settledMs, startMs));
+  return settledMs >= endMs ? undefined : Math.min(tickMs ?? endMs, endMs) + settleDelayMs;
 }
 
 function hasFailed({ state }: Run): boolean {

@@ -4,6 +4,7 @@ import { reasons } from '../api/conditions.ts';
 import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
 import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
 import type { TimeRange } from '../api/time-range.ts';
+import { parseDuration } from '../base/duration.ts';
 import { describeHealth, type Health } from '../controller/health.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { runName } from './run-name.ts';
@@ -139,16 +140,17 @@ export function defaultStart({ metadata, status }: SearchExportSchedule, calenda
   return Date.parse(status?.startTime ?? '') || (calendar.lastUntil(createdMs) ?? createdMs);
 }
 
-/** Returns the ticks, start and end of a schedule. `startMs` is used only if the spec has no `startTime`. */
+/** Returns the settings that decide when runs begin, end and become due. `startMs` is used only if the spec has no `startTime`. */
 export function scheduleTimes(
   resource: SearchExportSchedule,
   range: TimeRange,
   calendar: TickCalendar,
   startMs = defaultStart(resource, calendar),
 ): ScheduleTimes {
-  const { startTime, endTime } = resource.spec;
+  const { startTime, endTime, template } = resource.spec;
   return {
     calendar,
+    settleDelayMs: parseDuration(template.spec.settleDelay) ?? 0,
     startMs: startTime === undefined ? startMs : range.fromMs,
     endMs: endTime === undefined ? Number.POSITIVE_INFINITY : range.toMs,
   };

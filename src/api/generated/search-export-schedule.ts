@@ -126,10 +126,10 @@ export interface SearchExportScheduleStatus {
    * the first run is complete.
    */
   readonly coveredUntil?: string;
-  /** Latest time of the cron schedule that has passed, and is not after `spec.endTime`. */
+  /** Latest time of the cron schedule at which a due run ends. It is not after `spec.endTime`. */
   readonly lastScheduleTime?: string;
   /**
-   * Time at which the next run becomes due. It is the next time of the cron schedule, or `endTime`. Absent if the
+   * Time at which the next run becomes due: `template.spec.settleDelay` after the end of its time range. Absent if the
    * schedule has ended.
    */
   readonly nextScheduleTime?: string;

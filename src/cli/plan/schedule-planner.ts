@@ -5,7 +5,6 @@
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
-import { parseDuration } from '../../base/duration.ts';
 import { timeZone } from '../../base/time-zone.ts';
 import { dueTimeOf, first, nextDue, type ScheduleTimes } from '../../schedule/schedule-decision.ts';
 import { readCovered, readGaps, scheduleTimes } from '../../schedule/schedule-status.ts';
@@ -90,9 +89,10 @@ function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): numb
 }
 
 /** Number of runs that become due after `afterMs`, up to and including `untilMs`. The last run of a schedule may end between two ticks. */
-function dueIn({ calendar, startMs, endMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
-  const ticks = ticksIn(calendar, Math.max(afterMs, startMs), Math.min(untilMs, endMs));
-  const endsBetween = afterMs < endMs && endMs <= untilMs && calendar.lastUntil(endMs) !== endMs;
+function dueIn({ calendar, startMs, endMs, settleDelayMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
+  const [fromMs, toMs] = [afterMs - settleDelayMs, untilMs - settleDelayMs];
+  const ticks = ticksIn(calendar, Math.max(fromMs, startMs), Math.min(toMs, endMs));
+  const endsBetween = fromMs < endMs && endMs <= toMs && calendar.lastUntil(endMs) !== endMs;
   return ticks + (endsBetween ? 1 : 0);
 }
 
@@ -109,10 +109,9 @@ function meanPerDay(calendar: TickCalendar, nowMs: number): number {
  * sample is the latest time between two ticks whose data is complete. Returns undefined if the cron schedule had no two ticks.
  */
 function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
-  const { calendar, startMs, endMs } = times;
+  const { calendar, startMs, endMs, settleDelayMs } = times;
   const { spec, metadata, apiVersion } = resource;
-  const delayMs = parseDuration(spec.template.spec.settleDelay) ?? 0;
-  const completeMs = nowMs - delayMs - clockRoundingMs;
+  const completeMs = nowMs - settleDelayMs - clockRoundingMs;
   const lastMs = calendar.lastUntil(completeMs);
   const toMs = completeMs >= endMs ? endMs : (lastMs ?? startMs);
   const latest = toMs > startMs ? [...first(calendar.divideBackwards({ fromMs: startMs, toMs }), 2)] : [];

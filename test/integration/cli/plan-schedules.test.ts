@@ -67,20 +67,20 @@ describe('a plan of a schedule', () => {
   test('multiplies the latest run whose data is complete by the runs of a day', async () => {
     const { status, found, jobs } = await documentOf(schedule());
     expect(found).toMatchObject({
-      ...{ namespace: 'logging', name: 'hourly', runsPerDay: 24 },
+      ...{ namespace: 'logging', name: 'hourly', runsPerDay: 23 },
       sample: { from: '2026-10-31T22:00:00Z', to: '2026-10-31T23:00:00Z' },
     });
     expect(found.sample.rows).toBeGreaterThan(800);
-    expect(found.rowsPerDay).toBe(24 * found.sample.rows);
-    expect(found.requestsPerDay).toBe(24 * found.sample.requests);
-    expect(found.requestShare).toBeCloseTo(found.requestsPerDay / (4 * 86_400), 6);
+    expect(found.rowsPerDay).toBe(23 * found.sample.rows);
+    expect(found.requestsPerDay).toBe(23 * found.sample.requests);
+    expect(found.requestShare).toBeCloseTo((24 * found.sample.requests) / (4 * 86_400), 6);
     expect(status).toBe(0);
     expect(jobs.map(({ ended }) => ended)).toEqual(['deleted']);
   });
 
   test('counts no run after the end of the schedule', async () => {
     const { found } = await documentOf(schedule('  endTime: "2026-11-01T03:00:00"'));
-    expect(found).toMatchObject({ runsPerDay: 3, nextRun: '2026-11-01T01:00:00Z' });
+    expect(found).toMatchObject({ runsPerDay: 3, nextRun: '2026-11-01T01:30:00Z' });
   });
 
   test('counts a last run that ends between two ticks', async () => {
@@ -90,7 +90,7 @@ describe('a plan of a schedule', () => {
 
   test('counts no run before the start of the schedule', async () => {
     const { found } = await documentOf(schedule('  startTime: "2026-11-01T20:00:00"'));
-    expect(found).toMatchObject({ runsPerDay: 4, pendingRuns: 0, nextRun: '2026-11-01T21:00:00Z' });
+    expect(found).toMatchObject({ runsPerDay: 3, pendingRuns: 0, nextRun: '2026-11-01T21:30:00Z' });
     expect(found.backfill).toBeUndefined();
   });
 
@@ -138,10 +138,10 @@ describe('a plan of a schedule', () => {
 
   test('counts the runs between startTime and now as backfill', async () => {
     const { found, changes } = await documentOf(schedule('  startTime: "2026-10-29T00:00:00"'));
-    expect(found).toMatchObject({ pendingRuns: 72, runsPerDay: 24 });
-    expect(found.backfill).toMatchObject({ requests: 72 * found.sample.requests, rows: 72 * found.sample.rows });
-    // The plan has 72 runs of 8 requests each, which take 144 s at four requests a second.
-    expect(parseDuration(found.backfill.duration)).toBeGreaterThanOrEqual(144_000);
+    expect(found).toMatchObject({ pendingRuns: 71, runsPerDay: 24 });
+    expect(found.backfill).toMatchObject({ requests: 71 * found.sample.requests, rows: 71 * found.sample.rows });
+    // The plan has 71 runs of 8 requests each, which take 142 s at four requests a second.
+    expect(parseDuration(found.backfill.duration)).toBeGreaterThanOrEqual(142_000);
     expect(changes).toBe(true);
   });
 
@@ -159,7 +159,7 @@ describe('a plan of a schedule', () => {
   });
 
   test('needs no request for a schedule that has ended and is complete', async () => {
-    const spec = schedule('  startTime: "2026-10-31T11:00:00"\n  endTime: "2026-11-01T00:00:00"');
+    const spec = schedule('  startTime: "2026-10-31T11:00:00"\n  endTime: "2026-10-31T23:30:00"');
     const { found, changes, status, journal } = await documentOf(spec, { exitCode: true, status: { covered } });
     expect([changes, status, journal]).toEqual([false, 0, []]);
     expect(found).toMatchObject({ pendingRuns: 0, runsPerDay: 0, notes: [] });
@@ -170,13 +170,13 @@ describe('a plan of a schedule', () => {
     ['a schedule without end', '', {}, 1],
     [
       'a schedule that has ended, with runs to make',
-      '  startTime: "2026-10-31T00:00:00"\n  endTime: "2026-11-01T00:00:00"',
+      '  startTime: "2026-10-31T00:00:00"\n  endTime: "2026-10-31T23:30:00"',
       {},
       1,
     ],
     [
       'a schedule that has ended, with gaps only',
-      '  startTime: "2026-10-31T00:00:00"\n  endTime: "2026-11-01T00:00:00"',
+      '  startTime: "2026-10-31T00:00:00"\n  endTime: "2026-10-31T23:30:00"',
       { covered, gaps: [{ from: '2026-10-31T10:00:00Z', to: '2026-10-31T11:00:00Z', run: 'a', reason: 'b' }] },
       0,
     ],
@@ -191,16 +191,16 @@ describe('a plan of a schedule', () => {
 
   test('is readable as text', async () => {
     const { stdout } = await plan(schedule('  startTime: "2026-10-29T00:00:00"'), { output: 'table' });
-    expect(stdout).toMatch(/^logging\/hourly: 72 runs due now, and 24 runs in the next 24 hours$/m);
+    expect(stdout).toMatch(/^logging\/hourly: 71 runs due now, and 24 runs in the next 24 hours$/m);
     expect(stdout).toMatch(
       /^ +Sample: +2026-10-31T22:00:00Z to 2026-10-31T23:00:00Z, the latest run with complete data$/m,
     );
-    expect(stdout).toMatch(/^ +Backfill: +72 runs, about [0-9,]+ rows and [0-9]+ requests/m);
+    expect(stdout).toMatch(/^ +Backfill: +71 runs, about [0-9,]+ rows and [0-9]+ requests/m);
     expect(stdout).toMatch(/^ +Takes: +about .* for the backfill, 2 runs at a time$/m);
   });
 
   test('says that a schedule has ended', async () => {
-    const spec = schedule('  startTime: "2026-10-31T11:00:00"\n  endTime: "2026-11-01T00:00:00"');
+    const spec = schedule('  startTime: "2026-10-31T11:00:00"\n  endTime: "2026-10-31T23:30:00"');
     const { stdout } = await plan(spec, { output: 'table', status: { covered } });
     expect(stdout).toBe('logging/hourly: nothing to do, the schedule has ended\n');
   });

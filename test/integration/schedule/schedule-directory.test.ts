@@ -86,11 +86,11 @@ describe('a schedule in a directory', () => {
       return JSON.parse(stdout).schedules[0].pendingRuns;
     };
     expect(await pendingRuns({ dir: folder })).toBe(0);
-    expect(await pendingRuns({})).toBe(4);
+    expect(await pendingRuns({})).toBe(3);
   });
 
   test('names the directory in commands about failed runs', async () => {
-    const { world, ready, untilReason } = await openWorld({ template: '      limits: {maxMessages: 1}' });
+    const { world, ready, untilReason } = await openWorld({ template: '      activeDeadlineSeconds: 1' });
     expect(await untilReason(reasons.runsFailed)).toBe(true);
     expect(ready()?.message).toContain(`logfleet retry sxs/hourly -n logging --dir ${world.directory}`);
   });

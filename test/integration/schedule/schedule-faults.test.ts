@@ -22,7 +22,7 @@ describe('a schedule with faults', () => {
         { at: startMs + 1, raw: 'b' },
       ],
     });
-    world.add({ failedRunsHistoryLimit: 0 }, { limits: { maxMessages: 1 } });
+    world.add({ failedRunsHistoryLimit: 0 }, { activeDeadlineSeconds: 1 });
     const { api } = world.world;
     const gapsAtRemoval: (number | undefined)[] = [];
     let refused = 0;
@@ -94,11 +94,11 @@ describe('a schedule with faults', () => {
       { at: startMs + 1, raw: 'b' },
     ];
     const world = new ScheduleWorld({ messages });
-    world.add({}, { limits: { maxMessages: 1 } });
+    world.add({}, { activeDeadlineSeconds: 1 });
     world.start();
     expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
     world.world.api.patch(`${exportsPath}/${runName}`, { metadata: { finalizers: ['example.com/archive'] } });
-    world.patch({ spec: { template: { spec: { limits: { maxMessages: null } } } } });
+    world.patch({ spec: { template: { spec: { activeDeadlineSeconds: null } } } });
     world.retry();
     await world.world.clock.advance(5 * minuteMs);
     expect(world.run(runName)?.metadata.deletionTimestamp).toBeDefined();
@@ -213,7 +213,7 @@ describe('a schedule with faults', () => {
       { at: startMs + 1, raw: 'b' },
     ];
     const world = new ScheduleWorld({ messages });
-    world.add({}, { limits: { maxMessages: 1 } });
+    world.add({}, { activeDeadlineSeconds: 1 });
     const first = world.start();
     expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
     world.retry();

@@ -32,7 +32,7 @@ describe('a schedule', () => {
     expect(world.runs()).toHaveLength(3);
     expect(world.status).toMatchObject({
       coveredUntil: '2026-11-01T11:00:00Z',
-      nextScheduleTime: '2026-11-01T12:00:00Z',
+      nextScheduleTime: '2026-11-01T12:03:00Z',
       pendingRuns: 0,
       gaps: [],
     });
@@ -99,17 +99,17 @@ describe('a schedule', () => {
 
   test('reports a failed run as a gap, deletes it by the history limit, and exports it again on request', async () => {
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
-    world.add({ failedRunsHistoryLimit: 0 }, { limits: { maxMessages: 1 } });
+    world.add({ failedRunsHistoryLimit: 0 }, { activeDeadlineSeconds: 1 });
     world.start();
     expect(await world.until(() => (world.status?.gaps?.length ?? 0) === 2)).toBe(true);
     await world.world.clock.advance(5 * minuteMs);
     expect(world.ready).toMatchObject({ status: 'False', reason: reasons.runsFailed });
     expect(world.status?.gaps?.map(({ from, reason }) => [from, reason])).toEqual([
-      ['2026-11-01T05:00:00Z', reasons.maxMessagesReached],
-      ['2026-11-01T06:00:00Z', reasons.maxMessagesReached],
+      ['2026-11-01T05:00:00Z', reasons.deadlineExceeded],
+      ['2026-11-01T06:00:00Z', reasons.deadlineExceeded],
     ]);
     expect(world.runs()).toEqual([]);
-    world.patch({ spec: { template: { spec: { limits: { maxMessages: null } } } } });
+    world.patch({ spec: { template: { spec: { activeDeadlineSeconds: null } } } });
     world.retry();
     expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
     await world.world.clock.advance(10 * minuteMs);
@@ -122,7 +122,7 @@ describe('a schedule', () => {
     world.start();
     expect(await world.until(() => world.runs().length === 1)).toBe(true);
     const [run] = world.runs();
-    await world.world.clock.advance(4 * minuteMs);
+    await world.world.clock.advance(minuteMs / 2);
     world.world.api.remove(`/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports/${run?.metadata.name}`);
     expect(
       await world.until(() => world.runs()[0]?.metadata.uid !== run?.metadata.uid && world.runs().length === 1),
@@ -182,7 +182,7 @@ describe('a schedule', () => {
   test('has metrics of its covered time, gaps and runs until it is deleted', async () => {
     const metrics = new PrometheusMetrics();
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
-    world.add({}, { limits: { maxMessages: 1 } });
+    world.add({}, { activeDeadlineSeconds: 1 });
     world.world.start({ metrics });
     expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
     await world.world.clock.advance(minuteMs);
@@ -205,13 +205,13 @@ describe('a schedule', () => {
 
   test('reports a failed run and its recovery as Events', async () => {
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
-    world.add({}, { limits: { maxMessages: 1 } });
+    world.add({}, { activeDeadlineSeconds: 1 });
     const { events } = recordTold(world.world.api, 'hourly');
     world.start();
     expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
     // A message that is repeated within ten minutes produces no second Event.
     await world.world.clock.advance(11 * minuteMs);
-    world.patch({ spec: { template: { spec: { limits: { maxMessages: null } } } } });
+    world.patch({ spec: { template: { spec: { activeDeadlineSeconds: null } } } });
     world.retry();
     expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
     await world.world.clock.advance(minuteMs);

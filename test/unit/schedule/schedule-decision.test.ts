@@ -25,6 +25,7 @@ const settings: ScheduleSettings = {
   calendar: hourly,
   startMs: midnightMs,
   endMs: Number.POSITIVE_INFINITY,
+  settleDelayMs: 0,
   maxActive: 2,
   backfillOrder: 'NewestFirst',
   successfulRunsHistoryLimit: 3,
@@ -79,6 +80,24 @@ describe('decideSchedule', () => {
 
   it('creates the run that has just become due', () => {
     expect(created(decide(1, {}))).toEqual([0]);
+  });
+
+  it('creates a run only once settleDelay has passed, so that an older run uses the slot until then', () => {
+    const given = {
+      settings: { settleDelayMs: hourMs / 4, startMs: midnightMs - hourMs, maxActive: 1 },
+      covered: [span(-1)],
+    };
+    expect(decide(1, given)).toMatchObject({ create: [], pending: 0, nextDueMs: midnightMs + 1.25 * hourMs });
+    expect(created(decide(1, { ...given, covered: [] }))).toEqual([-1]);
+    expect(created(decide(1.25, given))).toEqual([0]);
+  });
+
+  it('ends only once settleDelay has passed since its endTime', () => {
+    const settings = { settleDelayMs: hourMs / 4, endMs: span(0).toMs };
+    expect(decide(1, { settings })).toMatchObject({ create: [], nextDueMs: midnightMs + 1.25 * hourMs });
+    const later = decide(1.25, { settings });
+    expect(created(later)).toEqual([0]);
+    expect(later.nextDueMs).toBeUndefined();
   });
 
   it('creates missed runs up to maxActive, the newest first', () => {
@@ -233,7 +252,7 @@ describe('decideSchedule', () => {
 
 const stepKinds = [
   ...['wait', 'wait', 'downtime', 'complete', 'complete', 'fail', 'stall', 'delete', 'lose status'],
-  ...['retry', 'pause', 'change schedule', 'crash'],
+  ...['retry', 'pause', 'change schedule', 'change settleDelay', 'crash'],
 ] as const;
 type StepKind = (typeof stepKinds)[number];
 
@@ -287,6 +306,9 @@ class World {
       case 'change schedule':
         this.#settings = { ...this.#settings, calendar: schedules[pick % schedules.length] as TickCalendar };
         break;
+      case 'change settleDelay':
+        this.#settings = { ...this.#settings, settleDelayMs: (pick % 180) * 60_000 };
+        break;
       case 'crash':
         this.#reconcile(false, pick % 4);
         break;
@@ -298,6 +320,7 @@ class World {
   /** Completes all runs, and checks that runs or records cover every moment of the schedule. */
   finish(): void {
     this.#isPaused = false;
+    this.#nowMs += this.#settings.settleDelayMs;
     this.#reconcile(true);
     const decision = () => this.#decide(false);
     for (let round = 0; decision().pending > 0 || this.#runs.some(({ state }) => state !== 'Complete'); round++) {
