@@ -1,0 +1,99 @@
+/** Runs healthy rollouts, exports and a schedule for a week of virtual time, and expects no alert. */
+import { expect, test } from 'vitest';
+import { annotations } from '../../src/api/annotations.ts';
+import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
+import { dayMs, every, hourMs, minuteMs, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
+import { policiesPath, type Replica } from '../support/world.ts';
+import { firedWithin, testAlerts } from './alert-rules.ts';
+import { RecordedSeries, type ScrapedOperator } from './recorded-series.ts';
+
+/** Interval between scrapes. A shorter interval would double the CPU time of the test. */
+const stepMs = 10 * minuteMs;
+/** Time limit in ms for the test, which takes 15 s of CPU time. */
+const timeLimitMs = 400_000;
+
+/** World with a fleet, two policies, a schedule and an export. Each rollout takes days, because of its windows and soaks. */
+function healthyWorld(): ScheduleWorld {
+  const world = new ScheduleWorld({
+    messages: every(20 * minuteMs, startMs - dayMs, startMs + 8 * dayMs),
+    hidesFuture: true,
+    scenario: {
+      builds: ['19.100-1', '19.200-1'],
+      groups: {
+        web: { count: 30, version: '19.100-1', timeZone: 'Europe/Berlin' },
+        db: { count: 10, version: '19.100-1' },
+      },
+      upgrade: { duration: '3m' },
+    },
+  });
+  const stages = [
+    { name: 'canary', size: 3, soakDuration: '24h', maxFailures: 0 },
+    { name: 'half', size: '50%', soakDuration: '24h', approval: 'Required' },
+    { name: 'rest', soakDuration: '1h' },
+  ];
+  const windows = [{ name: 'night', schedule: '0 2 * * *', duration: '3h', timeZone: 'Europe/Berlin' }];
+  const target = { version: '19.200-1' };
+  world.world.addPolicy('web', {
+    target,
+    selector: { matchNames: ['web*'] },
+    strategy: { maxInProgress: 5, order: 'Name', stages },
+    maintenance: { windows, exclusions: [], cutoff: '0s' },
+  });
+  world.world.addPolicy('db', {
+    target,
+    selector: { matchNames: ['db*'] },
+    strategy: { maxInProgress: 1, order: 'Name' },
+  });
+  world.add({}, { settleDelay: '30m' });
+  world.world.addExport('audit', {
+    timeRange: { from: '2026-10-31T06:00:00', to: '2026-11-01T00:00:00', timeZone: 'UTC' },
+  });
+  return world;
+}
+
+/** Approves a waiting stage, as a person who checks the rollout once an hour does. */
+function approve(world: ScheduleWorld): void {
+  const { status } = world.world.policy('web') ?? {};
+  const stage = status?.stages?.find(({ state }) => state === 'AwaitingApproval')?.name;
+  const value = `${status?.rollout?.id}/${stage}`;
+  if (stage)
+    world.world.api.patch(`${policiesPath}/web`, { metadata: { annotations: { [annotations.approve]: value } } });
+}
+
+test('no alert fires in a week of healthy rollouts, exports and a schedule, with a new pod each day', {
+  timeout: timeLimitMs,
+}, async () => {
+  const world = healthyWorld();
+  let operator: ScrapedOperator & { readonly replica: Replica };
+  // There is one replica without a lease at a time, because renewals of the lease every 2 s would dominate the time of the test.
+  const start = () => {
+    const metrics = new PrometheusMetrics();
+    const replica = world.world.start({ metrics });
+    operator = { name: replica.name, metrics, replica };
+  };
+  start();
+  await world.world.clock.advance(minuteMs);
+  const recorded = new RecordedSeries(world.world.clock, stepMs);
+  for (let hour = 0; hour < 7 * 24; hour++) {
+    await recorded.record(hourMs, () => [operator]);
+    approve(world);
+    if (hour % 24 !== 12) continue;
+    await world.world.clock.during(operator!.replica.stop());
+    start();
+  }
+  expect(world.world.ready('web')).toMatchObject({ reason: 'AllUpdated' });
+  expect(world.world.ready('db')).toMatchObject({ reason: 'AllUpdated' });
+  expect(world.world.export('audit')?.status?.summary?.state).toBe('Exported');
+  expect(world.records().length).toBeGreaterThan(7 * 24 - 3);
+  const week = {
+    name: 'week',
+    interval: recorded.interval,
+    startSeconds: recorded.startMs / 1_000,
+    series: recorded.input(),
+    queries: [{ at: `${recorded.minutes}m`, expr: firedWithin('8d'), expected: [] }],
+  };
+  expect(await testAlerts([week], recorded.interval)).toEqual({
+    status: 0,
+    output: expect.stringContaining('SUCCESS'),
+  });
+});

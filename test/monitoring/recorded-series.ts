@@ -1,0 +1,71 @@
+/** Records metrics of operators in virtual time, as Prometheus does, for tests of alerts with promtool. */
+import type { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+import { alertRules, type InputSeries, metricsIn } from './alert-rules.ts';
+
+const used = new Set(alertRules.flatMap(({ expr }) => metricsIn(expr)));
+
+/** Operator that is scraped, with the name of its pod. */
+export interface ScrapedOperator {
+  readonly name: string;
+  readonly metrics: PrometheusMetrics;
+}
+
+export class RecordedSeries {
+  readonly startMs: number;
+  readonly #clock: VirtualClock;
+  readonly #stepMs: number;
+  /** Values of each series. The index is the number of the scrape, and an absent value is undefined. */
+  readonly #series = new Map<string, string[]>();
+  #scrapes = 0;
+
+  constructor(clock: VirtualClock, stepMs: number) {
+    this.#clock = clock;
+    this.#stepMs = stepMs;
+    this.startMs = clock.now();
+  }
+
+  get minutes(): number {
+    return Math.round(((this.#scrapes - 1) * this.#stepMs) / 60_000);
+  }
+
+  get interval(): string {
+    return `${this.#stepMs / 1_000}s`;
+  }
+
+  /** Lets time pass, and scrapes the operators that `operators` returns before each step. */
+  async record(durationMs: number, operators: () => readonly ScrapedOperator[]): Promise<void> {
+    for (let passedMs = 0; passedMs < durationMs; passedMs += this.#stepMs) {
+      for (const operator of operators()) this.#scrape(operator.name, await operator.metrics.render());
+      this.#scrapes++;
+      await this.#clock.advance(this.#stepMs);
+    }
+  }
+
+  /** The recorded series in promtool's notation, in which `1x3` is four times 1 and `_x3` is three times no value. */
+  input(): InputSeries {
+    return Object.fromEntries([...this.#series].map(([key, values]) => [key, this.#compressed(values)]));
+  }
+
+  #scrape(pod: string, text: string): void {
+    for (const [, name = '', labels = '', value = ''] of text.matchAll(/^(logfleet_\w+)(?:\{(.*)\})? (\S+)$/gm)) {
+      if (!used.has(name)) continue;
+      const target = [...(labels.includes('namespace=') ? [] : ['namespace="logfleet"']), `pod="${pod}"`];
+      const key = `${name}{${[...(labels === '' ? [] : [labels]), ...target].join(',')}}`;
+      const values = this.#series.get(key) ?? [];
+      this.#series.set(key, values);
+      values[this.#scrapes] = value;
+    }
+  }
+
+  #compressed(values: readonly string[]): string {
+    const runs: { readonly value: string; count: number }[] = [];
+    for (let index = 0; index < this.#scrapes; index++) {
+      const value = values[index] ?? '_';
+      const last = runs.at(-1);
+      if (last?.value === value) last.count++;
+      else runs.push({ value, count: 1 });
+    }
+    return runs.map(({ value, count }) => `${value}x${value === '_' ? count : count - 1}`).join(' ');
+  }
+}

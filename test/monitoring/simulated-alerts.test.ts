@@ -1,0 +1,186 @@
+/**
+ * Tests alerts from end to end: the simulator causes a problem, the operator reports it in its metrics, and promtool evaluates the
+ * alerts on the recorded metrics. Each alert fires during its problem, and no alert fires after the problem has ended.
+ */
+import { expect, test } from 'vitest';
+import type { Scenario } from '../../simulator/scenario.ts';
+import { annotations } from '../../src/api/annotations.ts';
+import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
+import {
+  every,
+  hourMs,
+  minuteMs,
+  ScheduleWorld,
+  schedulesPath,
+  startMs,
+} from '../integration/schedule/schedule-world.ts';
+import { exportsPath, policiesPath, secretsPath } from '../support/world.ts';
+import { firedWithin, firing, testAlerts } from './alert-rules.ts';
+import { RecordedSeries, type ScrapedOperator } from './recorded-series.ts';
+
+interface Problem {
+  /** Names of all alerts that the problem must cause. */
+  readonly alerts: readonly string[];
+  readonly scenario?: Scenario;
+  readonly withLease?: boolean;
+  /** Creates resources, or causes the problem. */
+  readonly begin: (world: ScheduleWorld) => void;
+  readonly lastsMs: number;
+  /** Corrects the problem. */
+  readonly correct?: (world: ScheduleWorld) => void;
+  /** Time in ms after which no alert may fire. */
+  readonly endsMs?: number;
+  /** False while Prometheus cannot scrape the operator. */
+  readonly isScraped?: false;
+}
+
+const target = { version: '19.200-1' };
+const groups = { web: { count: 6, version: '19.100-1' } };
+const patchPolicy = (world: ScheduleWorld, change: object) => world.world.api.patch(`${policiesPath}/web`, change);
+const failsToUpgrade: Scenario = { groups: { web: { ...groups.web, upgrade: { outcomes: [{ end: 'fail' }] } } } };
+
+const problems: readonly Problem[] = [
+  {
+    alerts: ['LogfleetRolloutStopped'],
+    scenario: failsToUpgrade,
+    begin: (world) =>
+      world.world.addPolicy('web', {
+        target,
+        failurePolicy: { maxFailures: 0, action: 'Stop' },
+        retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } },
+      }),
+    lastsMs: hourMs,
+    correct: (world) => patchPolicy(world, { spec: { target: { version: '19.100-1' } } }),
+  },
+  {
+    alerts: ['LogfleetApprovalWanted'],
+    begin: (world) => {
+      const stages = [{ name: 'all', soakDuration: '0s', approval: 'Required' }];
+      world.world.addPolicy('web', { target, strategy: { maxInProgress: 10, order: 'Name', stages } });
+    },
+    lastsMs: 5 * hourMs,
+    correct: (world) => {
+      const approval = `${world.world.policy('web')?.status?.rollout?.id}/all`;
+      patchPolicy(world, { metadata: { annotations: { [annotations.approve]: approval } } });
+    },
+  },
+  {
+    alerts: ['LogfleetResourceStalled'],
+    begin: (world) => world.world.addPolicy('web', { target: { version: '18.1-1' } }),
+    lastsMs: 30 * minuteMs,
+    correct: (world) => patchPolicy(world, { spec: { target } }),
+  },
+  {
+    alerts: ['LogfleetCredentialsRefused'],
+    begin: (world) => {
+      world.world.addSecret('other', { accessKey: 'wrong' });
+      world.world.addPolicy('web', { target, credentialsSecretRef: { name: 'other' } });
+    },
+    lastsMs: 30 * minuteMs,
+    correct: (world) => {
+      world.world.api.remove(`${secretsPath}/other`);
+      world.world.addSecret('other');
+    },
+  },
+  {
+    alerts: ['LogfleetOutage'],
+    scenario: { faults: { away: { kind: 'reset', from: '5m', until: '40m' } } },
+    begin: (world) => world.world.addPolicy('web', { target }),
+    lastsMs: 40 * minuteMs,
+  },
+  {
+    // An answer 429 to every request is an outage, too.
+    alerts: ['LogfleetOutage', 'LogfleetRequestsThrottled'],
+    scenario: { faults: { busy: { kind: 'status', status: 429, from: '5m', until: '70m' } } },
+    begin: (world) => world.world.addPolicy('web', { target }),
+    lastsMs: 70 * minuteMs,
+    endsMs: hourMs,
+  },
+  {
+    alerts: ['LogfleetExportIncomplete'],
+    scenario: { search: { messageLimit: 20 } },
+    begin: (world) =>
+      world.world.addExport('audit', {
+        query: '* | limit 25',
+        incompletePolicy: 'Keep',
+        timeRange: { from: '2026-11-01T00:00:00', to: '2026-11-01T04:00:00', timeZone: 'UTC' },
+      }),
+    lastsMs: 2 * hourMs,
+    correct: (world) => world.world.api.remove(`${exportsPath}/audit`),
+  },
+  {
+    // The failed runs are stalled exports, too.
+    alerts: ['LogfleetResourceStalled', 'LogfleetScheduleGaps'],
+    begin: (world) => world.add({}, { limits: { maxMessages: 1 } }),
+    lastsMs: 2 * hourMs,
+    correct: (world) => {
+      world.patch({ spec: { template: { spec: { limits: { maxMessages: null } } } } });
+      world.retry();
+    },
+  },
+  {
+    alerts: ['LogfleetScheduleLate'],
+    scenario: { search: { duration: '6h' } },
+    begin: (world) => world.add({ maxActive: 1 }),
+    lastsMs: 6 * hourMs,
+    correct: (world) => world.world.api.remove(`${schedulesPath}/hourly`),
+  },
+  {
+    alerts: ['LogfleetNoLeader'],
+    withLease: true,
+    begin: (world) => {
+      const beginMs = world.world.clock.now() + 5 * minuteMs;
+      world.world.api.onRequest = ({ collection }) => {
+        const isAway = world.world.clock.now() > beginMs && world.world.clock.now() < beginMs + 10 * minuteMs;
+        return isAway && collection.endsWith('/leases') ? { kind: 'reset', when: 'before' } : undefined;
+      };
+    },
+    lastsMs: 15 * minuteMs,
+  },
+  {
+    alerts: ['LogfleetNotReconciling'],
+    begin: (world) => {
+      const endMs = world.world.clock.now() + 40 * minuteMs;
+      world.world.api.onRequest = ({ method, collection }) =>
+        method === 'PUT' && collection.endsWith('/collectorversionpolicies') && world.world.clock.now() < endMs
+          ? { kind: 'status', status: 403, when: 'before' }
+          : undefined;
+      world.world.addPolicy('web', { target });
+    },
+    lastsMs: 40 * minuteMs,
+  },
+  { alerts: ['LogfleetDown'], begin: () => {}, lastsMs: 15 * minuteMs, isScraped: false },
+];
+
+const named = problems.map((problem) => [problem.alerts.join(' and '), problem] as const);
+
+test.each(named)('%s: fires during its problem, and ends afterwards', { timeout: 400_000 }, async (_, problem) => {
+  const { alerts, scenario, withLease = false, begin, lastsMs, correct, endsMs = 40 * minuteMs, isScraped } = problem;
+  const messages = every(7 * minuteMs, startMs - 6 * hourMs, startMs + 24 * hourMs);
+  const world = new ScheduleWorld({
+    messages,
+    scenario: { builds: ['19.100-1', '19.200-1'], groups, upgrade: { duration: '1m' }, ...scenario },
+  });
+  const { clock } = world.world;
+  const metrics = new PrometheusMetrics();
+  const { name } = world.world.start({ metrics, leaderElection: withLease });
+  const operator: ScrapedOperator = { name, metrics };
+  await clock.advance(minuteMs);
+  const recorded = new RecordedSeries(clock, minuteMs);
+  begin(world);
+  await recorded.record(lastsMs, () => (isScraped === false ? [] : [operator]));
+  correct?.(world);
+  await recorded.record(endsMs, () => [operator]);
+  const at = `${recorded.minutes}m`;
+  const result = await testAlerts([
+    {
+      ...{ name: alerts.join(), interval: recorded.interval, startSeconds: recorded.startMs / 1_000 },
+      series: recorded.input(),
+      queries: [
+        { at, expr: firedWithin('1d'), expected: alerts.map((alertname) => `{alertname="${alertname}"}`) },
+        { at, expr: firing, expected: [] },
+      ],
+    },
+  ]);
+  expect(result).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
+});
