@@ -310,4 +310,4 @@ function faultAnswer(status: number, retryAfterSeconds: number | undefined): Kub
   return { status, headers, body: statusOf(status, 'Fault', 'a fault of the test') };
 }
 
-async function* noLines(): AsyncGenerator<unknown, void> {}
+async function* noLines(): AsyncGenerator<string, void> {}

@@ -220,9 +220,11 @@ export class MemoryApiStore {
 
   #store(collection: string, type: StoreEvent['type'], object: object): StoredObject {
     const { metadata } = object as StoredObject;
+    const { resourceVersion: _, uid, ...rest } = metadata;
     const stored = freeze({
       ...object,
-      metadata: { ...metadata, resourceVersion: String(++this.#revision) },
+      // In this order, as a real API server writes it.
+      metadata: { ...rest, resourceVersion: String(++this.#revision), uid },
     }) as StoredObject;
     const objects = this.#collections.get(collection) ?? new Map<string, StoredObject>();
     this.#collections.set(collection, objects);

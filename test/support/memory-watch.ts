@@ -8,7 +8,7 @@ import type { WatchRequest } from '../../src/host/kubernetes/kube-api.ts';
 import { type MemoryApiStore, type StoreEvent, statusOf, type Target } from './memory-api-store.ts';
 
 type Item =
-  | { readonly kind: 'line'; readonly line: unknown }
+  | { readonly kind: 'line'; readonly line: string }
   | { readonly kind: 'end' }
   | { readonly kind: 'error'; readonly error: unknown };
 
@@ -61,10 +61,10 @@ export class MemoryWatch {
     const { type, object } = event;
     switch (fault?.kind) {
       case undefined:
-        this.#send({ kind: 'line', line: { type, object } });
+        this.#send({ kind: 'line', line: JSON.stringify({ type, object }) });
         break;
       case 'delay':
-        this.#send({ kind: 'line', line: { type, object } }, fault.delayMs);
+        this.#send({ kind: 'line', line: JSON.stringify({ type, object }) }, fault.delayMs);
         break;
       case 'drop':
         break;
@@ -75,7 +75,7 @@ export class MemoryWatch {
         this.break(new Error('read ECONNRESET'));
         break;
       case 'badLine':
-        this.break(new SyntaxError('Unexpected token in JSON'));
+        this.#send({ kind: 'line', line: '{"type":' });
         break;
       case 'expired':
         this.expire();
@@ -88,7 +88,7 @@ export class MemoryWatch {
   /** Sends a bookmark (event without an object) with the current resource version. */
   bookmark(): void {
     const metadata = { resourceVersion: String(this.#server.store.revision) };
-    this.#send({ kind: 'line', line: { type: 'BOOKMARK', object: { metadata } } });
+    this.#send({ kind: 'line', line: JSON.stringify({ type: 'BOOKMARK', object: { metadata } }) });
   }
 
   /** Ends the watch, as a real API server does after the timeout of a watch. */
@@ -98,7 +98,8 @@ export class MemoryWatch {
 
   /** Reports that the watch's resource version is too old, and ends the watch. */
   expire(): void {
-    this.#send({ kind: 'line', line: { type: 'ERROR', object: statusOf(410, 'Expired', 'too old resource version') } });
+    const object = statusOf(410, 'Expired', 'too old resource version');
+    this.#send({ kind: 'line', line: JSON.stringify({ type: 'ERROR', object }) });
     this.end();
   }
 
@@ -118,7 +119,7 @@ export class MemoryWatch {
     this.onEnd();
   }
 
-  async *lines(client: WatchingClient): AsyncGenerator<unknown, void> {
+  async *lines(client: WatchingClient): AsyncGenerator<string, void> {
     const onAbort = () => {
       this.#items.unshift({ kind: 'error', error: this.#signal.reason });
       this.#wake?.();

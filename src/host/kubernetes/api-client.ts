@@ -97,10 +97,10 @@ export class ApiClient {
   }
 
   /**
-   * Yields the events of a watch until it ends. Throws the errors of `api-error.ts`. A watch that exceeds its deadline
-   * fails with `host.unreachable`.
+   * Yields the events of a watch as JSON text until the watch ends. Throws the errors of `api-error.ts`. A watch that
+   * exceeds its deadline fails with `host.unreachable`.
    */
-  async *watch(call: WatchCall): AsyncGenerator<unknown, void> {
+  async *watch(call: WatchCall): AsyncGenerator<string, void> {
     const what = `WATCH ${call.path}`;
     const scope = withDeadline(this.#clock, call.deadlineMs, call.signal);
     try {

@@ -154,14 +154,14 @@ function isSame(left: ConnectionOptions, right: ConnectionOptions): boolean {
 }
 
 /** Yields the lines of a watch. Text after the last newline at the end of the stream is an incomplete line and an error. */
-export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<unknown, void> {
+export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new StringDecoder('utf8');
   let rest = '';
   for await (const chunk of body) {
     rest += decoder.write(chunk);
     let start = 0;
     for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n', start)) {
-      if (end > start) yield JSON.parse(rest.slice(start, end));
+      if (end > start) yield rest.slice(start, end);
       start = end + 1;
     }
     rest = rest.slice(start);
@@ -170,7 +170,7 @@ export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
   if (rest.trim() !== '') throw new Error('the watch was cut off within a line');
 }
 
-async function* noLines(): AsyncGenerator<unknown, void> {}
+async function* noLines(): AsyncGenerator<string, void> {}
 
 function decodeBody(text: string): unknown {
   try {

@@ -36,10 +36,10 @@ export interface WatchRequest {
 
 export interface WatchResponse extends KubeResponse {
   /**
-   * Decoded lines (events) of a successful watch (status 200); empty for any other status. Ends when the server ends
-   * the watch. Throws if the connection breaks, if a line is not JSON, or if the signal is aborted.
+   * Lines of a successful watch (status 200), each with one event as JSON text; empty for any other status. Ends when the
+   * server ends the watch. Throws if the connection breaks, or if the signal is aborted.
    */
-  readonly lines: AsyncIterable<unknown>;
+  readonly lines: AsyncIterable<string>;
 }
 
 export interface KubeApi {

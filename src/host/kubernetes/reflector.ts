@@ -38,6 +38,12 @@ const shortestGoodWatchMs = 5_000;
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
+/**
+ * Finds the resource version in the text of a watch event, next to the uid, as API servers write both. An event with another
+ * order of members is decoded like every other event.
+ */
+const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
+
 type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' | 'request';
 
 /** Progress of a list of all resources that is read in pages. */
@@ -206,19 +212,22 @@ export class Reflector<R extends CachedResource> {
     return refused.some(({ key, resourceVersion }) => cache.get(key)?.metadata.resourceVersion === resourceVersion);
   }
 
-  /** Applies one watch event to the cache. Returns the resource version from which the next watch continues. */
-  #apply(line: unknown): string {
+  /** Applies one watch event (JSON text) to the cache. Returns the resource version from which the next watch continues. */
+  #apply(line: string): string {
     const { path, cache, decode } = this.#options;
+    const version = versionInEvent.exec(line)?.[1];
+    if (version !== undefined && cache.takeOwnWrite(version)) return version;
     const unreadable = () => errorOfSilence(`WATCH ${path}`, new Error('an event cannot be read'));
-    if (!isRecord(line) || !isRecord(line.object)) throw unreadable();
-    if (line.type === 'ERROR') {
-      const status = typeof line.object.code === 'number' ? line.object.code : 500;
-      throw errorOfAnswer({ status, headers: {}, body: line.object }, `WATCH ${path}`);
+    const event = decodeJson(line);
+    if (!isRecord(event) || !isRecord(event.object)) throw unreadable();
+    if (event.type === 'ERROR') {
+      const status = typeof event.object.code === 'number' ? event.object.code : 500;
+      throw errorOfAnswer({ status, headers: {}, body: event.object }, `WATCH ${path}`);
     }
-    if (line.type === 'BOOKMARK') return resourceVersionOf(line.object) ?? fail(unreadable());
-    const resource = decode(line.object);
+    if (event.type === 'BOOKMARK') return resourceVersionOf(event.object) ?? fail(unreadable());
+    const resource = decode(event.object);
     if (!resource) throw unreadable();
-    if (line.type === 'DELETED') cache.remove(resource.metadata, resource.metadata.uid);
+    if (event.type === 'DELETED') cache.remove(resource.metadata, resource.metadata.uid);
     else cache.put(resource);
     return resource.metadata.resourceVersion;
   }
@@ -271,6 +280,15 @@ export function readPage(answer: unknown, path: string): Page {
 function resourceVersionOf(value: Record<string, unknown>): string | undefined {
   const version = isRecord(value.metadata) ? value.metadata.resourceVersion : undefined;
   return typeof version === 'string' && version !== '' ? version : undefined;
+}
+
+/** Decodes JSON text. Returns undefined if the text is not JSON. */
+function decodeJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function fail(error: Error): never {

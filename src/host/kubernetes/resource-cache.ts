@@ -45,6 +45,8 @@ interface Entry<R> {
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
   readonly #entries = new Map<string, Entry<R>>();
   readonly #listeners = new Set<(key: ResourceKey) => void>();
+  /** Resource versions of own writes whose events the watch has not delivered yet. */
+  readonly #unreportedWrites = new Set<string>();
   readonly #unfilled: Set<string | undefined>;
   readonly #log: Logger;
 
@@ -69,6 +71,14 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   subscribe(listener: (key: ResourceKey) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Returns true if a watch event with this resource version reports a write of this process that the cache contains already. The
+   * event then needs no decoding. Call it once for each event.
+   */
+  takeOwnWrite(resourceVersion: string): boolean {
+    return this.#unreportedWrites.delete(resourceVersion);
   }
 
   /** Stores a resource that the server reports as added or changed. */
@@ -112,6 +122,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
+    // The next watch does not repeat events that are older than the list.
+    this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
   }
 
@@ -139,6 +151,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     entry.superseded.push(resourceVersion);
     if (entry.superseded.length > maxSuperseded) entry.superseded.shift();
     entry.resource = written;
+    this.#unreportedWrites.add(written.metadata.resourceVersion);
   }
 
   /** Calls the listeners for changes that the watch delivered during a write. Does nothing if the resource was removed meanwhile. */

@@ -19,7 +19,7 @@ const collection = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorvers
 class ScriptedApi implements KubeApi {
   readonly requests: Omit<KubeRequest, 'signal'>[] = [];
   readonly answers: Partial<KubeResponse>[];
-  #tell: ((line: unknown) => void) | undefined;
+  #tell: ((line: string) => void) | undefined;
 
   constructor(...answers: Partial<KubeResponse>[]) {
     this.answers = answers;
@@ -46,7 +46,7 @@ class ScriptedApi implements KubeApi {
   }
 
   tell(line: unknown): void {
-    this.#tell?.(line);
+    this.#tell?.(JSON.stringify(line));
   }
 
   async close(): Promise<void> {}

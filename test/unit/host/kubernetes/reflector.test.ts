@@ -1,11 +1,26 @@
 /** Checks that the resource cache follows the API server although some list and watch requests fail. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import { silentLogger } from '../../../../src/base/log.ts';
 import { configMapPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
+import { Reflector } from '../../../../src/host/kubernetes/reflector.ts';
+import { ResourceCache } from '../../../../src/host/kubernetes/resource-cache.ts';
+import { decodeResource } from '../../../../src/host/kubernetes/resource-decoding.ts';
+import { writeStatus } from '../../../../src/host/kubernetes/status-writer.ts';
 import type { MemoryApiServer, RequestFault } from '../../../support/memory-api-server.ts';
 import type { WatchFault } from '../../../support/memory-watch.ts';
-import { createPolicy, createWorld, hostOf, policies, resolved, retarget, type World } from './world.ts';
+import {
+  clientOf,
+  createPolicy,
+  createWorld,
+  hostOf,
+  policies,
+  resolved,
+  retarget,
+  surroundings,
+  type World,
+} from './world.ts';
 
 const healMs = 30_000;
 const minuteMs = 60_000;
@@ -343,4 +358,40 @@ describe('kinds', () => {
     expect(host.unready()).toEqual([]);
     await resolved(world, host.stop());
   });
+});
+
+test('an event of an own write is not decoded, and later events are', async () => {
+  const world = createWorld();
+  const created = createPolicy(world, 'production');
+  const decoded: string[] = [];
+  const decode = (value: unknown) => {
+    const resource = decodeResource(policies, value);
+    if (resource) decoded.push(resource.metadata.resourceVersion);
+    return resource;
+  };
+  const cache = new ResourceCache<CollectorVersionPolicy>([undefined], silentLogger);
+  const client = clientOf(world);
+  const path = resourcePath(policies, undefined);
+  const reflector = new Reflector({ ...surroundings(world), client, path, scope: undefined, cache, decode });
+  const stop = new AbortController();
+  const running = reflector.run(stop.signal);
+  await world.clock.advance(1_000);
+  expect(decoded).toEqual([created.metadata.resourceVersion]);
+  // The event arrives long after the answer.
+  world.server.onWatchEvent = () => ({ kind: 'delay', delayMs: 1_000 });
+  const status = { ...created, status: { targetVersion: '19.500-1' } } as CollectorVersionPolicy;
+  const written = await resolved(
+    world,
+    cache.write(created.metadata, () => writeStatus(client, status)),
+  );
+  await world.clock.advance(5_000);
+  expect(decoded).toHaveLength(1);
+  retarget(world, 'production', '19.501-1');
+  await world.clock.advance(5_000);
+  expect(decoded).toHaveLength(2);
+  expect(decoded).not.toContain(written.metadata.resourceVersion);
+  expect(cache.get(key)?.spec.target.version).toBe('19.501-1');
+  stop.abort();
+  await world.clock.advance(1_000);
+  await running;
 });
