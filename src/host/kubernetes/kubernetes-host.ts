@@ -62,6 +62,8 @@ type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion
 /** A kind of resource that the operator follows: its cache and the reflectors that fill the cache. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
+  /** View of the cache without the resources that another operator acts on. */
+  readonly ours: ResourceSource<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
   /** Returns the error of the last failed list or watch of this kind, or undefined after a success. */
   readonly lastFailure: () => unknown;
@@ -120,8 +122,7 @@ export class KubernetesHost implements Host {
   }
 
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
-    const { cache } = this.#follow(kind);
-    return this.#entries.ours(kind, cache);
+    return this.#follow(kind).ours;
   }
 
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
@@ -240,7 +241,8 @@ export class KubernetesHost implements Host {
       const client = this.#client;
       return new Reflector<ResourceOf<K>>({ ...this.#options, ...outcomes, client, path, scope, cache, decode });
     });
-    const followed = { cache, reflectors, lastFailure: () => lastFailure };
+    const ours = this.#entries.ours(kind, cache);
+    const followed = { cache, ours, reflectors, lastFailure: () => lastFailure };
     this.#followed.set(kind, followed as unknown as Followed<KindName>);
     if (this.#running.length > 0) this.#run(reflectors);
     return followed;

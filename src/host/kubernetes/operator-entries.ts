@@ -148,6 +148,7 @@ export class OperatorEntries {
 
   /** Whether another operator acts on the resource. For an owned resource, the operator of its owner counts. */
   #isForeign(resource: AnyResource): boolean {
+    if (this.#others.size === 0) return false;
     const { namespace, owner } = resource.metadata;
     const owning = owner && this.#options.newest(owner.kind, { namespace, name: owner.name });
     if (owning && owning.metadata.uid === owner.uid) return this.#isForeign(owning);
