@@ -14,7 +14,7 @@ export interface JsonLogOptions {
 }
 
 export function createJsonLogger(options: JsonLogOptions): Logger {
-  return adapt(
+  return new JsonLogger(
     pino(
       {
         level: options.level,
@@ -30,15 +30,42 @@ export function createJsonLogger(options: JsonLogOptions): Logger {
 
 type Sink = Pick<ReturnType<typeof pino>, LogLevel> & { child(fields: object): Sink };
 
-function adapt(sink: Sink): Logger {
-  const at = (level: LogLevel) => (message: string, fields?: LogFields) => sink[level](renderFields(fields), message);
-  return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    with: (fields) => adapt(sink.child(renderFields(fields))),
-  };
+/** Logger that creates its child logger of pino with the first line, because most of ten thousand resources log nothing. */
+class JsonLogger implements Logger {
+  readonly #parent: Sink;
+  readonly #fields: LogFields | undefined;
+  #sink: Sink | undefined;
+
+  /** @param fields fields of every line, in addition to those of `parent` */
+  constructor(parent: Sink, fields?: LogFields) {
+    this.#parent = parent;
+    this.#fields = fields;
+  }
+
+  debug(message: string, fields?: LogFields): void {
+    this.#opened().debug(renderFields(fields), message);
+  }
+
+  info(message: string, fields?: LogFields): void {
+    this.#opened().info(renderFields(fields), message);
+  }
+
+  warn(message: string, fields?: LogFields): void {
+    this.#opened().warn(renderFields(fields), message);
+  }
+
+  error(message: string, fields?: LogFields): void {
+    this.#opened().error(renderFields(fields), message);
+  }
+
+  with(fields: LogFields): Logger {
+    return new JsonLogger(this.#opened(), fields);
+  }
+
+  #opened(): Sink {
+    this.#sink ??= this.#fields ? this.#parent.child(renderFields(this.#fields)) : this.#parent;
+    return this.#sink;
+  }
 }
 
 function renderFields(fields: LogFields = {}): object {
