@@ -15,6 +15,7 @@ import type { Clock } from '../base/clock.ts';
 import { failure, LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
+import { SparseMap, SparseSet } from '../base/sparse.ts';
 import { timeZone } from '../base/time-zone.ts';
 import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
 import { type Result, requeue } from '../controller/reconciler.ts';
@@ -73,11 +74,11 @@ export class ScheduleRuntime {
   /** True if the schedule records must be read before the next decision. */
   #isReadDue = false;
   /** Runs that this process has created and that its cache still lacks, with the monotonic time of the creation in ms. */
-  readonly #created = new Map<string, number>();
+  readonly #created = new SparseMap<string, number>();
   /** Uids of runs that this process has deleted and that the cache still contains. */
-  readonly #deleted = new Set<string>();
+  readonly #deleted = new SparseSet<string>();
   /** Runs that could not be created because another SearchExport has the name. Maps the name to the monotonic time of the attempt in ms. */
-  readonly #taken = new Map<string, number>();
+  readonly #taken = new SparseMap<string, number>();
   /** Error of the last creation of a run; undefined if it succeeded. */
   #refusal: LogfleetError | undefined;
 
