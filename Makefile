@@ -43,7 +43,7 @@ verify: $(installed) ## check that generated files are up to date
 bench: $(installed) ## run benchmarks; `make bench BENCH=rollout` runs one
 	@npm run --silent bench -- $(BENCH)
 
-tools: $(installed) ## install etcd, kube-apiserver, kubectl, Helm, promtool and emulators of object stores for tests, in a cache outside the checkout
+tools: $(installed) ## install etcd, kube-apiserver, kubectl, Helm, promtool, Chromium and emulators of object stores for tests, in a cache outside the checkout
 	@node scripts/tools.ts
 
 manifests: $(installed) ## print the manifests of a cluster-wide installation

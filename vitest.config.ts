@@ -1,6 +1,6 @@
 /**
  * The folders of tests, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, `store` needs emulators of
- * object stores, and `monitoring` needs promtool. These programs are started only if the run has a test file that needs them.
+ * object stores, `monitoring` needs promtool, and `browser` needs Chromium. These programs are started only if the run has a test file that needs them.
  *
  * Three groups of projects run one after the other: tests that keep a processor busy, simulations that start threads of their own, and
  * tests that start programs and wait for them. The tests of `soak` take too long to run for every change, so only `make soak` runs them.
@@ -16,6 +16,7 @@ const controlPlane = './test/support/control-plane-setup.ts';
 const s3Gateway = './test/support/s3-gateway-setup.ts';
 const azurite = './test/support/azurite-setup.ts';
 const fakeGcsServer = './test/support/fake-gcs-server-setup.ts';
+const chromium = './test/support/chromium-setup.ts';
 
 const processors = Math.max(2, availableParallelism() - 1);
 
@@ -41,6 +42,7 @@ export default defineConfig({
       project('contract', working),
       project('store', working, [s3Gateway, azurite, fakeGcsServer]),
       project('monitoring', working),
+      project('browser', waiting, [chromium]),
       project('simulation', threaded),
       project('soak', threaded),
       project('cluster', waiting, [controlPlane]),

@@ -23,8 +23,8 @@ interface Suite {
   readonly projects: readonly string[];
 }
 
-/** Test projects that need the control plane, emulators of object stores or promtool, which `make tools` installs. */
-const needTools = ['cluster', 'cluster-wide', 'e2e', 'monitoring', 'store'];
+/** Test projects that need the control plane, emulators of object stores, promtool or Chromium, which `make tools` installs. */
+const needTools = ['browser', 'cluster', 'cluster-wide', 'e2e', 'monitoring', 'store'];
 
 const suites: Readonly<Record<string, Suite>> = {
   check: { checks: [style, types, pageTypes, generatedFiles], projects: ['unit'] },

@@ -1,18 +1,20 @@
 /**
- * `make tools`: provides etcd, kube-apiserver, kubectl, Helm, promtool, and emulators of object stores for the tests: versitygw (S3),
- * fake-gcs-server (Google Cloud Storage) and Azurite (Azure). npm installs Azurite. The sources of the others, in this order:
+ * `make tools`: provides etcd, kube-apiserver, kubectl, Helm, promtool, Chromium, and emulators of object stores for the tests: versitygw
+ * (S3), fake-gcs-server (Google Cloud Storage) and Azurite (Azure). npm installs Azurite, and apt-get installs Chromium. The sources of
+ * the others, in this order:
  * - `KUBEBUILDER_ASSETS` (a folder), `LOGFLEET_HELM`, `LOGFLEET_S3_GATEWAY`, `LOGFLEET_FAKE_GCS_SERVER` and `LOGFLEET_PROMTOOL`
  *   (programs),
  * - the cache outside the checkout,
  * - the release archives of the projects,
  * - a build with Go.
- * Tests call `controlPlaneTools`, `helmProgram`, `s3GatewayProgram`, `fakeGcsServerProgram`, `promtoolProgram` or `azuriteScript`, which
- * install the programs once per machine.
+ * Tests call `controlPlaneTools`, `helmProgram`, `s3GatewayProgram`, `fakeGcsServerProgram`, `promtoolProgram`, `azuriteScript` or
+ * `chromiumProgram`, which install the programs once per machine.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { azuriteScript } from '../tools/installer/azurite.ts';
 import { cached } from '../tools/installer/cache.ts';
+import { chromiumProgram } from '../tools/installer/chromium.ts';
 import { downloadArchive, goPlatform } from '../tools/installer/envtest-archive.ts';
 import { fakeGcsServerProgram } from '../tools/installer/fake-gcs-server.ts';
 import { buildPrograms, type GoProgram, hasGo } from '../tools/installer/go-build.ts';
@@ -94,6 +96,7 @@ if (import.meta.main) {
     console.log(await fakeGcsServerProgram());
     console.log(await promtoolProgram());
     console.log(await azuriteScript());
+    console.log(await chromiumProgram());
   } catch (error) {
     console.error((error as Error).message);
     process.exitCode = 1;

@@ -118,6 +118,34 @@ describe('the roles of users', () => {
   });
 });
 
+test('logfleet ui shows all resources, and their changes, with the rights that docs/rights.md lists', async () => {
+  const namespace = await createNamespace('ui');
+  const rights = documentedRights().get('Rights for logfleet ui') ?? [];
+  const rules = rights.map((line) => {
+    const [, resource, verbs = ''] = /^([a-z]+)\.logfleet\.dev .*\[([a-z ]+)\]$/.exec(line) ?? [];
+    return { apiGroups: ['logfleet.dev'], resources: [resource], verbs: verbs.split(' ') };
+  });
+  expect(rules.length).toBe(3);
+  const viewer = await user(namespace, 'ui-viewer', rules);
+  for (const { resources } of rules) await untilAllowed(viewer, 'watch', `${resources[0]}.logfleet.dev`);
+  const policies = `/apis/logfleet.dev/v1alpha1/namespaces/${namespace}/collectorversionpolicies`;
+  const [policy] = [...parseAllDocuments(policyManifest)].map((document) => document.toJS());
+  expect((await callApi('POST', policies, policy)).status).toBe(201);
+
+  const context = recordingContext();
+  const ended = runProgram(['ui', '--kubeconfig', viewer.kubeconfig], context);
+  await expect.poll(() => context.stdout.text, patience).toMatch(/^http:/);
+  const rows = async () =>
+    JSON.parse(await fetch(`${context.stdout.text.trim()}api/list?limit=10`).then((answer) => answer.text())).rows;
+  expect(await rows()).toMatchObject([{ id: `cvp/${namespace}/production`, state: 'Unknown' }]);
+  const patch = { status: { summary: { state: 'RollingOut' } } };
+  const contentType = 'application/merge-patch+json';
+  expect((await callApi('PATCH', `${policies}/production/status`, patch, { contentType })).status).toBe(200);
+  await expect.poll(rows).toMatchObject([{ state: 'RollingOut' }]);
+  context.stop('SIGTERM');
+  expect(await ended).toBe(0);
+});
+
 /** A kustomization for the administrator of a namespace. */
 function overlay(namespace: string): string {
   const directory = join(controlPlane().directory, `${namespace}-overlay`);

@@ -224,16 +224,27 @@ describe('make tools', () => {
     LOGFLEET_FAKE_GCS_SERVER: join(directory, 'fake-gcs-server'),
     LOGFLEET_PROMTOOL: join(directory, 'promtool'),
     LOGFLEET_AZURITE: join(directory, 'main.js'),
+    LOGFLEET_CHROMIUM: join(directory, 'chromium'),
   });
   const place = (names: readonly string[]) => {
     for (const name of names) writeFileSync(join(directory, name), '');
   };
 
   test('uses the programs that environment variables name', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server', 'promtool', 'main.js']);
+    place([
+      'etcd',
+      'kube-apiserver',
+      'kubectl',
+      'helm',
+      'versitygw',
+      'fake-gcs-server',
+      'promtool',
+      'main.js',
+      'chromium',
+    ]);
     const { status, stdout } = await tools(named());
     expect(status).toBe(0);
-    expect(stdout.trim().split('\n').map(dirname)).toEqual(Array(8).fill(directory));
+    expect(stdout.trim().split('\n').map(dirname)).toEqual(Array(9).fill(directory));
   });
 
   test('reports that the given S3 gateway does not exist', async () => {
@@ -256,6 +267,15 @@ describe('make tools', () => {
     const { status, stderr } = await tools({ ...others, XDG_CACHE_HOME: directory, PATH: join(directory, 'none') });
     expect(status).toBe(1);
     expect(stderr).toContain('or set LOGFLEET_AZURITE to the');
+    expect(stderr).not.toContain('    at ');
+  });
+
+  test('says what to do if Chromium is missing and cannot be installed', async () => {
+    place(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'fake-gcs-server', 'promtool', 'main.js']);
+    const { LOGFLEET_CHROMIUM: _, ...others } = named();
+    const { status, stderr } = await tools({ ...others, PATH: join(directory, 'none') });
+    expect(status).toBe(1);
+    expect(stderr).toContain('or set LOGFLEET_CHROMIUM to the path of a Chromium');
     expect(stderr).not.toContain('    at ');
   });
 

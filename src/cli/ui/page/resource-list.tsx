@@ -149,10 +149,12 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
     setFocused(0);
   }, [filter]);
   useLayoutEffect(() => {
-    if (!wantsFocus.current) return;
+    const link = scroller.current?.querySelector<HTMLElement>(`[data-index="${focused}"]`);
+    // Without a link, the row is still being read, and gets the focus afterwards.
+    if (!wantsFocus.current || !link) return;
     wantsFocus.current = false;
-    scroller.current?.querySelector<HTMLElement>(`[data-index="${focused}"]`)?.focus();
-  }, [focused]);
+    link.focus();
+  });
 
   const move = (event: KeyboardEvent) => {
     const perPage = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1);

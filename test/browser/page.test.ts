@@ -1,0 +1,232 @@
+/** Tests the page of `logfleet ui` in Chromium: content, changes, keyboard, narrow windows, accessibility, and foreign text. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import '../support/chromium-setup.ts';
+import type { AnyResource } from '../../src/api/kinds.ts';
+import { type OpenPage, openPage, type ShownPage, showPage, startBrowser } from '../support/shown-page.ts';
+import { conditionsOf, exampleResources, manyRuns, shownResource } from '../support/shown-resources.ts';
+
+let browser: Browser;
+let shown: ShownPage;
+
+beforeAll(async () => {
+  browser = await startBrowser(inject('chromium'));
+  shown = await showPage(examples());
+});
+afterAll(async () => {
+  await browser?.close();
+  await shown?.stop();
+});
+
+function examples(): readonly AnyResource[] {
+  return exampleResources(Date.now());
+}
+
+const idOf: Readonly<Record<string, string>> = {
+  'the list': '',
+  'a policy in a soak': 'cvp/logging/production',
+  'a stopped rollout': 'cvp/payments/payments',
+  'a policy that waits for approval': 'cvp/network/edge',
+  'a running export': 'sx/audit/october-audit',
+  'an incomplete export': 'sx/security/incident-4711',
+  'a complete export': 'sx/audit/september-audit',
+  'a schedule with gaps': 'sxs/web/access-log',
+  'a schedule with backfill': 'sxs/web/clickstream',
+};
+
+const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+/** Returns the violations that axe-core finds on the page, each with the elements concerned. */
+async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const { violations: found } = await page.evaluate<AxeResult>('axe.run()');
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+interface AxeResult {
+  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
+}
+
+describe.each([
+  ['light', { colorScheme: 'light' }],
+  ['dark', { colorScheme: 'dark' }],
+  ['narrow', { width: 380, height: 780, colorScheme: 'dark' }],
+] as const)('in a %s window', (_, screen) => {
+  let opened: OpenPage;
+  beforeAll(async () => {
+    opened = await openPage(browser, shown.url, '', screen);
+  });
+  afterAll(() => opened.page.context().close());
+
+  test.each(Object.keys(idOf))(
+    '%s has no error, no accessibility violation, and no horizontal scroll bar',
+    async (what) => {
+      const { page, errors, origins } = opened;
+      const id = idOf[what] ?? '';
+      await page.goto(`${shown.url}#${id}`);
+      if (id !== '') await page.locator('article h2', { hasText: id.split('/')[2] ?? '' }).waitFor();
+      expect(await violations(page)).toEqual([]);
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      expect(errors).toEqual([]);
+      expect([...origins]).toEqual([new URL(shown.url).origin]);
+    },
+  );
+});
+
+describe('the details', () => {
+  test('of a policy show stages, soak clock, versions and failures by reason', async () => {
+    const { page } = await openPage(browser, shown.url, 'cvp/logging/production');
+    const texts = await page.locator('article').innerText();
+    for (const text of ['19.253-26 1,104', 'Soaking, 2', 'No space left on device', 'web-117, web-203']) {
+      expect(texts).toContain(text);
+    }
+    expect(await page.getByRole('progressbar', { name: 'Soak of stage linux' }).getAttribute('value')).not.toBeNull();
+    expect(await page.getByRole('img', { name: '618 updated, 1291 pending, 3 failed' }).count()).toBe(2);
+    await page.context().close();
+  });
+
+  test('of an export show coverage, rows over time and proof', async () => {
+    const { page } = await openPage(browser, shown.url, 'sx/audit/september-audit');
+    const texts = await page.locator('article').innerText();
+    for (const text of ['3,104,212', 'Digest', '9f2c77ab', 'every interval is proven']) expect(texts).toContain(text);
+    expect(await page.getByRole('img', { name: '100% of the time range exported' }).count()).toBe(1);
+    expect(await page.locator('.histogram rect').count()).toBe(60);
+    await page.context().close();
+  });
+
+  test('of a schedule show gaps, lag and runs that lead to their exports', async () => {
+    const { page } = await openPage(browser, shown.url, 'sxs/web/access-log');
+    expect(await page.getByRole('img', { name: '3 ranges, 2 gaps, 1 running' }).count()).toBe(1);
+    expect(await page.locator('.figures').innerText()).toMatch(/Lag\s+3[12]h/);
+    await page
+      .getByRole('link', { name: /^access-log-\d/ })
+      .first()
+      .click();
+    await page.waitForURL(/#sx\/web\/access-log-/);
+    await page.context().close();
+  });
+
+  test('offer the awaited command for copying', async () => {
+    const { page } = await openPage(browser, shown.url, 'cvp/network/edge');
+    await page.getByRole('button', { name: 'Copy the command: Approve the stage' }).click();
+    await page.getByText('Copied').first().waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(
+      'logfleet approve cvp/edge --context production -n network --stage rest',
+    );
+    await page.context().close();
+  });
+});
+
+describe('a change', () => {
+  test('of a status appears without a reload, in the list and in the details', async () => {
+    const own = await showPage(examples());
+    const { page } = await openPage(browser, own.url, 'cvp/network/edge');
+    const conditions = conditionsOf('Ready', 'AllUpdated', 'All collectors are upgraded.', Date.now());
+    const status = { summary: { updated: '320/320', state: 'AllUpdated' }, conditions };
+    const upgraded = shownResource({ kind: 'CollectorVersionPolicy', name: 'edge', namespace: 'network', status });
+    own.reader.replace([...examples().filter(({ metadata }) => metadata.name !== 'edge'), upgraded]);
+    await page.locator('article').getByText('All collectors are upgraded.').first().waitFor();
+    await page.locator('.row', { hasText: 'edge' }).locator('.figure', { hasText: '320/320' }).waitFor();
+    expect(await page.title()).toBe('edge: AllUpdated – logfleet');
+    expect(await page.getByRole('status').allInnerTexts()).toContain('edge: AllUpdated');
+    await page.context().close();
+    await own.stop();
+  });
+
+  test('that deletes the shown resource is reported', async () => {
+    const own = await showPage(examples());
+    const { page } = await openPage(browser, own.url, 'cvp/network/edge');
+    own.reader.replace(examples().filter(({ metadata }) => metadata.name !== 'edge'));
+    await page.getByText('cvp/network/edge does not exist any more.').waitFor();
+    await page.context().close();
+    await own.stop();
+  });
+
+  test('cannot be seen after the command has ended, and the page says so', async () => {
+    const own = await showPage(examples());
+    const { page } = await openPage(browser, own.url);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await own.stop();
+    await page.getByText('The connection to logfleet ui is lost').waitFor();
+    await page.context().close();
+  });
+});
+
+describe('a list of ten thousand resources', () => {
+  let many: ShownPage;
+  beforeAll(async () => {
+    many = await showPage([...examples(), ...manyRuns(10_000, Date.now())]);
+  });
+  afterAll(() => many.stop());
+
+  test('has only the rows in view, and reads others when it is scrolled', async () => {
+    const { page } = await openPage(browser, many.url);
+    expect(await page.locator('.row').count()).toBeLessThan(40);
+    await page.locator('.scroller').evaluate((scroller) => scroller.scrollTo({ top: scroller.scrollHeight / 2 }));
+    await page.locator('.row[aria-posinset="5010"] a').waitFor();
+    expect(await page.locator('.row').count()).toBeLessThan(40);
+    expect(await page.locator('.row').first().getAttribute('aria-setsize')).toBe('10010');
+    await page.context().close();
+  });
+
+  test('is searched by the server', async () => {
+    const { page } = await openPage(browser, many.url);
+    await page.getByRole('searchbox').fill('team-7/ errors-run-09967');
+    await page.locator('.row[aria-setsize="1"] a', { hasText: 'errors-run-09967' }).waitFor();
+    await page.getByRole('searchbox').fill('nothing has this name');
+    await page.getByText('No resource matches the filter.').waitFor();
+    await page.context().close();
+  });
+
+  test('is used with the keyboard alone', async () => {
+    const { page } = await openPage(browser, many.url);
+    await page.getByRole('searchbox').focus();
+    for (let count = 0; count < 5; count++) await page.keyboard.press('Tab');
+    const focused = page.locator('.row a:focus');
+    expect(await focused.getAttribute('data-index')).toBe('0');
+    await page.keyboard.press('End');
+    await page.locator('.row[aria-posinset="10010"] a:focus').waitFor();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowDown');
+    await page.locator('.row[aria-posinset="2"] a:focus').waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('article h2', { hasText: 'incident-4711' }).waitFor();
+    expect(await page.locator('.row a[aria-current="page"]').getAttribute('data-index')).toBe('1');
+    await page.context().close();
+  });
+});
+
+test('a narrow window shows either the list or the details', async () => {
+  const { page } = await openPage(browser, shown.url, '', { width: 380, height: 780 });
+  expect(await page.locator('.detail-pane').isVisible()).toBe(false);
+  await page.locator('.row a', { hasText: 'october-audit' }).click();
+  await page.locator('article h2:focus', { hasText: 'october-audit' }).waitFor();
+  expect(await page.locator('.list-pane').isVisible()).toBe(false);
+  await page.getByRole('link', { name: 'All resources' }).click();
+  await page.locator('.row a').first().waitFor();
+  expect(await page.locator('.detail-pane').isVisible()).toBe(false);
+  await page.context().close();
+});
+
+test('markup in names, messages and reasons is shown as text', async () => {
+  const attack = '<img src=x onerror="window.attacked = true"><script>window.attacked = true</script>';
+  const status = {
+    targetVersion: attack,
+    summary: { updated: attack, state: attack },
+    versions: [{ version: attack, count: 1 }],
+    failureReasons: [{ reason: attack, count: 1, examples: [attack] }],
+    stages: [{ name: attack, members: 1, updated: 0, failed: 0, state: 'Progressing' as const }],
+    conditions: conditionsOf('Stalled', attack, attack, Date.now()),
+  };
+  const own = await showPage([shownResource({ kind: 'CollectorVersionPolicy', name: 'attacked', status })]);
+  const { page, errors } = await openPage(browser, own.url, 'cvp/logging/attacked');
+  expect(await page.locator('.callout').innerText()).toBe(attack);
+  expect(await page.locator('.table', { hasText: 'Reason' }).first().innerText()).toContain(attack);
+  expect(await page.locator('main img, main script').count()).toBe(0);
+  expect(await page.evaluate<boolean>("'attacked' in window")).toBe(false);
+  expect(errors).toEqual([]);
+  await page.context().close();
+  await own.stop();
+});

@@ -1,0 +1,76 @@
+/** Runs `logfleet ui` inside this process, and opens its page in Chromium. The resources are in memory, and can be changed. */
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { AnyResource } from '../../src/api/kinds.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { pageAssets } from '../../src/cli/ui/page-assets.ts';
+import { uiCommand } from '../../src/cli/ui/ui.ts';
+import { MemoryReader } from '../unit/cli/memory-reader.ts';
+import { recordingContext } from '../unit/cli/recording-context.ts';
+
+export interface ShownPage {
+  /** Address of the page. */
+  readonly url: string;
+  readonly reader: MemoryReader;
+  stop(): Promise<void>;
+}
+
+/** Starts `logfleet ui` with these resources. Resolves when the page can be opened. */
+export async function showPage(resources: readonly AnyResource[]): Promise<ShownPage> {
+  const reader = new MemoryReader(resources);
+  const context = recordingContext();
+  const listening = Promise.withResolvers<string>();
+  const write = (text: string) => listening.resolve(text.trim());
+  const ended = uiCommand(
+    { allNamespaces: true, context: 'production' },
+    { ...context, stdout: { ...context.stdout, write } },
+    { open: async () => reader, clock: systemClock, assets: pageAssets },
+  );
+  const url = await Promise.race([listening.promise, ended.then(() => Promise.reject(new Error('the command ended')))]);
+  return {
+    url,
+    reader,
+    stop: async () => {
+      context.stop('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+export interface Screen {
+  readonly width?: number;
+  readonly height?: number;
+  readonly colorScheme?: 'light' | 'dark';
+}
+
+export function startBrowser(executablePath: string): Promise<Browser> {
+  // The sandbox of Chromium does not work for root in a container. The browser shows only pages of the tests.
+  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+}
+
+/** Time limit in ms that only a hanging page exceeds, even on a busy machine. */
+const longestWaitMs = 120_000;
+
+export interface OpenPage {
+  readonly page: Page;
+  /** Errors in the console of the browser, such as violations of the Content-Security-Policy. */
+  readonly errors: readonly string[];
+  /** Origins of all requests of the page. */
+  readonly origins: ReadonlySet<string>;
+}
+
+/** Opens the page in a new tab. `id` selects a resource, such as `cvp/logging/production`. */
+export async function openPage(browser: Browser, url: string, id = '', screen: Screen = {}): Promise<OpenPage> {
+  const { width = 1280, height = 800, colorScheme = 'light' } = screen;
+  const browsing = await browser.newContext({ viewport: { width, height }, colorScheme });
+  browsing.setDefaultTimeout(longestWaitMs);
+  await browsing.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const page = await browsing.newPage();
+  const errors: string[] = [];
+  const origins = new Set<string>();
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('request', (request) => origins.add(new URL(request.url()).origin));
+  await page.goto(id === '' ? url : `${url}#${id}`);
+  await page.waitForSelector(id === '' ? '.row a' : 'article h2');
+  return { page, errors, origins };
+}

@@ -1,0 +1,39 @@
+/** Tests which requests `logfleet ui` sends to an API server: it only lists and watches the three kinds. */
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { seededRandom } from '../../../../src/base/random.ts';
+import { ClusterReader } from '../../../../src/cli/resources/cluster-access.ts';
+import { uiCommand } from '../../../../src/cli/ui/ui.ts';
+import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { MemoryApiServer } from '../../../support/memory-api-server.ts';
+import { exampleResources } from '../../../support/shown-resources.ts';
+import { recordingContext } from '../recording-context.ts';
+
+test('logfleet ui only lists and watches the three kinds, in its namespace', async () => {
+  const server = new MemoryApiServer({ clock: systemClock, random: seededRandom(1) });
+  for (const { kind, metadata, spec, apiVersion } of exampleResources(Date.now())) {
+    const { name, namespace } = metadata;
+    server.create(resourcePath(kind, namespace), { apiVersion, kind, metadata: { name, namespace }, spec });
+  }
+  const api = server.client('ui');
+  const options = { place: 'the cluster', defaultNamespace: 'web', clock: systemClock, random: seededRandom(2) };
+  const context = recordingContext();
+  const open = async () => new ClusterReader({ api, ...options });
+  const ended = uiCommand({}, context, { open, clock: systemClock, assets: async () => new Map() });
+  await expect.poll(() => server.watches.size).toBe(3);
+  const list = await fetch(`${context.stdout.text.trim()}api/list?limit=10`).then((answer) => answer.text());
+  expect(JSON.parse(list).rows.map(({ id }: { readonly id: string }) => id)).toEqual([
+    'sxs/web/access-log',
+    'sxs/web/clickstream',
+  ]);
+  server.patch(resourcePath('SearchExportSchedule', 'web', 'access-log'), { spec: { paused: true } });
+  context.stop('SIGTERM');
+  expect(await ended).toBe(0);
+  const asked = new Set(server.requests.map(({ method, path }) => `${method} ${path}`));
+  const collections = (['CollectorVersionPolicy', 'SearchExport', 'SearchExportSchedule'] as const).map((kind) =>
+    resourcePath(kind, 'web'),
+  );
+  expect([...asked].sort()).toEqual(
+    ['GET', 'WATCH'].flatMap((method) => collections.map((path) => `${method} ${path}`)),
+  );
+});

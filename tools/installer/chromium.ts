@@ -1,0 +1,49 @@
+/**
+ * Provides Chromium for the tests and pictures of `logfleet ui`. It comes from the first of these sources that has it: the program in
+ * `LOGFLEET_CHROMIUM`, an installed Chromium, or Debian's package, which root can install.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { startStep } from './progress.ts';
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'chrome'];
+
+/** Returns the absolute path of the program. The message of an error says what to do. */
+export async function chromiumProgram(env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  const given = env['LOGFLEET_CHROMIUM'];
+  if (given && existsSync(given)) return given;
+  if (given) throw new Error(`LOGFLEET_CHROMIUM names ${given}, which cannot be found. Name a Chromium, or unset it.`);
+  if (installedProgram(env) === undefined) await installPackage(env);
+  const found = installedProgram(env);
+  if (found === undefined) throw new Error(nowhereToBeHad('the package chromium contains no program chromium'));
+  return found;
+}
+
+function installedProgram(env: NodeJS.ProcessEnv): string | undefined {
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((path) => existsSync(path));
+}
+
+async function installPackage(env: NodeJS.ProcessEnv): Promise<void> {
+  if (process.getuid?.() !== 0) throw new Error(nowhereToBeHad('only root can install packages'));
+  const step = startStep('installing Chromium with apt-get, 300 MB once on this machine');
+  try {
+    const quiet = { env: { ...env, DEBIAN_FRONTEND: 'noninteractive' } };
+    await promisify(execFile)('apt-get', ['update'], quiet);
+    await promisify(execFile)('apt-get', ['install', '--yes', '--no-install-recommends', 'chromium'], quiet);
+    step.end('done');
+  } catch (cause) {
+    throw new Error(nowhereToBeHad((cause as Error).message), { cause });
+  } finally {
+    step.end();
+  }
+}
+
+function nowhereToBeHad(reason: string): string {
+  return (
+    `The tests of logfleet ui need Chromium, which cannot be installed (${reason}). Install it, on Debian with "apt-get install ` +
+    'chromium" as root, or set LOGFLEET_CHROMIUM to the path of a Chromium. Then run this again.'
+  );
+}
