@@ -2,14 +2,14 @@
 # Node that runs logfleet is one of the packages.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test soak contract lint format generate verify bench tools manifests clean
+.PHONY: help demo check test soak contract lint format generate verify bench tools manifests package base-images release clean
 
 installed := node_modules/.package-lock.json
 # The Node and the programs of the checkout come first.
 export PATH := $(CURDIR)/node_modules/node/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{ printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{ printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(installed) ## watch a stopped rollout, a completed rollout and an export, all simulated
 	@npm run --silent demo
@@ -49,8 +49,17 @@ tools: $(installed) ## install etcd, kube-apiserver, kubectl, Helm, promtool, Ch
 manifests: $(installed) ## print the manifests of a cluster-wide installation
 	@node bin/logfleet.js manifests
 
+package: $(installed) ## make the npm package, the tarballs with Node, and the layer of the image, in out/
+	@node scripts/package.ts
+
+base-images: $(installed) ## set the digests of the base images in the Dockerfile to those of the newest images
+	@node scripts/base-images.ts
+
+release: $(installed) ## check the checkout and make all files of a release: `make release VERSION=1.2.3 URL=https://HOST/FOLDER`
+	@node scripts/release.ts "$(VERSION)" "$(URL)"
+
 clean: ## remove packages and generated folders from the checkout, but not the cache of `make tools`
-	rm -rf node_modules coverage .logfleet
+	rm -rf node_modules coverage .logfleet out
 
 # Hides warnings of npm about Node versions and install scripts. The messages below name what is missing.
 $(installed): package.json package-lock.json .npmrc

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /*
- * Starts logfleet with a Node that can run TypeScript. The first Node on the PATH may be older than 24, so this file is plain
- * JavaScript for Node 14 and newer.
+ * Starts logfleet: the bundle `dist/main.js` of a published package, or else the sources of a checkout. The first Node on the PATH may be
+ * older than 24, so this file is plain JavaScript for Node 14 and newer.
  *
- * Node 24 runs logfleet in this process. An older Node starts the Node of the checkout (the npm package `node`), forwards signals to it,
- * and ends with its exit status.
+ * Node 24 runs logfleet in this process. In a checkout, an older Node starts the Node of the checkout (the npm package `node`), forwards
+ * signals to it, and ends with its exit status.
  */
 import { spawn } from 'child_process';
 import { accessSync, constants, existsSync } from 'fs';
@@ -13,10 +13,12 @@ import { fileURLToPath } from 'url';
 
 const neededMajor = 24;
 const root = new URL('../', import.meta.url);
-const main = new URL('src/main.ts', root);
+const bundle = new URL('dist/main.js', root);
+const isPublished = existsSync(bundle);
+const main = isPublished ? bundle : new URL('src/main.ts', root);
 
 const checkout = fileURLToPath(root);
-if (!existsSync(new URL('node_modules/commander/package.json', root))) {
+if (!isPublished && !existsSync(new URL('node_modules/commander/package.json', root))) {
   refuse(`its packages are not installed: run "npm ci" in ${checkout}`);
 } else if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   import(main.href);
@@ -31,8 +33,10 @@ function refuse(reason) {
   process.exitCode = 1;
 }
 
-/** Command that installs a Node in the checkout. npm can be configured to omit the install script of its package. */
+/** How to get a new Node. In a checkout, npm can be configured to omit the install script of the package `node`. */
 function nodeAdvice() {
+  if (isPublished)
+    return `install Node ${neededMajor} or newer (https://nodejs.org), or use the archive of logfleet that contains Node`;
   const hasPackage = existsSync(new URL('node_modules/node/package.json', root));
   return `run "${hasPackage ? 'npm rebuild node --ignore-scripts=false' : 'npm ci'}" in ${checkout}, which installs one there`;
 }

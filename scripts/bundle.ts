@@ -3,11 +3,13 @@
  * bundle.
  *
  * The bundle is `dist/main.js` with one chunk for each part of the program that is loaded later. A single file would have to be compiled
- * at each start, which takes 0.3 s. `dist/page/` has the page of `logfleet ui`. The clients of object stores are chunks that only an export to such a store loads.
+ * at each start, which takes 0.3 s. The clients of object stores are chunks that only an export to such a store loads. `dist/page/` has the
+ * page of `logfleet ui`.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { type BuildOptions, build, type Metafile } from 'esbuild';
+import { pathToFileURL } from 'node:url';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { buildPage, builtPage } from '../src/cli/ui/page-assets.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -15,6 +17,31 @@ const root = join(import.meta.dirname, '..');
 /** Gives npm packages in CommonJS format the `require` that a module of an ES bundle lacks. */
 const requireInModules =
   "import { createRequire as logfleetCreateRequire } from 'node:module'; const require = logfleetCreateRequire(import.meta.url);";
+
+/**
+ * Gives `await import()` of an npm package in CommonJS format the same names as in Node. esbuild alone gives it only the name `default`.
+ */
+const namedExports: Plugin = {
+  name: 'named-exports',
+  setup({ onLoad, onResolve, resolve }) {
+    onResolve({ filter: /^/ }, async ({ path, kind, resolveDir, namespace }) => {
+      if (kind !== 'dynamic-import' || namespace !== 'file') return undefined;
+      const found = await resolve(path, { kind: 'import-statement', resolveDir });
+      if (found.external || isModule(found.path)) return undefined;
+      return { path: relative(root, found.path), namespace: 'named-exports' };
+    });
+    onLoad({ filter: /^/, namespace: 'named-exports' }, async ({ path }) => {
+      const names = Object.keys(await import(pathToFileURL(join(root, path)).href));
+      const exported = names.filter((name) => name !== 'module.exports').join(', ');
+      return { contents: `export { ${exported} } from './${path}';`, resolveDir: root };
+    });
+  },
+};
+
+/** True if a file is an ES module, and not CommonJS. */
+function isModule(file: string): boolean {
+  return /^(?:import|export)\b/m.test(readFileSync(file, 'utf8'));
+}
 
 const programOptions = {
   absWorkingDir: root,
@@ -26,6 +53,7 @@ const programOptions = {
   format: 'esm',
   target: 'node24',
   banner: { js: requireInModules },
+  plugins: [namedExports],
   minify: true,
   // Only a checkout builds the page of `logfleet ui` when it is needed.
   external: ['esbuild'],
@@ -51,6 +79,7 @@ export async function bundleProgram(folder: string): Promise<Metafile> {
     writeFileSync(file, contents);
   };
   for (const { path, contents } of outputFiles) write(relative(root, path), contents);
-  for (const [name, contents] of Object.entries(await buildPage())) write(join(builtPage, name), contents);
-  return metafile;
+  const page = await buildPage();
+  for (const [name, contents] of Object.entries(page.files)) write(join(builtPage, name), contents);
+  return { ...metafile, outputs: { ...metafile.outputs, ...page.outputs } };
 }

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { Metafile } from 'esbuild';
 import { inPackage } from '../package-folder.ts';
 
 export interface PageAsset {
@@ -24,7 +25,7 @@ const sources = 'src/cli/ui/page';
 
 /** Returns the files of the page by their path in a URL. */
 export async function pageAssets(): Promise<ReadonlyMap<string, PageAsset>> {
-  const files = existsSync(inPackage(builtPage)) ? await readBuiltPage() : await buildPage();
+  const files = existsSync(inPackage(builtPage)) ? await readBuiltPage() : (await buildPage()).files;
   return new Map([
     ['/', { contentType: 'text/html; charset=utf-8', body: files['page.html'] }],
     ['/page.css', { contentType: 'text/css; charset=utf-8', body: files['page.css'] }],
@@ -37,10 +38,17 @@ async function readBuiltPage(): Promise<PageFiles> {
   return { 'page.html': await read('page.html'), 'page.css': await read('page.css'), 'page.js': await read('page.js') };
 }
 
+export interface BuiltPage {
+  readonly files: PageFiles;
+  /** esbuild's list of the bundled files, which include files of npm packages. */
+  readonly outputs: Metafile['outputs'];
+}
+
 /** Makes the files of the page from the sources in a checkout. */
-export async function buildPage(): Promise<PageFiles> {
+export async function buildPage(): Promise<BuiltPage> {
   const { build } = await import('esbuild');
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: inPackage(''),
     entryPoints: [inPackage(`${sources}/main.tsx`)],
     bundle: true,
     minify: true,
@@ -51,11 +59,13 @@ export async function buildPage(): Promise<PageFiles> {
     jsxImportSource: 'preact',
     legalComments: 'none',
     logLevel: 'silent',
+    metafile: true,
     write: false,
   });
-  return {
+  const files = {
     'page.html': await readFile(inPackage(`${sources}/page.html`)),
     'page.css': await readFile(inPackage(`${sources}/page.css`)),
     'page.js': outputFiles[0]?.contents ?? new Uint8Array(),
   };
+  return { files, outputs: metafile.outputs };
 }

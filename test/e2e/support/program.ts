@@ -4,7 +4,9 @@ import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { compileCache } from '../../support/compile-cache.ts';
 
-const launcher = fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
+/** Start script of logfleet. `LOGFLEET_TEST_PROGRAM` names the one of an installed package, which is then tested instead of the checkout. */
+const launcher =
+  process.env['LOGFLEET_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
 export interface Ended {
   /** Exit status. Null if a signal ended the process. */
@@ -20,6 +22,8 @@ export interface ProgramOptions {
    * Additional environment variables. The program also inherits those of the test process, except `LOGFLEET_…`.
    */
   readonly env?: Readonly<Record<string, string>>;
+  /** Start script of another installation of logfleet. */
+  readonly launcher?: string;
 }
 
 /** Maximum number of programs that start at once, because each start uses a processor core for most of a second. */
@@ -61,7 +65,7 @@ export class Program {
 
   private constructor(args: readonly string[], options: ProgramOptions) {
     this.#args = args;
-    this.#child = spawn(process.execPath, [launcher, ...args], {
+    this.#child = spawn(process.execPath, [options.launcher ?? launcher, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...inherited(), NODE_COMPILE_CACHE: compileCache, ...options.env },
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),

@@ -1,0 +1,34 @@
+/**
+ * Writes tar archives whose bytes depend only on their content: names are sorted, and owners, times and modes are fixed. The Node version
+ * decides the compressed bytes.
+ */
+import { chmodSync, readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { create } from 'tar';
+
+export interface ArchiveOptions {
+  /** Folder of all files in the archive. */
+  readonly prefix: string;
+  /** Modification time of all files in the archive. */
+  readonly mtime: Date;
+  /** True for files to add. `path` is relative to the archived folder. Default: all files. */
+  readonly includes?: (path: string) => boolean;
+}
+
+/** Files below these folders are programs, so the archive has them with the right to execute. */
+const programFolders = /^(?:bin|runtime)\//;
+
+/** Writes the files below `folder` to a compressed archive. Changes the modes of these files. */
+export function writeArchive(folder: string, file: string, { prefix, mtime, includes = () => true }: ArchiveOptions) {
+  const paths = filesBelow(folder).filter(includes);
+  for (const path of paths) chmodSync(join(folder, path), programFolders.test(path) ? 0o755 : 0o644);
+  create({ cwd: folder, file, prefix, mtime, portable: true, gzip: { level: 9 }, sync: true }, paths);
+}
+
+/** Returns the sorted paths of all files below a folder. The paths are relative to the folder, with slashes. */
+export function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .sort();
+}

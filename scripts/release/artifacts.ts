@@ -1,0 +1,88 @@
+/**
+ * Makes the archives of a release from one folder with the published program:
+ * - an npm package,
+ * - a tarball with Node for each platform, which is also the krew plugin `kubectl logfleet`,
+ * - the layer of the operator's image.
+ */
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeArchive } from './archive.ts';
+import type { BundledPackage } from './bundled-packages.ts';
+import { type NodeRuntime, nodeRuntime, type Platform, platforms } from './node-runtime.ts';
+import { packageVersion, writeProgram } from './program-folder.ts';
+
+const startScript = join(import.meta.dirname, 'start.sh');
+/** Names of the program in a tarball. kubectl finds its plugins by the second name. */
+const programNames = ['logfleet', 'kubectl-logfleet'];
+
+/** Names of the archives: `npm` for the npm package, `layer` for the layer of the image, and a platform for its tarball. */
+export const artifactKinds = ['npm', 'layer', ...platforms] as const;
+export type ArtifactKind = (typeof artifactKinds)[number];
+
+/** Writes one archive to a folder, and returns its path. */
+export async function writeArtifact(kind: ArtifactKind, program: ProgramFolder, out: string): Promise<string> {
+  switch (kind) {
+    case 'npm':
+      return writeNpmPackage(program, out);
+    case 'layer':
+      return writeImageLayer(program, out);
+    default:
+      return writeTarball(program, kind, await nodeRuntime(kind), out);
+  }
+}
+
+/** Folder with the published program, from which the archives are made. */
+export interface ProgramFolder {
+  readonly folder: string;
+  readonly packages: readonly BundledPackage[];
+  /** Time of the commit. All files in the archives have this modification time. */
+  readonly mtime: Date;
+}
+
+/** Runs `use` with the published program in a temporary folder. */
+export async function withProgram<T>(mtime: Date, use: (program: ProgramFolder) => Promise<T>): Promise<T> {
+  const temporary = mkdtempSync(join(tmpdir(), 'logfleet-package-'));
+  try {
+    const folder = join(temporary, 'program');
+    return await use({ folder, packages: await writeProgram(folder), mtime });
+  } finally {
+    rmSync(temporary, { recursive: true });
+  }
+}
+
+/** Writes the npm package to a folder, and returns its path. `npm install` and `npm publish` accept the archive. */
+export function writeNpmPackage({ folder, mtime }: ProgramFolder, out: string): string {
+  const file = join(out, `logfleet-${packageVersion()}.tgz`);
+  writeArchive(folder, file, { prefix: 'package', mtime });
+  return file;
+}
+
+/** Writes the layer of the image to a folder, and returns its path. The image has neither sources nor source maps. */
+export function writeImageLayer({ folder, mtime }: ProgramFolder, out: string): string {
+  const file = join(out, `logfleet-${packageVersion()}-image-layer.tar.gz`);
+  const includes = (path: string) => !/^(?:bin|src|simulator)\/|\.map$/.test(path);
+  writeArchive(folder, file, { prefix: 'logfleet', mtime, includes });
+  return file;
+}
+
+/** Writes the tarball of a platform to a folder, and returns its path. */
+export function writeTarball(program: ProgramFolder, platform: Platform, node: NodeRuntime, out: string): string {
+  const name = tarballName(platform);
+  const folder = `${program.folder}-${platform}`;
+  cpSync(program.folder, folder, { recursive: true });
+  rmSync(join(folder, 'bin'), { recursive: true });
+  for (const inner of ['bin', 'runtime']) mkdirSync(join(folder, inner));
+  for (const each of programNames) copyFileSync(startScript, join(folder, 'bin', each));
+  copyFileSync(node.program, join(folder, 'runtime/node'));
+  copyFileSync(node.license, join(folder, 'runtime/LICENSE'));
+  const file = join(out, `${name}.tar.gz`);
+  writeArchive(folder, file, { prefix: name, mtime: program.mtime });
+  rmSync(folder, { recursive: true });
+  return file;
+}
+
+/** Returns the name of a platform's tarball without its extension. The tarball has one folder with this name. */
+export function tarballName(platform: Platform): string {
+  return `logfleet-${packageVersion()}-${platform}`;
+}

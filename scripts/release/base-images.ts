@@ -1,0 +1,66 @@
+/** Reads and changes the base images in the Dockerfile, and asks their registries for the digests of the newest images. */
+
+/** Base image of a stage of the Dockerfile. */
+export interface BaseImage {
+  /** Name as in the Dockerfile without the digest, such as `node:24-bookworm-slim`. */
+  readonly name: string;
+  /** Digest such as `sha256:…`. Undefined if the Dockerfile has none. */
+  readonly digest: string | undefined;
+}
+
+const fromLine = /^(FROM )([^\s@]+)(?:@(sha256:[0-9a-f]{64}))?/gm;
+
+export function baseImages(dockerfile: string): readonly BaseImage[] {
+  return [...dockerfile.matchAll(fromLine)].map(([, , name = '', digest]) => ({ name, digest }));
+}
+
+/** Returns the Dockerfile with the given digests. The keys of `digests` are names of base images. */
+export function withDigests(dockerfile: string, digests: ReadonlyMap<string, string>): string {
+  return dockerfile.replace(fromLine, (line, from: string, name: string) => {
+    const digest = digests.get(name);
+    return digest === undefined ? line : `${from}${name}@${digest}`;
+  });
+}
+
+const indexTypes = [
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+];
+
+/** Asks the registry of an image for the digest that its tag has now. The digest is that of the index of all platforms. */
+export async function newestDigest(name: string, protocol = 'https'): Promise<string> {
+  const { registry, repository, tag } = imageAddress(name);
+  const url = `${protocol}://${registry}/v2/${repository}/manifests/${tag}`;
+  const headers = { accept: indexTypes.join(', ') };
+  const first = await fetch(url, { method: 'HEAD', headers });
+  const answer =
+    first.status === 401
+      ? await fetch(url, { method: 'HEAD', headers: { ...headers, ...(await token(first)) } })
+      : first;
+  const digest = answer.headers.get('docker-content-digest');
+  if (!answer.ok || digest === null)
+    throw new Error(`${url} answers ${answer.status}, without the digest of an image.`);
+  return digest;
+}
+
+/** Gets a token for anonymous users from the address that a registry names in its answer 401. */
+async function token(refusal: Response): Promise<{ readonly authorization: string }> {
+  const parameters = new Map(
+    [...(refusal.headers.get('www-authenticate') ?? '').matchAll(/(\w+)="([^"]*)"/g)].map(
+      ([, key = '', value = '']) => [key, value],
+    ),
+  );
+  const url = new URL(parameters.get('realm') ?? '');
+  for (const key of ['service', 'scope']) url.searchParams.set(key, parameters.get(key) ?? '');
+  const answer = (await (await fetch(url)).json()) as { readonly token: string };
+  return { authorization: `Bearer ${answer.token}` };
+}
+
+/** Splits the name of an image. A name without a registry belongs to Docker Hub, and one without a folder to its folder `library`. */
+function imageAddress(name: string): { readonly registry: string; readonly repository: string; readonly tag: string } {
+  const [, first = '', rest] = /^([^/]+)(?:\/(.+))?$/.exec(name) ?? [];
+  const hasRegistry = rest !== undefined && /[.:]/.test(first);
+  const registry = hasRegistry ? first : 'registry-1.docker.io';
+  const [repository = '', tag = 'latest'] = (hasRegistry ? rest : name).split(':');
+  return { registry, repository: hasRegistry || repository.includes('/') ? repository : `library/${repository}`, tag };
+}

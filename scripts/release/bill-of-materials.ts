@@ -1,0 +1,68 @@
+/** Writes the software bill of materials (SBOM) of a release in the format CycloneDX: the npm packages in the bundle, and Node. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { BundledPackage } from './bundled-packages.ts';
+import type { RuntimePackage } from './node-runtime.ts';
+import { packageVersion } from './program-folder.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+interface Bom {
+  readonly metadata: { readonly component: object };
+  readonly components: readonly { readonly name: string; readonly version: string; readonly 'bom-ref': string }[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+}
+
+/** Renders the SBOM: the part of npm's list that is in the bundle. The same sources give the same text. */
+export function renderBillOfMaterials(
+  packages: readonly BundledPackage[],
+  runtimes: readonly RuntimePackage[],
+  time: Date,
+): string {
+  const bundled = new Set(packages.map(({ name, version }) => `${name}@${version}`));
+  const all = npmBillOfMaterials();
+  const components = all.components.filter(({ name, version }) => bundled.has(`${name}@${version}`));
+  const references = new Set(components.map((component) => component['bom-ref']));
+  const own = `logfleet@${packageVersion()}`;
+  const dependencies = all.dependencies
+    .filter(({ ref }) => ref === own || references.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => references.has(each)) }));
+  const listed = { components: [...components, ...runtimes.map(nodeComponent)], dependencies };
+  return `${JSON.stringify({ ...all, serialNumber: serialNumber(listed), metadata: metadata(all, time), ...listed }, null, 2)}\n`;
+}
+
+function npmBillOfMaterials(): Bom {
+  const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only'];
+  return JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 1e9 }));
+}
+
+/** npm names the component after the folder of the checkout. */
+function metadata({ metadata }: Bom, time: Date): object {
+  return { ...metadata, timestamp: time.toISOString(), component: { ...metadata.component, name: 'logfleet' } };
+}
+
+function nodeComponent({ name, version, integrity }: RuntimePackage): object {
+  const content = Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex');
+  return {
+    'bom-ref': `${name}@${version}`,
+    type: 'platform',
+    name,
+    version,
+    purl: `pkg:npm/${name}@${version}`,
+    hashes: [{ alg: 'SHA-512', content }],
+  };
+}
+
+/** Returns a UUID that depends only on the content. */
+function serialNumber(content: object): string {
+  const hex = createHash('sha256').update(JSON.stringify(content)).digest('hex');
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return `urn:uuid:${parts.join('-')}`;
+}

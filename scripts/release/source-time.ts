@@ -1,0 +1,16 @@
+/** Time of the sources, which all files of a build get, so that two builds of a commit have the same bytes. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Returns the time in `SOURCE_DATE_EPOCH` (seconds), or else the time of the current commit. */
+export function sourceTime(env: NodeJS.ProcessEnv = process.env): Date {
+  const seconds = env['SOURCE_DATE_EPOCH'] || commitSeconds();
+  if (!/^\d+$/.test(seconds)) throw new Error(`SOURCE_DATE_EPOCH is ${seconds}: write a number of seconds since 1970.`);
+  return new Date(Number(seconds) * 1000);
+}
+
+function commitSeconds(): string {
+  return execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' }).trim();
+}

@@ -1,0 +1,202 @@
+/** Tests what `make package` makes: the npm package, the tarball with Node, the kubectl plugin and the layer of the image. */
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { extract } from 'tar';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { filesBelow } from '../../scripts/release/archive.ts';
+import { withProgram, writeImageLayer, writeNpmPackage, writeTarball } from '../../scripts/release/artifacts.ts';
+import { controlPlaneTools } from '../../scripts/tools.ts';
+import { test } from './support/end-to-end.ts';
+import { exportManifest, gcsPlace, s3Place, stopStores } from './support/exports.ts';
+import { runToEnd } from './support/program.ts';
+import { logs } from './support/simulator.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const mtime = new Date('2026-11-01T00:00:00Z');
+const run = promisify(execFile);
+
+let directory: string;
+/** Start script of the npm package, installed in an empty folder. */
+let launcher: string;
+/** Folder with the content of the tarball of this platform. */
+let tarball: string;
+/** Folder with the content of the image's layer. */
+let image: string;
+/** Checksums of archives, in the order in which they were written. */
+const sums: string[][] = [];
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'logfleet-package-e2e-'));
+  const [npmPackage = '', layer = ''] = await writeArchives('first');
+  mkdirSync(join(directory, 'npm'));
+  await run('npm', ['install', '--offline', '--loglevel=error', npmPackage], { cwd: join(directory, 'npm') });
+  launcher = join(directory, 'npm/node_modules/logfleet/bin/logfleet.js');
+  image = await extracted(layer, 'image');
+  const node = { program: process.execPath, license: join(root, 'LICENSE') };
+  const file = await withProgram(mtime, async (program) => writeTarball(program, 'linux-x64', node, directory));
+  tarball = await extracted(file, 'tarball');
+});
+afterAll(async () => {
+  rmSync(directory, { recursive: true });
+  await stopStores();
+});
+
+/** Writes the archives whose bytes must not depend on the folder. */
+async function writeArchives(name: string): Promise<readonly string[]> {
+  const out = join(directory, name);
+  mkdirSync(out);
+  const files = await withProgram(mtime, async (program) => [
+    writeNpmPackage(program, out),
+    writeImageLayer(program, out),
+  ]);
+  sums.push(files.map((file) => createHash('sha256').update(readFileSync(file)).digest('hex')));
+  return files;
+}
+
+/** Extracts an archive, which has all files in one folder. Returns this folder. */
+async function extracted(file: string, name: string): Promise<string> {
+  const cwd = join(directory, name);
+  mkdirSync(cwd);
+  await extract({ file, cwd });
+  return join(cwd, ...readdirSync(cwd));
+}
+
+const installed = (...args: readonly string[]) => runToEnd(args, { launcher });
+
+describe('the npm package', () => {
+  test('needs no other package', () => {
+    const folders = readdirSync(join(directory, 'npm/node_modules')).filter((name) => !name.startsWith('.'));
+    expect(folders).toEqual(['logfleet']);
+  });
+
+  test('shows the help of every command', async () => {
+    const { stdout } = await installed('--help');
+    const commands = [...stdout.matchAll(/^ {2}([a-z]+)(?= )/gm)].map(([, command = '']) => command);
+    expect(commands).toContain('export');
+    const shown = await Promise.all(commands.map((command) => installed(command, '--help')));
+    expect(shown.map(({ status, stderr }) => ({ status, stderr }))).toEqual(
+      shown.map(() => ({ status: 0, stderr: '' })),
+    );
+  });
+
+  test.for([
+    ['version'],
+    ['crds'],
+    ['manifests'],
+    ['manifests', '--export-jobs'],
+    ['validate', 'examples'],
+    ['no-such-command'],
+  ])('logfleet %s gives the same result as in the checkout', async (args) => {
+    const inRoot = (options: object) => runToEnd(args, { cwd: root, ...options });
+    expect(await inRoot({ launcher })).toEqual(await inRoot({}));
+  });
+
+  test('loads every chunk of the bundle', async () => {
+    const dist = join(dirname(launcher), '../dist');
+    const chunks = readdirSync(dist).filter((name) => name.endsWith('.js') && name !== 'main.js');
+    expect(chunks.filter((name) => /^(?:s3|azure|gcs)-destination-/.test(name))).toHaveLength(3);
+    const imports = chunks.map((name) => `await import('./${name}');`).join('');
+    await run(process.execPath, ['--input-type=module', '--eval', imports], { cwd: dist });
+  });
+
+  test('exports rows to stores and volumes, and verifies the files', async ({ tenant, manifests }) => {
+    for (const makePlace of [s3Place, gcsPlace]) {
+      const place = await makePlace('logging');
+      for (const each of [...place.manifests, exportManifest(place)] as readonly Manifest[]) {
+        await manifests.write(`${each.kind}.yaml`, JSON.stringify(each));
+      }
+      const { status, stderr } = await runToEnd(['run', manifests.path], { launcher, env: tenant.env });
+      expect({ status, stderr }).toEqual({
+        status: 0,
+        stderr: expect.stringMatching(`Exported; 100% of the range; ${logs.messages} rows`),
+      });
+      await manifests.delete('SearchExport.yaml');
+    }
+    const args = ['export', '--query', '*', '--from', logs.from, '--to', logs.to, '--format', 'parquet', '-o', 'out'];
+    const options = { launcher, cwd: manifests.path, env: tenant.env };
+    expect(await runToEnd(args, options)).toMatchObject({ status: 0 });
+    expect(await runToEnd(['verify', 'out'], options)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(`Proven: ${logs.messages} rows`),
+    });
+  });
+
+  test('asks for a newer Node', async () => {
+    const old =
+      'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"18.0.0"}})';
+    const { code, stderr } = await run(process.execPath, ['--import', old, launcher, 'version']).catch(
+      (error) => error,
+    );
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^logfleet: this is Node 18\.0\.0, and it needs 24: install Node 24 or newer .*\n$/);
+  });
+});
+
+interface Manifest {
+  readonly kind: string;
+}
+
+describe('the tarball', () => {
+  /** Environment without any Node or other program on the PATH. */
+  const bare = { PATH: '', HOME: '/nonexistent' };
+
+  test('plans a rollout against the simulator on a machine without Node', async ({ manifests }) => {
+    const program = join(tarball, 'bin/logfleet');
+    const credentials = ['--access-id', 'me', '--access-key', 'secret'];
+    const simulator = spawn(program, ['simulate', '--collectors', '5', ...credentials], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: bare,
+    });
+    const { value: line } = await createInterface({ input: simulator.stdout })[Symbol.asyncIterator]().next();
+    const { baseURL, caFile } = JSON.parse(line) as { readonly baseURL: string; readonly caFile: string };
+    await manifests.policy('production', { target: { channel: 'Latest' } });
+    const { stdout } = await run(program, ['plan', manifests.path], {
+      env: {
+        ...bare,
+        LOGFLEET_BASE_URL: baseURL,
+        LOGFLEET_CA_FILE: caFile,
+        LOGFLEET_ACCESS_ID: 'me',
+        LOGFLEET_ACCESS_KEY: 'secret',
+      },
+    });
+    simulator.kill();
+    await once(simulator, 'exit');
+    expect(stdout).toContain('5 collectors');
+  });
+
+  test('is a kubectl plugin behind symbolic links', async () => {
+    const folder = join(directory, 'plugins');
+    mkdirSync(folder);
+    symlinkSync(join(tarball, 'bin'), join(folder, 'linked'));
+    symlinkSync('linked/kubectl-logfleet', join(folder, 'kubectl-logfleet'));
+    const { kubectl } = await controlPlaneTools();
+    const { stdout } = await run(kubectl, ['logfleet', 'version'], { env: { ...bare, PATH: folder } });
+    expect(stdout).toMatch(/^logfleet \d+\.\d+\.\d+ \(node /);
+  });
+});
+
+test('the layer of the image has neither sources nor source maps, and runs with the flags of the image', async () => {
+  expect(filesBelow(image).filter((path) => /\.(?:ts|map)$/.test(path))).toEqual([]);
+  const entry = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? '[]';
+  const [, ...args] = JSON.parse(entry) as readonly string[];
+  const inLayer = args.map((arg) => arg.replace(/^\/logfleet/, image));
+  const { stdout } = await run(process.execPath, [...inLayer, 'version']);
+  expect(stdout).toMatch(/^logfleet \d+\.\d+\.\d+ \(node /);
+});
+
+test('a second build gives the same bytes, also with other rights for new files', async () => {
+  const before = process.umask(0o077);
+  try {
+    await writeArchives('second');
+  } finally {
+    process.umask(before);
+  }
+  expect(sums[1]).toEqual(sums[0]);
+});
