@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { type ArtifactKind, artifactKinds, withProgram, writeArtifact } from './release/artifacts.ts';
 import { renderBillOfMaterials } from './release/bill-of-materials.ts';
 import { renderKrewManifest } from './release/krew-manifest.ts';
-import { type Platform, platforms, runtimes } from './release/node-runtime.ts';
+import { platforms, runtimes } from './release/node-runtime.ts';
 import { packageVersion } from './release/program-folder.ts';
 import { renderProvenance, sha256 } from './release/provenance.ts';
 import { releaseProblems } from './release/readiness.ts';
@@ -51,7 +51,7 @@ async function makeRelease(address: string): Promise<void> {
     for (const kind of artifactKinds) archives.set(kind, await writeArtifact(kind, program, out));
     write(`logfleet-${version}.cdx.json`, renderBillOfMaterials(program.packages, runtimePackages, mtime));
   });
-  const tarballs = platforms.map((platform) => [platform, archives.get(platform)] as [Platform, string]);
+  const tarballs = platforms.map((platform) => [platform, archives.get(platform) ?? ''] as const);
   write('logfleet.yaml', renderKrewManifest(new Map(tarballs), address));
   const build = { commit: git('rev-parse', 'HEAD').trim(), command: `make release VERSION=${version} URL=${address}` };
   write(

@@ -22,7 +22,7 @@ const programFolders = /^(?:bin|runtime)\//;
 export function writeArchive(folder: string, file: string, { prefix, mtime, includes = () => true }: ArchiveOptions) {
   const paths = filesBelow(folder).filter(includes);
   for (const path of paths) chmodSync(join(folder, path), programFolders.test(path) ? 0o755 : 0o644);
-  create({ cwd: folder, file, prefix, mtime, portable: true, gzip: { level: 9 }, sync: true }, paths);
+  create({ cwd: folder, file, prefix, mtime, portable: true, gzip: true, sync: true }, paths);
 }
 
 /** Returns the sorted paths of all files below a folder. The paths are relative to the folder, with slashes. */

@@ -23,6 +23,10 @@ export function renderBillOfMaterials(
   const bundled = new Set(packages.map(({ name, version }) => `${name}@${version}`));
   const all = npmBillOfMaterials();
   const components = all.components.filter(({ name, version }) => bundled.has(`${name}@${version}`));
+  const missing = packages.filter(
+    (each) => !components.some(({ name, version }) => name === each.name && version === each.version),
+  );
+  if (missing.length > 0) throw new Error(`npm sbom does not list ${missing.map(({ name }) => name).join(', ')}.`);
   const references = new Set(components.map((component) => component['bom-ref']));
   const own = `logfleet@${packageVersion()}`;
   const dependencies = all.dependencies
@@ -33,13 +37,14 @@ export function renderBillOfMaterials(
 }
 
 function npmBillOfMaterials(): Bom {
-  const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only'];
+  const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only'];
   return JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 1e9 }));
 }
 
-/** npm names the component after the folder of the checkout. */
+/** Describes the published package. npm describes the checkout, which has the name of its folder and is private. */
 function metadata({ metadata }: Bom, time: Date): object {
-  return { ...metadata, timestamp: time.toISOString(), component: { ...metadata.component, name: 'logfleet' } };
+  const component = { ...metadata.component, name: 'logfleet', properties: [] };
+  return { ...metadata, timestamp: time.toISOString(), component };
 }
 
 function nodeComponent({ name, version, integrity }: RuntimePackage): object {

@@ -22,9 +22,12 @@ export function bundledPackages(metafile: Metafile): readonly BundledPackage[] {
   return [...new Map(packages.map((each) => [`${each.name}@${each.version}`, each])).values()];
 }
 
-/** Returns the folder of the npm package that a file belongs to, or undefined for a file of logfleet. */
+/**
+ * Returns the folder of the npm package that a file belongs to, or undefined for a file of logfleet. `path` can begin with the name of an
+ * esbuild namespace and a colon.
+ */
 function folderOf(path: string): string | undefined {
-  return /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0];
+  return /(?<=^|:)[^:]*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0];
 }
 
 function readPackage(folder: string): BundledPackage {

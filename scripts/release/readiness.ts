@@ -26,13 +26,9 @@ export function releaseProblems(
     ...(changes === ''
       ? []
       : [`the checkout has changes that are not committed: commit or remove them\n${changes.trimEnd()}`]),
-    ...(headingOf(version).test(changelog)
+    ...(changelog.split('\n').some((line) => line.startsWith(`## [${version}] - `))
       ? []
       : [`CHANGELOG.md has no section of the version: rename its section "Unreleased" to "${version} - YYYY-MM-DD"`]),
     ...unpinned.map(({ name }) => `the Dockerfile names ${name} without a digest: run "make base-images"`),
   ];
-}
-
-function headingOf(version: string): RegExp {
-  return new RegExp(`^## \\[${RegExp.escape(version)}\\] - \\d{4}-\\d{2}-\\d{2}$`, 'm');
 }

