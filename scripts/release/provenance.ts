@@ -1,6 +1,6 @@
 /**
  * Writes the provenance of a release: an in-toto statement with the predicate SLSA provenance v1. It says from which commit, and with which
- * tools, the files were made. The statement is not signed; the person who publishes the release signs it.
+ * tools, the files were made. The statement is not signed. `make release` prints how to sign the checksums.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
