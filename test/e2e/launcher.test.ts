@@ -165,6 +165,7 @@ describe('--help', () => {
       'src/cli/context.ts',
       'src/cli/export/field-flags.ts',
       'src/cli/flags.ts',
+      'src/cli/package-folder.ts',
       'src/cli/process-context.ts',
       'src/cli/program.ts',
       'src/cli/simulate.ts',
