@@ -2,6 +2,7 @@
 import type { RunStatus } from '../api/generated/search-export-schedule.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { type Destination, largestManifestBytes } from '../destination/destination.ts';
+import { destinationError } from '../destination/destination-error.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { manifestKind, manifestSha256 } from '../destination/manifest.ts';
 import { type RunRecord, recordRun, type ScheduleLayout } from '../destination/schedule-records.ts';
@@ -37,7 +38,15 @@ async function recordFrom(destination: Destination, run: string, fingerprint: st
     const { rows, bytes } = totals;
     return { run, fromMs, toMs, fingerprint, manifestSha256: manifestSha256(content), rows, bytes, complete };
   } catch (error) {
-    if (error instanceof LogfleetError && error.code === 'destination.damaged') return undefined;
-    throw error;
+    if (!(error instanceof LogfleetError)) throw error;
+    if (error.code === 'destination.damaged') return undefined;
+    throw error.code === 'destination.frozen' ? archived(run, name, error) : error;
   }
+}
+
+function archived(run: string, manifest: string, cause: LogfleetError): LogfleetError {
+  const message =
+    `the schedule record of run ${run} is lost, and cannot be written again, because the export manifest ${manifest} is in an archive; ` +
+    'restore the export manifest from its archive, then logfleet writes the record again and continues';
+  return destinationError('frozen', message, cause);
 }

@@ -10,7 +10,7 @@ import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { runName } from './run-name.ts';
 import type { Gap, Run, ScheduleDecision, ScheduleTimes } from './schedule-decision.ts';
 import type { TickCalendar } from './tick-calendar.ts';
-import type { TimeSpan } from './time-spans.ts';
+import { type TimeSpan, union } from './time-spans.ts';
 
 /** Maximum numbers of items in lists of the status, as in the CRD. */
 export const mostCovered = 100;
@@ -119,9 +119,13 @@ function runStatus({ name, span, resource }: ObservedRun, state: RunStatus['stat
   return { name, ...renderSpan(span), state, ...result };
 }
 
-/** Time ranges that status shows as covered. */
+/**
+ * Returns the time that status shows as covered. The list `covered` may lack the oldest time ranges, which `coveredUntil` usually shows.
+ */
 export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeSpan[] {
-  return (status?.covered ?? []).map(readSpan);
+  const { startTime: from, coveredUntil: to, covered = [] } = status ?? {};
+  const first = from === undefined || to === undefined ? [] : [{ from, to }];
+  return union([...first, ...covered].map(readSpan));
 }
 
 /** Gaps that status contains. */

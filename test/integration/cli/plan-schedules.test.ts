@@ -152,6 +152,13 @@ describe('a plan of a schedule', () => {
     expect(found).toMatchObject({ pendingRuns: 3, failedRuns: 1 });
   });
 
+  test('counts no run before coveredUntil, even if the list of covered time ranges lacks this time', async () => {
+    const until = { startTime: '2026-10-01T00:00:00Z', coveredUntil: '2026-10-31T00:00:00Z' };
+    const spec = schedule('  startTime: "2026-10-01T00:00:00"');
+    const { found } = await documentOf(spec, { status: { ...until, covered } });
+    expect(found).toMatchObject({ pendingRuns: 1 });
+  });
+
   test('averages the request rate of a weekly schedule over weeks', async () => {
     const { found } = await documentOf(schedule().replace('0 * * * *', '0 0 * * 0'));
     expect(found.requestShare).toBeCloseTo(found.sample.requests / (4 * 7 * 86_400), 8);

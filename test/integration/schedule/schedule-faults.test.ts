@@ -161,6 +161,26 @@ describe('a schedule with faults', () => {
       expect(recordsOf(world, records.keys())).toEqual([...records]);
     });
 
+    test('once its manifest is restored from an archive, as the condition says', async () => {
+      const world = new ScheduleWorld();
+      world.add({ successfulRunsHistoryLimit: 0 });
+      world.start();
+      await world.world.clock.advance(3.5 * hourMs);
+      const records = lost(world);
+      world.strike = (call, name) =>
+        call === 'read' && name.endsWith('/manifest.json') ? { failure: 'frozen' } : undefined;
+      world.retry();
+      await world.world.clock.advance(minuteMs);
+      expect(world.ready).toMatchObject({ status: 'False', reason: 'DestinationAccessDenied' });
+      expect(world.ready?.message).toMatch(
+        /^the schedule record of run hourly-\S+ is lost, and cannot be written again, because the export manifest \S+\/manifest.json is in an archive; restore the export manifest from its archive, /,
+      );
+      world.strike = () => undefined;
+      await world.world.clock.advance(minuteMs);
+      expect(recordsOf(world, records.keys())).toEqual([...records]);
+      expect(world.ready?.reason).toBe(reasons.upToDate);
+    });
+
     test('from the status of its export, if the manifest is lost as well', async () => {
       const world = new ScheduleWorld();
       world.add();
