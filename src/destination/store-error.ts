@@ -34,6 +34,7 @@ export function storeFailure(
   if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
   const meaning = byStatus[status] ?? failureByStatus[status];
   if (meaning) return meaning;
+  // A redirection (3xx) means that the settings name the wrong endpoint or region, because no client follows redirections.
   return status >= 300 && status < 500 ? 'invalid' : 'away';
 }
 

@@ -1,4 +1,4 @@
-/** An HTTP proxy for tests. It records each request for a tunnel, and refuses the tunnel with status 502. */
+/** An HTTP proxy for tests. It records each request for a tunnel, and refuses the tunnel with status 502 or does not answer. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,9 +10,11 @@ export interface TunnelRequest {
 
 export class RefusingProxy {
   readonly requests: TunnelRequest[] = [];
+  /** True if the proxy answers no request for a tunnel. */
+  isSilent = false;
   readonly #server = createServer().on('connect', ({ url, headers }, socket) => {
     this.requests.push({ url, authorization: headers['proxy-authorization'] });
-    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+    if (!this.isSilent) socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
   });
 
   /** Address of the proxy: host and port. */

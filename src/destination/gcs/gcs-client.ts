@@ -4,7 +4,7 @@
  * The client library `@google-cloud/storage` (8.4.0) is not used, because its requests have no time limit, its uploads cannot be cancelled
  * at the store, and it keeps written chunks in memory, so that buffers could not be reused.
  */
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+import { Agent, type Dispatcher, Pool, ProxyAgent, request } from 'undici';
 import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
@@ -17,6 +17,7 @@ import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 /** Maximum number of attempts of a request. */
 const maxTries = 3;
 const firstRetryMs = 500;
+/** Maximum time in ms until a connection is open. Through a proxy, the limit also applies to the proxy's answer to CONNECT. */
 const connectTimeoutMs = 5_000;
 /** Maximum time in ms from sending a request to the first byte of the store's answer. */
 const answerTimeoutMs = 120_000;
@@ -130,7 +131,9 @@ function dispatcherFor(origin: URL, environment: Environment): Dispatcher {
   if (!proxy) return new Agent(options);
   const { user, password } = proxyCredentials(proxy);
   const token = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-  return new ProxyAgent({ ...options, uri: proxy.origin, ...(user === '' ? {} : { token }) });
+  const clientFactory = (origin: URL, proxyOptions: object) =>
+    new Pool(origin, { ...proxyOptions, headersTimeout: connectTimeoutMs });
+  return new ProxyAgent({ ...options, clientFactory, uri: proxy.origin, ...(user === '' ? {} : { token }) });
 }
 
 function proxyOf(origin: URL, environment: Environment): URL | undefined {

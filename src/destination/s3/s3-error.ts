@@ -40,10 +40,9 @@ const failureByCode = failuresByCode({
   full: ['QuotaExceeded', 'InsufficientStorage', 'XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded'],
 });
 
-/** Meanings of HTTP statuses in S3 stores. Redirections other than 301 and 307 are temporary. */
+/** Meanings of HTTP statuses in S3 stores. */
 const failureByStatus: Readonly<Record<number, DestinationFailure>> = {
   ...{ 401: 'denied', 403: 'denied', 501: 'unsupported' },
-  ...{ 300: 'away', 302: 'away', 303: 'away', 304: 'away', 305: 'away', 306: 'away', 308: 'away' },
 };
 
 const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
