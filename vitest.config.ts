@@ -1,9 +1,11 @@
 /**
  * The folders of tests, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, `store` needs emulators of
- * object stores, `monitoring` needs promtool, and `browser` needs Chromium. These programs are started only if the run has a test file that needs them.
+ * object stores, `monitoring` needs promtool, and `browser` needs Chromium. These programs are started only if the run has a test file
+ * that needs them.
  *
  * Three groups of projects run one after the other: tests that keep a processor busy, simulations that start threads of their own, and
- * tests that start programs and wait for them. The tests of `soak` take too long to run for every change, so only `make soak` runs them.
+ * tests that start programs and wait for them. `make test` runs the last group beside the others, in a vitest of its own. The tests of
+ * `soak` take too long to run for every change, so only `make soak` runs them.
  *
  * All test files of a vitest worker use the same loaded modules, which halves the time. So a test must not change what other files see,
  * such as a global or an environment variable.
@@ -13,9 +15,7 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './scripts/longest-first.ts';
 
 const controlPlane = './test/support/control-plane-setup.ts';
-const s3Gateway = './test/support/s3-gateway-setup.ts';
-const azurite = './test/support/azurite-setup.ts';
-const fakeGcsServer = './test/support/fake-gcs-server-setup.ts';
+const stores = ['s3-gateway', 'azurite', 'fake-gcs-server'].map((store) => `./test/support/${store}-setup.ts`);
 const chromium = './test/support/chromium-setup.ts';
 
 const processors = Math.max(2, availableParallelism() - 1);
@@ -25,11 +25,27 @@ const threaded = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
 /** Tests that start many programs at once get a longer time limit. */
 const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 2 * processors, testTimeout: 400_000, hookTimeout: 400_000 };
 
-function project(name: string, turn: typeof working | typeof waiting, globalSetup: readonly string[] = []) {
+/** Property tests that `make soak` runs with more random cases (`test/support/random-runs.ts`). */
+const propertyTests = [
+  'test/integration/policy/forecast.test.ts',
+  'test/unit/api/manifest-file.test.ts',
+  'test/unit/destination/commit-record.test.ts',
+  'test/unit/export/covering.test.ts',
+  'test/unit/export/interval-search-property.test.ts',
+  'test/unit/policy/maintenance-calendar.test.ts',
+  'test/unit/schedule/schedule-decision.test.ts',
+  'test/unit/schedule/tick-calendar.test.ts',
+  'test/unit/service/budget/property.test.ts',
+];
+const soak = { ...threaded, testTimeout: 600_000, env: { LOGFLEET_RANDOM_RUNS_FACTOR: '50' } };
+
+type Turn = typeof working | typeof waiting | typeof soak;
+
+function project(name: string, turn: Turn, globalSetup: readonly string[] = [], more: readonly string[] = []) {
   const folder = name === 'simulator' ? 'simulator/test' : `test/${name}`;
   return {
     extends: true as const,
-    test: { name, include: [`${folder}/**/*.test.ts`], globalSetup: [...globalSetup], ...turn },
+    test: { name, include: [`${folder}/**/*.test.ts`, ...more], globalSetup: [...globalSetup], ...turn },
   };
 }
 
@@ -40,11 +56,11 @@ export default defineConfig({
       project('integration', working),
       project('simulator', working),
       project('contract', working),
-      project('store', working, [s3Gateway, azurite, fakeGcsServer]),
-      project('monitoring', working),
-      project('browser', waiting, [chromium]),
       project('simulation', threaded),
-      project('soak', threaded),
+      project('soak', soak, stores, propertyTests),
+      project('store', waiting, stores),
+      project('monitoring', waiting),
+      project('browser', waiting, [chromium]),
       project('cluster', waiting, [controlPlane]),
       project('cluster-wide', waiting, [controlPlane]),
       project('e2e', waiting, [controlPlane]),

@@ -6,7 +6,7 @@
  *
  * Invariant: the output depends only on the files in `crds/` and `charts/logfleet/`, so two runs give the same bytes.
  */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parse } from 'yaml';
 import { withValuesTable } from './chart-values.ts';
@@ -22,7 +22,7 @@ const generatedDirectory = join(root, 'src/api/generated');
 
 const searchExport: CustomResourceDefinition = parse(readFileSync(join(crdDirectory, 'search-export.yaml'), 'utf8'));
 const schedule = join(crdDirectory, 'search-export-schedule.yaml');
-writeFileSync(schedule, withRunTemplate(readFileSync(schedule, 'utf8'), searchExport));
+write(schedule, withRunTemplate(readFileSync(schedule, 'utf8'), searchExport));
 
 const definitions: CustomResourceDefinition[] = [];
 mkdirSync(generatedDirectory, { recursive: true });
@@ -31,17 +31,22 @@ for (const file of readdirSync(crdDirectory).sort()) {
   const definition: CustomResourceDefinition = parse(readFileSync(join(crdDirectory, file), 'utf8'));
   definitions.push(definition);
   for (const copies of ['manifests/crds', 'charts/logfleet/crd-files']) {
-    copyFileSync(join(crdDirectory, file), join(root, copies, file));
+    write(join(root, copies, file), readFileSync(join(crdDirectory, file), 'utf8'));
   }
   if (!isWrittenByPeople(definition)) continue;
   const name = basename(file, '.yaml');
-  writeFileSync(join(generatedDirectory, `${name}.ts`), await renderTypes(definition, `crds/${file}`));
-  writeFileSync(join(generatedDirectory, `${name}-schema.ts`), renderSchema(definition, `crds/${file}`));
+  write(join(generatedDirectory, `${name}.ts`), await renderTypes(definition, `crds/${file}`));
+  write(join(generatedDirectory, `${name}-schema.ts`), renderSchema(definition, `crds/${file}`));
 }
-writeFileSync(join(root, 'docs/reference.md'), renderReference(definitions));
+write(join(root, 'docs/reference.md'), renderReference(definitions));
 
 const chart = join(root, 'charts/logfleet');
 const readme = join(chart, 'README.md');
 const valuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
-writeFileSync(readme, withValuesTable(readFileSync(readme, 'utf8'), valuesSchema, defaults));
+write(readme, withValuesTable(readFileSync(readme, 'utf8'), valuesSchema, defaults));
+
+/** Writes a file unless it has this content already, so that programs that read it meanwhile never find it half-written. */
+function write(file: string, content: string): void {
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
+}

@@ -1,11 +1,16 @@
 /**
  * `make check`, `make test` and `make soak`: runs checks, then tests. It continues after failures and ends with `N passed, N failed`; each
  * check counts as one test. Exit status: 1 if anything failed.
+ *
+ * All checks run at the same time. `make test` then runs vitest twice at the same time: once for the tests that start programs and mostly
+ * wait for them, and once, with a low priority, for the tests that only compute.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { TestCounts } from './counting-reporter.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -17,54 +22,93 @@ const pageTypes = { name: 'types of the page', program: join(programs, 'tsc'), a
 const generatedFiles = { name: 'generated files', program: process.execPath, args: ['scripts/verify.ts'] };
 const tools = { name: 'tools', program: process.execPath, args: ['scripts/tools.ts'] };
 
-interface Suite {
-  readonly checks: readonly { readonly name: string; readonly program: string; readonly args: readonly string[] }[];
+/** One run of vitest. */
+interface TestRun {
   /** Names of vitest projects to run. A name after `!` is excluded. */
   readonly projects: readonly string[];
+  /** Priority as for `nice`: from 0 to 19, where 19 is the lowest priority. */
+  readonly nice: number;
+  /** True if the run needs the control plane, emulators of object stores, promtool or Chromium, which `make tools` installs. */
+  readonly needsTools?: true;
 }
 
-/** Test projects that need the control plane, emulators of object stores, promtool or Chromium, which `make tools` installs. */
-const needTools = ['browser', 'cluster', 'cluster-wide', 'e2e', 'monitoring', 'store'];
+interface Suite {
+  readonly checks: readonly { readonly name: string; readonly program: string; readonly args: readonly string[] }[];
+  /** Test runs at the same time. The output of the first run is shown at once, and the output of the others when they have ended. */
+  readonly runs: readonly TestRun[];
+}
+
+/** Test projects whose tests start programs. Most of these programs come from `make tools`. */
+const waiting = ['browser', 'cluster', 'cluster-wide', 'e2e', 'monitoring', 'store'];
 
 const suites: Readonly<Record<string, Suite>> = {
-  check: { checks: [style, types, pageTypes, generatedFiles], projects: ['unit'] },
-  test: { checks: [style, types, pageTypes, generatedFiles, tools], projects: ['!soak'] },
-  soak: { checks: [tools], projects: ['soak'] },
+  check: { checks: [style, types, pageTypes, generatedFiles], runs: [{ projects: ['unit'], nice: 0 }] },
+  test: {
+    checks: [style, types, pageTypes, generatedFiles, tools],
+    runs: [
+      // A lower priority than that of the programs which the other run starts, so that they are as fast as on an idle machine.
+      { projects: ['soak', ...waiting].map((each) => `!${each}`), nice: 15 },
+      { projects: waiting, nice: 0, needsTools: true },
+    ],
+  },
+  soak: { checks: [tools], runs: [{ projects: ['soak'], nice: 0 }] },
 };
 
 const name = process.argv[2] ?? 'test';
 const suite = suites[name];
 if (!suite) throw new Error(`There is no suite ${name}. Name one of ${Object.keys(suites).join(', ')}.`);
 
-const failedChecks = suite.checks.filter((check) => {
-  console.log(`== ${check.name}`);
-  return !run(check.program, check.args);
-});
-const counts = runTests([
-  ...suite.projects,
-  ...(failedChecks.includes(tools) ? needTools.map((each) => `!${each}`) : []),
-]);
+console.log(`== ${suite.checks.map((check) => check.name).join(', ')}`);
+const checked = await Promise.all(suite.checks.map(({ program, args }) => run(program, args)));
+const failedChecks = suite.checks.filter((_, index) => !checked[index]);
+console.log('== tests');
+const runs = suite.runs.filter(({ needsTools }) => !needsTools || !failedChecks.includes(tools));
+const counts = await Promise.all(runs.map((each, index) => runTests(each, index === 0)));
 
 for (const check of failedChecks) console.log(`failed: ${check.name}`);
-const failed = counts.failed + failedChecks.length;
-console.log(`${counts.passed + suite.checks.length - failedChecks.length} passed, ${failed} failed`);
+const passed = counts.reduce((sum, each) => sum + each.passed, suite.checks.length - failedChecks.length);
+const failed = counts.reduce((sum, each) => sum + each.failed, failedChecks.length);
+console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): boolean {
-  const { status, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
-  if (error) console.error(error.message);
-  return status === 0;
+interface RunOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly nice?: number;
+  /** False if the output is shown only when the program has ended. */
+  readonly isShown?: boolean;
 }
 
-function runTests(projects: readonly string[]): TestCounts {
-  console.log('== tests');
+/** Runs a program, and resolves to true if its exit status is 0. */
+async function run(
+  program: string,
+  args: readonly string[],
+  { env = {}, nice = 0, isShown = true }: RunOptions = {},
+): Promise<boolean> {
+  const output = isShown ? 'inherit' : 'pipe';
+  const child = spawn(program, args, {
+    ...{ cwd: root, env: { ...process.env, ...env } },
+    stdio: ['inherit', output, output],
+  });
+  if (child.pid !== undefined && nice > 0) setPriority(child.pid, nice);
+  const held = Promise.all([child.stdout, child.stderr].map((stream) => (stream ? text(stream) : '')));
+  try {
+    const [status] = await once(child, 'close');
+    process.stdout.write((await held).join(''));
+    return status === 0;
+  } catch (error) {
+    console.error((error as Error).message);
+    return false;
+  }
+}
+
+async function runTests({ projects, nice }: TestRun, isShown: boolean): Promise<TestCounts> {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-test-'));
   const file = join(directory, 'counts.json');
   const reporters = ['--reporter=default', '--reporter=./scripts/counting-reporter.ts'];
   const named = projects.map((project) => `--project=${project}`);
-  const passed = run(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...named, ...reporters], {
-    LOGFLEET_TEST_COUNTS: file,
-  });
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const env = { LOGFLEET_TEST_COUNTS: file };
+  const passed = await run(process.execPath, [vitest, 'run', ...named, ...reporters], { env, nice, isShown });
   const counts = readCounts(file);
   rmSync(directory, { recursive: true });
   // vitest can also fail outside of tests, for example in a set-up file. This counts as a failure, too.
