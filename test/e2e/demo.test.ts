@@ -5,6 +5,8 @@ import { readdirSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -48,9 +50,9 @@ function row(start: string): string | undefined {
 
 describe('the demo', () => {
   test('shows a stopped rollout, a completed rollout, an export, a report, and commands that work', async () => {
-    demo.stderr?.resume();
+    const stderr = text(demo.stderr as Readable);
     const [status] = await once(demo, 'exit');
-    expect(status).toBe(0);
+    expect({ status, stderr: status === 0 ? '' : await stderr }).toEqual({ status: 0, stderr: '' });
     expect(row('The canary stopped it')).toBe(
       'The canary stopped it: all 3 upgrades succeeded, but app-003 and web-016 no longer ship messages.',
     );

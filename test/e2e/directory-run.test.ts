@@ -172,7 +172,7 @@ describe.concurrent('actions of a person', () => {
     const shown = await runToEnd(['get', 'cvp', '--dir', manifests.path]);
     expect(shown.stdout).toMatch(/^NAMESPACE +NAME +TARGET +UPDATED +IN PROGRESS +FAILED +STATE +AGE\n/);
     expect(shown.stdout).toMatch(
-      new RegExp(`\nlogging +production +${targetVersion} +\\d/4 +\\d +0 +Paused +\\d+s\n$`),
+      new RegExp(`\nlogging +production +${targetVersion} +\\d/4 +\\d +0 +Paused +[\\dms]+\n$`),
     );
     const resumed = await runToEnd(['resume', 'cvp/production', '--dir', manifests.path]);
     expect(resumed.stdout).toBe('cvp/production in namespace logging: resumed.\n');

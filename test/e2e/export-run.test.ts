@@ -1,4 +1,4 @@
-/** Tests `logfleet run DIR` with exports. The process is killed at least once at each kind of step. */
+/** Tests `logfleet run DIR` with exports, and kills the process once at most kinds of steps. `make soak` kills it at each step. */
 import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
 import { expectExported, stopStores } from './support/exports.ts';
@@ -43,21 +43,10 @@ test.concurrent('an export leaves no search job after SIGINT, and continues at t
 });
 
 testExportCrashes('volume', [
-  ['export.createJob:before:1', 'export.createJob:after:1', 'export.plan:before:1', 'export.plan:after:1'],
-  ['export.readPage:before:2', 'export.readPage:after:4', 'export.stagePart:before:1', 'export.stagePart:after:2'],
-  [
-    'export.commit:before:1',
-    'export.commit:after:1',
-    'export.proof:before:1',
-    'export.proof:after:1',
-    'export.manifest:before:1',
-    'export.manifest:after:1',
-  ],
+  ['export.createJob:after:1', 'export.plan:after:1', 'export.stagePart:after:2'],
+  ['export.commit:before:1', 'export.commit:after:1', 'export.proof:after:1'],
 ]);
 
-testExportCrashes('s3', [
-  ['export.stagePart:before:1', 'export.stagePart:after:1', 'export.commit:before:1', 'export.commit:after:1'],
-  ['export.manifest:before:1', 'export.manifest:after:1'],
-]);
+testExportCrashes('s3', [['export.stagePart:after:1', 'export.commit:after:1', 'export.manifest:before:1']]);
 
-testExportCrashes('gcs', [['export.stagePart:before:1', 'export.stagePart:after:1', 'export.commit:after:1']]);
+testExportCrashes('gcs', [['export.stagePart:after:1']]);

@@ -5,6 +5,7 @@ import { failingUpgrades, laggingList, none, testCrashes, testLosses } from '../
 vi.setConfig({ maxConcurrency: 100, testTimeout: 300_000 });
 
 testCrashes([
+  [none, ['service.listBuilds:after:1', 'service.listCollectors:before:1', 'service.listCollectors:after:1']],
   [failingUpgrades, ['service.createTask:before:2']],
   [failingUpgrades, ['service.createTask:after:3']],
   [failingUpgrades, ['ledger.write:after:1', 'service.createTask:after:2']],
@@ -20,14 +21,17 @@ testCrashes([
   [none, ['service.createTask:after:5']],
   [none, ['service.createTask:after:5>service.listCollectors:before:1']],
   [none, ['service.createTask:after:5>service.listCollectors:after:1']],
+  [none, ['service.createTask:after:1>status.write:after:1']],
   [none, ['service.createTask:after:5>service.getTask:after:1>ledger.write:before:1']],
 ]);
 
 testLosses([
   [failingUpgrades, { kind: 'reset', effect: false }],
+  [laggingList, { kind: 'reset', effect: false }],
   [laggingList, { kind: 'reset', effect: true }],
   [none, { kind: 'reset', effect: false }],
   [none, { kind: 'reset', effect: true }],
   [none, { kind: 'stall', effect: false }],
+  [none, { kind: 'status', status: 500, effect: true }],
   [none, { kind: 'status', status: 503, effect: false }],
 ]);

@@ -1,57 +1,9 @@
 /**
- * Tests exports that are killed at each step, or run by two processes: every row is written once, and no other file
- * remains.
+ * Kills an export to a directory at each step, and exports to object stores before and after the end of an upload. `make soak` kills exports
+ * to object stores at each step.
  */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Verification, verifyExport } from '../../src/destination/verify.ts';
-import { Child } from './child.ts';
-import { openPlace, type Place } from './place.ts';
-import { boundaries, layout, rowsOfFile } from './small-export.ts';
-import { storeNames, stores } from './stores.ts';
+import { testCrashes } from './crashes.ts';
+import { boundaries } from './small-export.ts';
+import { storeNames } from './stores.ts';
 
-describe.each(storeNames)('an export to a destination of the kind %s', (kind) => {
-  let place: Place;
-  beforeEach(async () => {
-    place = await stores[kind].make();
-  });
-  afterEach(() => place.remove());
-
-  const verification = async (): Promise<Verification> => {
-    const destination = await openPlace(place.data);
-    try {
-      return await verifyExport(destination, layout);
-    } finally {
-      await destination.close();
-    }
-  };
-  const toItsEnd = async (child: Child) => {
-    let boundary: unknown;
-    while (boundary !== 'done') boundary = (await child.line())['boundary'];
-  };
-  const expectProof = async () => {
-    const { differences, manifest, rows } = await verification();
-    expect(differences).toEqual([]);
-    expect([manifest.totals.intervals, rows]).toEqual([4, 4 * rowsOfFile]);
-    // The export consists of one plan, four commit records, four data files and one manifest.
-    expect(await place.files()).toHaveLength(1 + 4 + 4 + 1);
-  };
-
-  test.each(boundaries)(
-    'that is killed after the boundary %s is completed by the next start (E3, E15)',
-    async (boundary) => {
-      await using killed = new Child(place.data, { kind: 'export', waits: true });
-      while ((await killed.line())['boundary'] !== boundary) killed.go();
-      await killed.kill();
-      await using next = new Child(place.data, { kind: 'export', waits: false });
-      await toItsEnd(next);
-      await expectProof();
-    },
-  );
-
-  test('has every row once when two processes run it at once (E3)', async () => {
-    await using one = new Child(place.data, { kind: 'export', waits: false });
-    await using two = new Child(place.data, { kind: 'export', waits: false });
-    await Promise.all([toItsEnd(one), toItsEnd(two)]);
-    await expectProof();
-  });
-});
+for (const kind of storeNames) testCrashes(kind, kind === 'volume' ? boundaries : ['written', 'finished']);

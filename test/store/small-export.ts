@@ -17,8 +17,8 @@ import type { Writer } from '../../src/destination/writer.ts';
 
 const startMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
-export const rowsOfFile = 20_000;
-/** Text of a row, so long that each file of the export has 10 MB. */
+export const rowsOfFile = 12_000;
+/** Text of a row, so long that each file of the export has 6 MB, which is more than one part of an upload. */
 const text = 'x'.repeat(480);
 
 export const identity: ExportIdentity = {
