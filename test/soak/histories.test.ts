@@ -1,11 +1,13 @@
 /** Tests the whole operator with more random simulations than `make test`. */
 import { describe, expect, test } from 'vitest';
+import { directionNames as upgradeDirections } from '../simulation/directed-plans.ts';
+import { allSeeds } from '../simulation/directed-seeds.ts';
 import { directionNames } from '../simulation/exports/directed-plans.ts';
 import { countFrom, exportPool, upgradePool } from '../simulation/history-pool.ts';
 import { exportProgram, upgradeProgram, violationsTold } from '../simulation/replay.ts';
 
 /** `make test` uses the seeds below this one. */
-const firstSeed = 201;
+const firstSeed = 101;
 const lastSeed = 2_000;
 const perTest = 100;
 const seeds = Array.from({ length: (lastSeed - firstSeed + 1) / perTest }, (_, index) => firstSeed + index * perTest);
@@ -22,7 +24,12 @@ describe.each(kinds)('histories of $of', ({ pool, program }) => {
   });
 });
 
+test.each(upgradeDirections)('histories of upgrades with the course %s', { timeout: 600_000 }, async (directions) => {
+  const violated = await upgradePool.run({ seeds: allSeeds(directions), directions });
+  expect(violated.map((reply) => violationsTold(upgradeProgram, reply, directions))).toEqual([]);
+});
+
 test.each(directionNames)('histories of exports with the course %s', { timeout: 600_000 }, async (directions) => {
-  const violated = await exportPool.run({ seeds: countFrom(3, 10), directions });
+  const violated = await exportPool.run({ seeds: countFrom(2, 11), directions });
   expect(violated.map((reply) => violationsTold(exportProgram, reply, directions))).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { countFrom, exportPool } from '../history-pool.ts';
 import { exportProgram, violationsTold } from '../replay.ts';
 import { directionNames } from './directed-plans.ts';
 
-const perKind = 2;
+const perKind = 1;
 
 test.each(directionNames)('%s', { timeout: 600_000 }, async (directions) => {
   const violated = await exportPool.run({ seeds: countFrom(1, perKind), directions });

@@ -1,9 +1,7 @@
-/** Tests random simulations of schedules with faults and kills (S1 to S6). */
+/** Tests random simulations of schedules with faults and kills (S1 to S6). `make soak` runs a thousand more. */
 import { expect, test } from 'vitest';
 import { countFrom, schedulePool } from '../history-pool.ts';
 
-const perTest = 10;
-
-test.each([1, 11])('ten histories of schedules from seed %i on', { timeout: 300_000 }, async (first) => {
-  expect(await schedulePool.run({ seeds: countFrom(first, perTest) })).toEqual([]);
+test('six histories of schedules', { timeout: 300_000 }, async () => {
+  expect(await schedulePool.run({ seeds: countFrom(1, 6) })).toEqual([]);
 });
