@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
 import { type Forecast, type ForecastInput, type ForecastStage, forecast } from '../../../src/policy/plan/forecast.ts';
 import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
+import { randomRuns } from '../../support/random-runs.ts';
 import { World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 
@@ -231,6 +232,6 @@ test('no rollout is quicker than requests, maxInProgress and upgrades allow, and
         expect(startMs).toBe(said.stages[index - 1]?.endMs ?? noonMs);
       }
     }),
-    { numRuns: 100 },
+    { numRuns: randomRuns(30) },
   );
 });

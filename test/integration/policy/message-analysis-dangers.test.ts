@@ -113,7 +113,7 @@ test('a rollout that continues although collectors stopped sending logs ends as 
     spec: { failurePolicy: { action: 'Continue' } },
   });
   world.start();
-  await world.until(() => at(target) === 200, 8 * hourMs);
+  await world.until(() => at(target) === 40, 8 * hourMs);
   await world.clock.advance(hourMs);
   expect(world.ready('production')).toMatchObject({ status: 'False', reason: 'CollectorsFailed' });
   expect(world.ready('production')?.message).toContain('send too few messages');
@@ -289,6 +289,7 @@ test('a collector that left or stopped running is not judged', async () => {
 test('two policies of one account count their messages apart', async () => {
   const { world, searches, untilReason } = analyzed({
     build: silencing,
+    group: { count: 200 },
     spec: { selector: { matchNames: ['web-00*'] } },
   });
   world.addPolicy('other', { ...world.policy('production')?.spec, selector: { matchNames: ['web-01*'] } });

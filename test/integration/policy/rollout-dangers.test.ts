@@ -223,13 +223,13 @@ describe('a stage without maxFailures (R5)', () => {
 
 describe('a stage whose collectors are no longer listed (R2)', () => {
   async function soaking(gone: number) {
-    const one = staged({ stages: [{ ...canary, maxFailures: 0, soakDuration: '24h' }, rest] });
+    const one = staged({ stages: [{ ...canary, maxFailures: 0, soakDuration: '6h' }, rest] });
     one.world.start();
     await one.untilReason('Soaking');
     const there = one.snapshot().collectors.filter(({ version }) => version === target);
     const absent = there.slice(0, gone).map(({ name }) => [name, { absent: true }] as const);
     one.world.model.patch({ collectors: Object.fromEntries(absent) }, one.world.service.nowMs());
-    await one.world.clock.advance(20 * hourMs);
+    await one.world.clock.advance(4 * hourMs);
     expect(one.tasks()).toHaveLength(3);
     return one;
   }
@@ -242,7 +242,7 @@ describe('a stage whose collectors are no longer listed (R2)', () => {
   test('is inconclusive without any collector, and a retry starts it with other collectors', async () => {
     const { world, tasks, status, stage, annotate, untilReason } = await soaking(3);
     expect(await untilReason('StageInconclusive', 8 * hourMs)).toBe(true);
-    await world.clock.advance(48 * hourMs);
+    await world.clock.advance(12 * hourMs);
     expect(tasks()).toHaveLength(3);
     annotate(annotations.retry, `${status()?.rollout?.id}`);
     expect(await untilReason('Soaking')).toBe(true);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { renderExplanation } from '../../../src/api/finding.ts';
 import { maxManifestLength, parseManifestFile } from '../../../src/api/manifest-file.ts';
+import { randomRuns } from '../../support/random-runs.ts';
 
 const members = (count: number) => Array.from({ length: count }, (_, index) => `k${index}: 1\n`).join('');
 const valuesOf = (text: string | Uint8Array) => parseManifestFile(text).documents.map(({ value }) => value);
@@ -157,7 +158,7 @@ describe('invalid manifest files', () => {
           expect(column).toBeGreaterThan(0);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: randomRuns(500) },
     );
   });
 });

@@ -12,6 +12,7 @@ import { listFiles } from '../../../src/destination/recorded-files.ts';
 import { summaryOf } from '../../../src/destination/slice-figures.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
 import { type DestinationCall, MemoryDestination } from '../../support/memory-destination.ts';
+import { randomRuns } from '../../support/random-runs.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
 
 const endMs = startMs + 4 * hourMs;
@@ -250,6 +251,6 @@ test('commits of two processes in any order cover the range once, and leave no o
       await writeManifest(destination, layout, manifestOf(identity, coverage));
       expect((await verifyExport(destination, layout)).differences).toEqual([]);
     }),
-    { numRuns: 150 },
+    { numRuns: randomRuns(50) },
   );
 });

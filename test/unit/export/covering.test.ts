@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
+import { randomRuns } from '../../support/random-runs.ts';
 import { type ToyDestination, ToyOperator } from './toy-operator.ts';
 import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-service.ts';
 
@@ -73,7 +74,7 @@ describe('an export has every row of its range once', () => {
         if (plan.boundariesMs[1] === 1) plan.boundariesMs.splice(1, 1);
         expect(complaints(world, plan, exportAll(world, plan, seed, operatorCount))).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: randomRuns(60) },
     );
   });
 

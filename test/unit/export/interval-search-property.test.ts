@@ -11,6 +11,7 @@ import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import { nextAim } from '../../../src/export/work/export-decision.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
+import { randomRuns } from '../../support/random-runs.ts';
 import { hour, SearchWorld, startMs } from './search-world.ts';
 
 interface Plan {
@@ -175,6 +176,6 @@ test('every row is exported once, with any faults of the service and the destina
       const left = await world.leftovers(files);
       expect(plan.trouble > 0 ? left.filter((each) => !each.startsWith('audit/')) : left).toEqual([]);
     }),
-    { numRuns: 100 },
+    { numRuns: randomRuns(30) },
   );
 });

@@ -220,7 +220,7 @@ describe.each(compressions)('with $kind', (compression) => {
 });
 
 describe.each(compressions)('columns with $kind', (compression) => {
-  const rows = 9_000;
+  const rows = 4_500;
   const numbers = [
     { fieldType: 'long', name: 'n', found: (value: number) => BigInt(value) },
     { fieldType: 'double', name: 'd', found: (value: number) => value },

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance, MaintenanceWindow } from '../../../src/api/generated/collector-version-policy.ts';
 import { MaintenanceCalendar, type WindowVerdict } from '../../../src/policy/schedule/maintenance-calendar.ts';
+import { randomRuns } from '../../support/random-runs.ts';
 import { maintenanceOf, minuteMs, startableMinutes } from './calendar-oracle.ts';
 
 const night: MaintenanceWindow = { schedule: '0 22 * * *', duration: '6h', timeZone: 'Europe/Berlin' };
@@ -365,7 +366,7 @@ describe('compared with a model that evaluates every minute', () => {
   });
 
   /** Number of random cases, with a fixed seed. Longer runs use other seeds. */
-  const cases = { numRuns: 60, seed: 20_261_121 };
+  const cases = { numRuns: randomRuns(20), seed: 20_261_121 };
 
   test('the calendar always gives the same verdicts', () => {
     fc.assert(

@@ -14,6 +14,7 @@ import {
 } from '../../../src/schedule/schedule-decision.ts';
 import { TickCalendar } from '../../../src/schedule/tick-calendar.ts';
 import { type TimeSpan, union } from '../../../src/schedule/time-spans.ts';
+import { randomRuns } from '../../support/random-runs.ts';
 
 const hourMs = 3_600_000;
 const midnightMs = Date.parse('2026-11-22T00:00:00Z');
@@ -245,7 +246,7 @@ describe('decideSchedule', () => {
         for (const { kind, pick } of list) world.step(kind, pick);
         world.finish();
       }),
-      { numRuns: 300 },
+      { numRuns: randomRuns(60) },
     );
   });
 });

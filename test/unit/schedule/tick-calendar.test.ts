@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type TimeZone, timeZone } from '../../../src/base/time-zone.ts';
 import { TickCalendar } from '../../../src/schedule/tick-calendar.ts';
+import { randomRuns } from '../../support/random-runs.ts';
 
 const hourMs = 3_600_000;
 const at = Date.parse;
@@ -75,7 +76,7 @@ describe('TickCalendar', () => {
           expect([...calendar.divideBackwards(span)]).toEqual(parts.reverse());
         },
       ),
-      { numRuns: 150 },
+      { numRuns: randomRuns(30) },
     );
   });
 });

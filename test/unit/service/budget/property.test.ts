@@ -6,6 +6,7 @@ import { RequestBudget } from '../../../../src/service/budget/request-budget.ts'
 import type { KeyBudget, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
 import { JobPolls } from '../../../../src/service/jobs/job-polls.ts';
 import type { OpenJob, StatusOptions } from '../../../../src/service/jobs/search-service.ts';
+import { randomRuns } from '../../../support/random-runs.ts';
 import { everlastingRight, SwitchedRight } from '../../../support/send-rights.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 import { failure, running } from '../jobs/fake-job.ts';
@@ -280,7 +281,7 @@ describe('a budget with random callers', () => {
         expect(world.wire.mostArrivals()).toBeLessThanOrEqual(4);
         expect(world.wire.mostAtOnce()).toBeLessThanOrEqual(10);
       }),
-      { numRuns: 200 },
+      { numRuns: randomRuns(60) },
     );
   });
 
@@ -293,7 +294,7 @@ describe('a budget with random callers', () => {
         expect(world.longestSilenceMs).toBeLessThan(20_000);
         if (one.refused === 0 && !one.stall) expect(world.longestSilenceMs).toBeLessThan(18_000);
       }),
-      { numRuns: 100 },
+      { numRuns: randomRuns(30) },
     );
   });
 
@@ -315,7 +316,7 @@ describe('a budget with random callers', () => {
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: randomRuns(10) },
     );
   });
 });
