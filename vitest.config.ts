@@ -27,6 +27,8 @@ const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 2 * processors, testT
 
 /** Property tests that `make soak` runs with more random cases (`test/support/random-runs.ts`). */
 const propertyTests = [
+  'simulator/test/log-data/made-up-data.test.ts',
+  'simulator/test/search/status.test.ts',
   'test/integration/policy/forecast.test.ts',
   'test/unit/api/manifest-file.test.ts',
   'test/unit/destination/commit-record.test.ts',

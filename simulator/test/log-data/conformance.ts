@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { randomRuns } from '../../../test/support/random-runs.ts';
 import { textOf } from '../../body.ts';
 import type { LogData, MatchListener, MessagePage, SearchRange } from '../../log-data/log-data.ts';
 import { PieceMemory, pieceBytes } from '../../piece-memory.ts';
@@ -125,7 +126,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
             );
           }
         }),
-        { numRuns: 60 },
+        { numRuns: randomRuns(20) },
       );
     });
 
@@ -162,7 +163,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
             expect(pages.join(',') === plain.page(0, infinite, infinite, true).text).toBe(true);
           },
         ),
-        { numRuns: 12 },
+        { numRuns: randomRuns(4) },
       );
     });
 
@@ -187,7 +188,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
           }
           expect(shown.map(textOf)).toEqual(texts);
         }),
-        { numRuns: 12 },
+        { numRuns: randomRuns(4) },
       );
     });
 
@@ -265,7 +266,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
           }
           expect(counted).toEqual(expected);
         }),
-        { numRuns: 25 },
+        { numRuns: randomRuns(8) },
       );
     });
 
@@ -290,7 +291,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
           }
           expect(counted).toEqual(expected);
         }),
-        { numRuns: 40 },
+        { numRuns: randomRuns(15) },
       );
     });
   });

@@ -1,6 +1,7 @@
 /** Tests the status of a search job (service.md 4.2) over time: states (service.md 3.1), counts, buckets and notices (service.md 2.3). */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { randomRuns } from '../../../test/support/random-runs.ts';
 import type { Scenario } from '../../scenario.ts';
 import type { SearchScenario } from '../../search/search-scenario.ts';
 import type { Message } from './row-data.ts';
@@ -168,7 +169,7 @@ describe('results', () => {
         });
         expect([...counts].sort((left, right) => left - right)).toEqual(counts);
       }),
-      { numRuns: 30 },
+      { numRuns: randomRuns(10) },
     );
   });
 
@@ -334,7 +335,7 @@ describe('histogram buckets', () => {
         expect(told.reduce((sum, { count }) => sum + count, 0)).toBe(job.status().messageCount);
         expect(new Set(told.map(({ startTimestamp }) => startTimestamp)).size).toBe(told.length);
       }),
-      { numRuns: 60 },
+      { numRuns: randomRuns(15) },
     );
   });
 });
