@@ -39,7 +39,7 @@ const propertyTests = [
   'test/unit/schedule/tick-calendar.test.ts',
   'test/unit/service/budget/property.test.ts',
 ];
-const soak = { ...threaded, testTimeout: 600_000, env: { LOGFLEET_RANDOM_RUNS_FACTOR: '50' } };
+const soak = { ...threaded, testTimeout: 600_000, env: { LOGFLEET_RANDOM_RUNS_FACTOR: '20' } };
 
 type Turn = typeof working | typeof waiting | typeof soak;
 
