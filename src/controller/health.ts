@@ -20,11 +20,8 @@ export interface Health {
   readonly stalled: boolean;
   /** True if the service, the destination of an export, or a rate limit of these two fails now, and logfleet retries (H2). */
   readonly outage?: boolean;
-  /**
-   * Start of an outage that another process has noticed, such as a pod of an export. The message already mentions this time. Absent if this
-   * process has noticed the outage.
-   */
-  readonly outageStartTime?: string;
+  /** True if the message already mentions when the outage began, because another process noticed it, such as a pod of an export. */
+  readonly mentionsOutageStart?: boolean;
 }
 
 export interface ShownHealth {
@@ -49,9 +46,9 @@ export function describeHealth(
   const { ready, reason, reconciling, stalled } = health;
   const shownMs = Date.parse(before?.outageStartTime ?? '');
   const began = shownMs <= Date.parse(nowIso) ? before?.outageStartTime : nowIso;
-  const since = health.outage ? (health.outageStartTime ?? began) : undefined;
-  const isMentioned = since === undefined || health.outageStartTime !== undefined;
-  const message = isMentioned ? health.message : `${health.message} This has lasted since ${since}.`;
+  const since = health.outage ? began : undefined;
+  const isWhole = since === undefined || health.mentionsOutageStart;
+  const message = isWhole ? health.message : `${health.message} This has lasted since ${since}.`;
   const isLasting = since !== undefined && Date.parse(nowIso) >= Date.parse(since) + lastingOutageMs;
   const change = { reason, message, observedGeneration };
   let conditions = setCondition(before?.conditions, { ...change, type: 'Ready', status: ready }, nowIso);

@@ -191,10 +191,10 @@ export class JobRuntime {
 
   #show({ status }: SearchExport, job: WorkerJob, store: WorkerJobs): Found {
     const state = readJob(job, podsOf(store, job), status?.workers);
-    const { report, reason, message, phase, outageStartTime } = state;
+    const { report, reason, message, phase, isHeldUp } = state;
     const found = { job: job.metadata.name, state };
     if (phase === 'running' || phase === 'waiting') {
-      const outage = outageStartTime === undefined ? {} : { outage: true, outageStartTime };
+      const outage = isHeldUp ? { outage: true, mentionsOutageStart: true } : {};
       return { health: { ...atWork, ...outage, reason, message }, ...found };
     }
     if (report) return { health: healthOf(report), ...found };

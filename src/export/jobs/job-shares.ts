@@ -108,18 +108,17 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     pods.set(name, [...(pods.get(name) ?? []), pod]);
   }
   const found: ObservedShare[] = [];
-  const add = (job: string, from: WorkerJob | WorkerPod, ended: boolean) => {
-    const held = readShare(from.metadata.annotations);
+  // A person may have removed the annotation of the Job or of a pod.
+  const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
+    const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     if (held) found.push({ job, held, hasEnded: ended });
   };
   for (const job of store.jobs()) {
     const name = keyText(job.metadata);
-    add(name, job, hasEnded(job, pods.get(name) ?? []));
+    const own = pods.get(name) ?? [];
+    add(name, [job, ...own], hasEnded(job, own));
     pods.delete(name);
   }
-  for (const [name, orphans] of pods) {
-    const [first] = orphans;
-    if (first && !hasEnded(undefined, orphans)) add(name, first, false);
-  }
+  for (const [name, orphans] of pods) if (!hasEnded(undefined, orphans)) add(name, orphans, false);
   return found;
 }

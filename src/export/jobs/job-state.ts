@@ -24,8 +24,8 @@ export interface JobState {
   /** Report of the pod that decides how the export ended. Undefined if this pod has not reported. */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;
-  /** Time since which no running pod can continue, because each has an obstacle. Undefined if one of them can. */
-  readonly outageStartTime?: string;
+  /** True if no running pod can continue, because each has an obstacle. */
+  readonly isHeldUp?: boolean;
 }
 
 /** Reads the state of a Job. `workers` is what the pods have written to the status of the export. */
@@ -55,9 +55,9 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
     const [first] = held;
     const obstacle = first ? ` Pod ${first.index} cannot continue: ${first.obstacle.message}` : '';
     if (first && held.length === count) {
-      const { reason, startTime: outageStartTime } = first.obstacle;
+      const { reason } = first.obstacle;
       const message = `No pod of the Kubernetes Job ${name} can continue.${obstacle}${rest}${tries}`;
-      return { phase: 'running', reason, message, outageStartTime, ...common };
+      return { phase: 'running', reason, message, isHeldUp: true, ...common };
     }
     const who = parallelism === 1 ? 'A pod' : `${count} of ${parallelism} pods`;
     const message = `${who} of the Kubernetes Job ${name} ${count === 1 ? 'exports' : 'export'} the rows.${obstacle}${rest}${tries}`;

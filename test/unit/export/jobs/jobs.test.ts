@@ -280,8 +280,8 @@ describe('the state of a Kubernetes Job', () => {
     const { metadata, ...pod } = podOf({ phase: 'Running' });
     return { ...pod, metadata: { ...metadata, labels: { [completionIndexLabel]: String(index) } } };
   };
-  const held = { reason: 'DestinationFull', outageStartTime: startTime };
-  const working = { reason: 'Exporting', outageStartTime: undefined };
+  const held = { reason: 'DestinationFull', isHeldUp: true };
+  const working = { reason: 'Exporting', isHeldUp: false };
   test.each<[string, readonly WorkerStatus[], object]>([
     ['holds the export up if each running pod has one', [heldAt(0), heldAt(1)], held],
     [
@@ -296,8 +296,8 @@ describe('the state of a Kubernetes Job', () => {
     ],
     ['is ignored if it is of a former Job', [heldAt(0, 'old'), heldAt(1, 'old')], working],
   ])('an obstacle of a pod %s', (_, workers, expected) => {
-    const { outageStartTime, ...state } = readJob(jobOf({}, { parallelism: 2 }), [runningAt(0), runningAt(1)], workers);
-    expect({ ...state, outageStartTime }).toMatchObject({ phase: 'running', ...expected });
+    const state = readJob(jobOf({}, { parallelism: 2 }), [runningAt(0), runningAt(1)], workers);
+    expect({ isHeldUp: false, ...state }).toMatchObject({ phase: 'running', ...expected });
   });
 
   test('has ended only when all its pods have ended', () => {
