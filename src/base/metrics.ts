@@ -28,10 +28,15 @@ export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
   /**
-   * Creates a gauge whose series `read` returns at each scrape. If several callers create the same gauge, each adds its own series, and
+   * Creates a gauge whose series `read` returns at each scrape. All gauges of one scrape get the same object `scrape`. If several callers create the same gauge, each adds its own series, and
    * values with equal labels are added.
    */
-  observedGauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>): void;
+  observedGauge(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: (scrape: object) => Iterable<Sample>,
+  ): void;
   /**
    * Creates a histogram. `buckets` are the upper bounds of its buckets, in the unit that the metric's name contains.
    */

@@ -31,8 +31,10 @@ interface MetricOptions {
 
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
+  /** Object that identifies the current scrape. */
+  #scrape: object = {};
   /** Functions that return the series of each observed gauge, by the name of the gauge. */
-  readonly #readers = new Map<string, (() => Iterable<Sample>)[]>();
+  readonly #readers = new Map<string, ((scrape: object) => Iterable<Sample>)[]>();
 
   /** Adds metrics about the process itself: memory, CPU, and delay of the event loop. */
   collectProcessMetrics(): void {
@@ -47,6 +49,7 @@ export class PrometheusMetrics implements Metrics {
 
   /** Renders all metrics in the Prometheus text format. */
   render(): Promise<string> {
+    this.#scrape = {};
     return this.#registry.metrics();
   }
 
@@ -60,14 +63,19 @@ export class PrometheusMetrics implements Metrics {
     return { set: (labels, value) => gauge.set(labels, value), remove: (labels) => gauge.remove(labels) };
   }
 
-  observedGauge(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>): void {
+  observedGauge(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: (scrape: object) => Iterable<Sample>,
+  ): void {
     const readers = this.#readers.get(name) ?? [];
     this.#readers.set(name, [...readers, read]);
     if (readers.length > 0) return;
     const collect = () => {
       gauge.reset();
       for (const reader of this.#readers.get(name) ?? []) {
-        for (const [labels, value] of reader()) gauge.inc(labels, value);
+        for (const [labels, value] of reader(this.#scrape)) gauge.inc(labels, value);
       }
     };
     const gauge = this.#metric(PrometheusGauge, { name, help, labelNames, collect });

@@ -1,21 +1,39 @@
-/** Metrics of a kind that derive from the statuses of its resources: states with reasons for alerts, and numbers such as counts of collectors (C3). */
-import type { Condition } from '../api/conditions.ts';
-import type { Gauge, Metrics } from '../base/metrics.ts';
+/**
+ * Metrics of a kind, computed at each scrape from the statuses of its resources: the number of resources in each state, and separate
+ * series (labelled metrics) for at most 200 resources (C3).
+ *
+ * Invariants: resources that most need a person get separate series first, in the order Stalled, Outage, Reconciling, NotReady,
+ * others. A resource without a status has no series and is not counted. The label `reason` has few values, because reasons come from
+ * conditions (`api/conditions.ts`).
+ */
+import { type Condition, findCondition } from '../api/conditions.ts';
+import type { Labels, Metrics, Sample } from '../base/metrics.ts';
 import type { ResourceKey } from '../host/host.ts';
-import { StateSeries } from './state-series.ts';
 
-interface MeasuredResource {
+export const maxShown = 200;
+
+/** States of resources, from most to least urgent. Ready and Unknown are equally urgent. */
+const ranks = [['Stalled'], ['Outage'], ['Reconciling'], ['NotReady'], ['Ready', 'Unknown']] as const;
+type ResourceState = (typeof ranks)[number][number];
+
+const states = 'Ready, Reconciling, Outage, Stalled, NotReady, Unknown';
+
+export interface MeasuredResource {
   readonly metadata: ResourceKey;
   readonly status?: { readonly conditions?: readonly Condition[] } | undefined;
 }
 
 type StatusOf<R extends MeasuredResource> = NonNullable<R['status']>;
 
-/** Name, description and value of a metric. The metric has no series for a resource whose value is undefined. */
+/**
+ * Name, description and values of a metric. `read` returns the value for one resource, or a sample for each combination of the
+ * additional labels in `labelNames`. The metric has no series for a resource whose value is undefined.
+ */
 export type StatusFigure<R extends MeasuredResource> = readonly [
   name: string,
   help: string,
-  read: (status: StatusOf<R>, resource: R) => number | undefined,
+  read: (status: StatusOf<R>, resource: R) => number | readonly Sample[] | undefined,
+  labelNames?: readonly string[],
 ];
 
 interface StatusMetricsOptions<R extends MeasuredResource> {
@@ -24,46 +42,84 @@ interface StatusMetricsOptions<R extends MeasuredResource> {
   readonly kind: string;
   readonly plural: string;
   readonly figures: readonly StatusFigure<R>[];
+  /** Returns the resources that are measured. Empty while another process leads, because series from two processes would cause two alerts. */
+  readonly resources: () => Iterable<R>;
 }
 
-export class StatusMetrics<R extends MeasuredResource> {
-  readonly #kind: string;
-  readonly #gauges: readonly { readonly gauge: Gauge; readonly read: StatusFigure<R>[2] }[];
-  readonly #states: StateSeries;
-
-  constructor({ metrics, kind, plural, figures }: StatusMetricsOptions<R>) {
-    this.#kind = kind;
-    const labelNames = ['namespace', kind];
-    this.#gauges = figures.map(([name, help, read]) => ({ gauge: metrics.gauge(name, help, labelNames), read }));
-    this.#states = new StateSeries({ metrics, kind, plural, onHidden: (key) => this.#hide(key) });
+/** Creates the metrics of a kind. */
+export function measureStatuses<R extends MeasuredResource>(options: StatusMetricsOptions<R>): void {
+  const { metrics, kind, plural, figures, resources } = options;
+  let last: { readonly scrape: object; readonly found: Found<R> } | undefined;
+  const at = (scrape: object): Found<R> => {
+    if (last?.scrape !== scrape) last = { scrape, found: findStates(resources()) };
+    return last.found;
+  };
+  const labelsOf = ({ resource: { metadata } }: Measured<R>) => ({
+    namespace: metadata.namespace,
+    [kind]: metadata.name,
+  });
+  for (const [name, help, read, labelNames = []] of figures) {
+    metrics.observedGauge(name, help, ['namespace', kind, ...labelNames], (scrape) =>
+      at(scrape).shown.flatMap((each) => samplesOf(labelsOf(each), read(each.status, each.resource))),
+    );
   }
+  metrics.observedGauge(
+    `logfleet_${plural}`,
+    `Number of ${plural}, by state (${states}) and by the reason of the condition Ready.`,
+    ['state', 'reason'],
+    (scrape) => at(scrape).counts.values(),
+  );
+  metrics.observedGauge(
+    `logfleet_${kind}_state`,
+    `1 for each of at most ${maxShown} ${plural}. The labels show the state (${states}) and the reason of the condition Ready.`,
+    ['namespace', kind, 'state', 'reason'],
+    (scrape) =>
+      at(scrape).shown.map((each) => [{ ...labelsOf(each), state: each.state, reason: each.reason }, 1] as const),
+  );
+}
 
-  measure(resource: R): void {
-    const { namespace, name } = resource.metadata;
+/** Resource with its status and the state that the status shows. */
+interface Measured<R extends MeasuredResource> {
+  readonly resource: R;
+  readonly status: StatusOf<R>;
+  readonly state: ResourceState;
+  readonly reason: string;
+}
+
+interface Found<R extends MeasuredResource> {
+  /** Number of resources for each state and reason. */
+  readonly counts: ReadonlyMap<string, Sample>;
+  /** Resources with separate series. */
+  readonly shown: readonly Measured<R>[];
+}
+
+function findStates<R extends MeasuredResource>(resources: Iterable<R>): Found<R> {
+  const counts = new Map<string, Sample>();
+  const byRank = ranks.map((): Measured<R>[] => []);
+  for (const resource of resources) {
     const status: StatusOf<R> | undefined = resource.status ?? undefined;
-    if (!status || !this.#states.measure({ namespace, name }, status.conditions)) return;
-    for (const { gauge, read } of this.#gauges) {
-      const value = read(status, resource);
-      const labels = this.#labelsOf(resource.metadata);
-      if (value === undefined) gauge.remove(labels);
-      else gauge.set(labels, value);
-    }
+    const ready = findCondition(status?.conditions, 'Ready');
+    if (!status || !ready) continue;
+    const { reason } = ready;
+    const state = stateOf(ready, status.conditions);
+    const [, count = 0] = counts.get(`${state} ${reason}`) ?? [];
+    counts.set(`${state} ${reason}`, [{ state, reason }, count + 1]);
+    const equallyUrgent = byRank[ranks.findIndex((each) => each.some((one) => one === state))];
+    if (equallyUrgent && equallyUrgent.length < maxShown) equallyUrgent.push({ resource, status, state, reason });
   }
+  return { counts, shown: byRank.flat().slice(0, maxShown) };
+}
 
-  /** Removes all series when another process leads. The same series from two processes would cause two alerts. */
-  clear(): void {
-    this.#states.clear();
-  }
+function samplesOf(labels: Labels, value: number | readonly Sample[] | undefined): readonly Sample[] {
+  if (value === undefined) return [];
+  if (typeof value === 'number') return [[labels, value]];
+  return value.map(([more, each]) => [{ ...labels, ...more }, each] as const);
+}
 
-  forget(key: ResourceKey): void {
-    this.#states.forget(key);
-  }
-
-  #hide(key: ResourceKey): void {
-    for (const { gauge } of this.#gauges) gauge.remove(this.#labelsOf(key));
-  }
-
-  #labelsOf({ namespace, name }: ResourceKey) {
-    return { namespace, [this.#kind]: name };
-  }
+function stateOf(ready: Condition, conditions: readonly Condition[] | undefined): ResourceState {
+  const holds = (type: 'Stalled' | 'Outage' | 'Reconciling') => findCondition(conditions, type)?.status === 'True';
+  if (holds('Stalled')) return 'Stalled';
+  if (holds('Outage')) return 'Outage';
+  if (holds('Reconciling')) return 'Reconciling';
+  return ({ True: 'Ready', False: 'NotReady', Unknown: 'Unknown' } as const)[ready.status];
 }

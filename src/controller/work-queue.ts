@@ -13,7 +13,7 @@
  */
 
 import type { Clock, Timer } from '../base/clock.ts';
-import type { Counter, Gauge, Histogram, Metrics } from '../base/metrics.ts';
+import type { Counter, Histogram, Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
@@ -66,7 +66,6 @@ export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #backoff: BackoffSettings;
   readonly #labels: { readonly controller: string };
-  readonly #depth: Gauge;
   readonly #adds: Counter;
   readonly #latency: Histogram;
 
@@ -75,7 +74,9 @@ export class WorkQueue {
     this.#backoff = options.backoff ?? defaultBackoff;
     this.#labels = { controller: options.name };
     const { metrics } = options;
-    this.#depth = metrics.gauge('logfleet_queue_depth', 'Resources that wait for their reconcile.', ['controller']);
+    metrics.observedGauge('logfleet_queue_depth', 'Resources that wait for their reconcile.', ['controller'], () => [
+      [this.#labels, this.#ready.length + this.#readyUnderWay.length],
+    ]);
     this.#adds = metrics.counter(
       'logfleet_queue_adds_total',
       'Additions to the queue of resources that wait for their reconcile. A resource that already waits is not counted again.',
@@ -148,7 +149,6 @@ export class WorkQueue {
     const { clock } = this.#options;
     const addedMs = this.#dirty.get(key) ?? clock.monotonic();
     this.#latency.observe(this.#labels, (clock.monotonic() - addedMs) / 1000);
-    this.#depth.set(this.#labels, this.#ready.length + this.#readyUnderWay.length);
     this.#dirty.delete(key);
     this.#underWay.delete(key);
     this.#processing.add(key);
@@ -184,12 +184,10 @@ export class WorkQueue {
     this.#failures.clear();
     this.#ready.length = 0;
     this.#readyUnderWay.length = 0;
-    this.#depth.set(this.#labels, 0);
   }
 
   #makeReady(key: string): void {
     (this.#underWay.has(key) ? this.#readyUnderWay : this.#ready).push(key);
-    this.#depth.set(this.#labels, this.#ready.length + this.#readyUnderWay.length);
     this.#options.onReady();
   }
 }

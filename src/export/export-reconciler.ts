@@ -23,7 +23,7 @@ import { type ExportPlaces, type ExportSettings, exportSettings } from './export
 import { JobRuntime } from './jobs/job-runtime.ts';
 import { JobShares } from './jobs/job-shares.ts';
 import { QuirksOfServices } from './search/service-quirks.ts';
-import { type ExportMetrics, exportMetrics } from './status/export-metrics.ts';
+import { measureExports } from './status/export-metrics.ts';
 import { type ExportWording, resourceWording } from './status/export-wording.ts';
 import type { WorkerPart } from './work/worker-part.ts';
 
@@ -60,7 +60,6 @@ export class ExportReconciler implements Reconciler {
   readonly #jobShares: JobShares | undefined;
   /** Work of dropped runtimes that has not ended yet. */
   readonly #endings = new Set<Promise<void>>();
-  readonly #metrics: ExportMetrics;
   readonly #unsubscribe: readonly (() => void)[];
   #writer: Promise<Writer> | undefined;
   #term = 0;
@@ -69,7 +68,7 @@ export class ExportReconciler implements Reconciler {
   constructor(options: ExportReconcilerOptions) {
     this.#options = options;
     this.#settings = { ...exportSettings, ...options.settings };
-    this.#metrics = exportMetrics(options.metrics);
+    measureExports(options.metrics, () => (options.host.leadership.isLeader() ? this.#source.list() : []));
     const { host, enqueue, shares } = options;
     const { workerJobs: store } = host;
     const enqueueJobs = (exportUid?: string) => {
@@ -88,7 +87,7 @@ export class ExportReconciler implements Reconciler {
   }
 
   async reconcile(key: ResourceKey): Promise<Result> {
-    const { host, accounts, random, writer: writerOf = () => Writer.ours(random) } = this.#options;
+    const { accounts, random, writer: writerOf = () => Writer.ours(random) } = this.#options;
     this.#followLeadership();
     this.#writer ??= writerOf();
     const writer = await this.#writer;
@@ -98,7 +97,6 @@ export class ExportReconciler implements Reconciler {
     if (resource?.metadata.uid !== this.#runtimes.get(name)?.uid) this.#retire(name);
     if (!resource) {
       accounts.secrets.leave(waiterOf(key));
-      this.#metrics.forget(key);
       return { kind: 'settled' };
     }
     const runtime = this.#runtimes.get(name) ?? this.#begin(name, resource, writer);
@@ -107,8 +105,6 @@ export class ExportReconciler implements Reconciler {
     } finally {
       // A runtime without work is dropped, so that a complete, paused or stalled export needs no memory besides its resource.
       if (runtime.isDormant && this.#runtimes.get(name) === runtime) this.#runtimes.delete(name);
-      const newest = this.#source.get(key);
-      if (newest && host.leadership.isLeader()) this.#metrics.measure(newest);
       this.#options.onReconciled?.(key);
     }
   }
@@ -139,7 +135,6 @@ export class ExportReconciler implements Reconciler {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;
     this.#term = leadership.term();
-    this.#metrics.clear();
     this.#options.accounts.secrets.leaveAll();
     this.#endAll();
   }

@@ -17,7 +17,7 @@ import { ClaimTurns } from './members/claim-turns.ts';
 import type { PolicyEnvironment } from './policy-environment.ts';
 import { PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
-import { PolicyMetrics } from './status/policy-metrics.ts';
+import { measurePolicies } from './status/policy-metrics.ts';
 
 /** Called in place of applying a decision, with what is known about the policy; nothing is sent or written. */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
@@ -44,7 +44,6 @@ export class PolicyReconciler implements Reconciler {
   readonly #environment: PolicyEnvironment;
   readonly #source: ResourceSource<CollectorVersionPolicy>;
   readonly #running = new Map<string, Running>();
-  readonly #metrics: PolicyMetrics;
   readonly #unsubscribe: readonly (() => void)[];
   #term = 0;
   #draining = false;
@@ -75,11 +74,8 @@ export class PolicyReconciler implements Reconciler {
         const policy = this.#source.get(key);
         if (policy) turns.expect(policy);
       }),
-      host.leadership.subscribe(() => {
-        if (!host.leadership.isLeader()) this.#metrics.clear();
-      }),
     ];
-    this.#metrics = new PolicyMetrics(metrics);
+    measurePolicies(metrics, () => (host.leadership.isLeader() ? this.#source.list() : []));
   }
 
   async reconcile(key: ResourceKey): Promise<Result> {
@@ -95,8 +91,6 @@ export class PolicyReconciler implements Reconciler {
       // After an error, the data in memory may differ from the stored data, so the runtime reads it again.
       running.runtime.doubt();
       throw error;
-    } finally {
-      this.#measure(key);
     }
   }
 
@@ -132,7 +126,6 @@ export class PolicyReconciler implements Reconciler {
     const { leadership } = this.#options.host;
     if (leadership.term() === this.#term) return;
     this.#term = leadership.term();
-    this.#metrics.clear();
     this.#environment.turns.reset();
     this.#closeAll();
   }
@@ -159,12 +152,6 @@ export class PolicyReconciler implements Reconciler {
       this.#environment.fleets.retire(runtime.owner.uid);
       this.#running.delete(name);
     }
-    this.#metrics.forget(key);
     this.#environment.turns.forget(key, runtime?.owner.uid);
-  }
-
-  #measure(key: ResourceKey): void {
-    const policy = this.#source.get(key);
-    if (policy && this.#options.host.leadership.isLeader()) this.#metrics.measure(policy);
   }
 }

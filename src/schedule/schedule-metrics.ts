@@ -2,9 +2,7 @@
 import type { SearchExportSchedule } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { type StatusFigure, StatusMetrics } from '../controller/status-metrics.ts';
-
-export type ScheduleMetrics = StatusMetrics<SearchExportSchedule>;
+import { measureStatuses, type StatusFigure } from '../controller/status-metrics.ts';
 
 const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   [
@@ -40,6 +38,7 @@ function dueSeconds(
   return (Math.min(...endsMs) + (parseDuration(spec.template.spec.settleDelay) ?? 0)) / 1_000;
 }
 
-export function scheduleMetrics(metrics: Metrics): ScheduleMetrics {
-  return new StatusMetrics({ metrics, kind: 'schedule', plural: 'schedules', figures });
+/** Creates the metrics of schedules. `schedules` returns the measured schedules, none while another process leads. */
+export function measureSchedules(metrics: Metrics, schedules: () => Iterable<SearchExportSchedule>): void {
+  measureStatuses({ metrics, kind: 'schedule', plural: 'schedules', figures, resources: schedules });
 }

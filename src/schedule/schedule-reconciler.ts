@@ -13,7 +13,7 @@ import { DestinationChoice } from '../export/chosen-destination.ts';
 import { type ExportPlaces, exportSettings } from '../export/export-settings.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { RunIndex } from './run-index.ts';
-import { type ScheduleMetrics, scheduleMetrics } from './schedule-metrics.ts';
+import { measureSchedules } from './schedule-metrics.ts';
 import { ScheduleRuntime } from './schedule-runtime.ts';
 import { TickCalendars } from './tick-calendar.ts';
 
@@ -40,7 +40,6 @@ export class ScheduleReconciler implements Reconciler {
   readonly #index: RunIndex;
   readonly #runtimes = new Map<string, ScheduleRuntime>();
   readonly #calendars = new TickCalendars();
-  readonly #metrics: ScheduleMetrics;
   readonly #unsubscribe: readonly (() => void)[];
   #term = 0;
   #isDraining = false;
@@ -48,7 +47,7 @@ export class ScheduleReconciler implements Reconciler {
   constructor(options: ScheduleReconcilerOptions) {
     const { host, enqueue, metrics } = options;
     this.#options = options;
-    this.#metrics = scheduleMetrics(metrics);
+    measureSchedules(metrics, () => (host.leadership.isLeader() ? host.resources('SearchExportSchedule').list() : []));
     this.#index = new RunIndex(host.resources('SearchExport'), enqueue);
     this.#unsubscribe = [
       host.subscribeSettings(() => {
@@ -65,19 +64,13 @@ export class ScheduleReconciler implements Reconciler {
     const resource = host.resources('SearchExportSchedule').get(key);
     const id = keyText(key);
     if (resource?.metadata.uid !== this.#runtimes.get(id)?.uid) this.#runtimes.delete(id);
-    if (!resource) this.#metrics.forget(key);
     if (!resource || resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
     // Without a list of the runs, the schedule could create a run a second time.
     if (!host.resources('SearchExport').synced()) return requeue(listDelayMs, false);
     const writer = await this.#options.writer();
     const runtime = this.#runtimes.get(id) ?? this.#begin(resource, writer);
     this.#runtimes.set(id, runtime);
-    try {
-      return await runtime.reconcile(resource);
-    } finally {
-      const newest = host.resources('SearchExportSchedule').get(key);
-      if (newest && host.leadership.isLeader()) this.#metrics.measure(newest);
-    }
+    return runtime.reconcile(resource);
   }
 
   /** Called after this process has changed a run. */
@@ -124,7 +117,6 @@ export class ScheduleReconciler implements Reconciler {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;
     this.#term = leadership.term();
-    this.#metrics.clear();
     this.#runtimes.clear();
   }
 }

@@ -1,9 +1,7 @@
 /** Metrics of exports, derived from their statuses: state, progress, written rows, and written and scanned bytes (C3). */
 import type { SearchExport } from '../../api/kinds.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import { type StatusFigure, StatusMetrics } from '../../controller/status-metrics.ts';
-
-export type ExportMetrics = StatusMetrics<SearchExport>;
+import { measureStatuses, type StatusFigure } from '../../controller/status-metrics.ts';
 
 const figures: readonly StatusFigure<SearchExport>[] = [
   [
@@ -21,6 +19,7 @@ const figures: readonly StatusFigure<SearchExport>[] = [
   ['logfleet_export_jobs', 'Active search jobs of an export.', ({ jobs }) => jobs?.length ?? 0],
 ];
 
-export function exportMetrics(metrics: Metrics): ExportMetrics {
-  return new StatusMetrics({ metrics, kind: 'export', plural: 'exports', figures });
+/** Creates the metrics of exports. `exports` returns the measured exports, none while another process leads. */
+export function measureExports(metrics: Metrics, exports: () => Iterable<SearchExport>): void {
+  measureStatuses({ metrics, kind: 'export', plural: 'exports', figures, resources: exports });
 }

@@ -4,7 +4,7 @@ import type { Labels, Metrics, Sample } from '../../../src/base/metrics.ts';
 export class CountingMetrics implements Metrics {
   readonly values = new Map<string, number>();
   readonly observations = new Map<string, number[]>();
-  readonly #observed: { readonly name: string; readonly read: () => Iterable<Sample> }[] = [];
+  readonly #observed: { readonly name: string; readonly read: (scrape: object) => Iterable<Sample> }[] = [];
 
   counter(name: string) {
     return {
@@ -26,14 +26,20 @@ export class CountingMetrics implements Metrics {
     };
   }
 
-  observedGauge(name: string, _help: string, _labelNames: readonly string[], read: () => Iterable<Sample>): void {
+  observedGauge(
+    name: string,
+    _help: string,
+    _labelNames: readonly string[],
+    read: (scrape: object) => Iterable<Sample>,
+  ): void {
     this.#observed.push({ name, read });
   }
 
   /** Returns the present series of the observed gauges, by name and label values. */
   observed(): ReadonlyMap<string, number> {
+    const scrape = {};
     const samples = this.#observed.flatMap(({ name, read }) =>
-      [...read()].map(([labels, value]) => [series(name, labels), value] as const),
+      [...read(scrape)].map(([labels, value]) => [series(name, labels), value] as const),
     );
     return new Map(samples);
   }

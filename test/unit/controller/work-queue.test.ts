@@ -147,9 +147,9 @@ describe('a work queue', () => {
     queue.add('a');
     queue.add('b');
     await clock.advance(2_000);
-    expect(metrics.values.get('logfleet_queue_depth{test}')).toBe(2);
+    expect(metrics.observed().get('logfleet_queue_depth{test}')).toBe(2);
     queue.take();
-    expect(metrics.values.get('logfleet_queue_depth{test}')).toBe(1);
+    expect(metrics.observed().get('logfleet_queue_depth{test}')).toBe(1);
     expect(metrics.values.get('logfleet_queue_adds_total{test}')).toBe(2);
     expect(metrics.observations.get('logfleet_queue_latency_seconds{test}')).toEqual([2]);
   });

@@ -1,8 +1,12 @@
 /** Tests the metrics of a policy: its numbers of collectors, and the series that shows its state. */
 import { expect, test } from 'vitest';
-import type { Condition, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import type {
+  CollectorVersionPolicyStatus,
+  Condition,
+  StageStatus,
+} from '../../../src/api/generated/collector-version-policy.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
-import { PolicyMetrics } from '../../../src/policy/status/policy-metrics.ts';
+import { measurePolicies } from '../../../src/policy/status/policy-metrics.ts';
 import { policy } from './builders.ts';
 
 const collectors = {
@@ -16,12 +20,21 @@ function condition(type: string, status: Condition['status'], reason: string): C
 
 function measured() {
   const registry = new PrometheusMetrics();
-  const metrics = new PolicyMetrics(registry);
+  let status: CollectorVersionPolicyStatus | undefined;
+  let exists = true;
+  measurePolicies(registry, () => (exists ? [{ ...policy(), ...(status && { status }) }] : []));
   const { namespace, name } = policy().metadata;
   return {
-    measure: (...conditions: Condition[]) => metrics.measure({ ...policy(), status: { collectors, conditions } }),
-    measureNothing: () => metrics.measure(policy()),
-    forget: () => metrics.forget({ namespace, name }),
+    measure: (...conditions: Condition[]) => {
+      status = { collectors, conditions };
+    },
+    show: (shown: CollectorVersionPolicyStatus) => {
+      status = { collectors, ...shown };
+      return registry.render();
+    },
+    forget: () => {
+      exists = false;
+    },
     series: async (metric: string) => {
       const lines = (await registry.render()).split('\n').filter((line) => line.startsWith(`${metric}{`));
       return lines.map((line) => line.replace(`namespace="${namespace}",policy="${name}",`, ''));
@@ -46,7 +59,7 @@ test.each<[string, Condition[], string]>([
 ])('a policy that is %s has one series with this state', async (_, conditions, labels) => {
   const { measure, series } = measured();
   measure(condition('Ready', 'False', 'Progressing'), condition('Reconciling', 'True', 'Progressing'));
-  measure(...conditions);
+  await series('logfleet_policy_state');
   measure(...conditions);
   expect(await series('logfleet_policy_state')).toEqual([`logfleet_policy_state{${labels}} 1`]);
 });
@@ -62,15 +75,13 @@ test('collectors are counted by state, and all series are removed with the polic
 });
 
 test('the current stage of a rollout has one series with its state, which ends with the rollout', async () => {
-  const registry = new PrometheusMetrics();
-  const metrics = new PolicyMetrics(registry);
+  const { show } = measured();
   const conditions = [condition('Ready', 'False', 'RollingOut')];
   const stages: StageStatus[] = [{ name: 'canary', members: 2, updated: 2, failed: 0, state: 'Soaking' }];
   const rollout = { id: '1-19.500-1', startTime: '2026-11-01T00:00:00Z', stage: 'canary' };
   const stopped = { reason: 'RolloutStopped', time: '2026-11-01T00:00:00Z', message: 'x' } as const;
   const states = async (status: object) => {
-    metrics.measure({ ...policy(), status: { collectors, conditions, ...status } });
-    const text = await registry.render();
+    const text = await show({ conditions, ...status });
     return [...text.matchAll(/^logfleet_policy_rollout_state\{.*(stage=.*)\} 1$/gm)].map(([, labels]) => labels);
   };
   expect(await states({})).toEqual([]);
@@ -83,23 +94,18 @@ test('the current stage of a rollout has one series with its state, which ends w
 });
 
 test('a policy without a status has no series', async () => {
-  const { measureNothing, series } = measured();
-  measureNothing();
+  const { series } = measured();
   expect([...(await series('logfleet_policy_collectors')), ...(await series('logfleet_policy_state'))]).toEqual([]);
 });
 
 test('collectors that stopped sending logs are counted while the policy has a message analysis', async () => {
-  const registry = new PrometheusMetrics();
-  const metrics = new PolicyMetrics(registry);
+  const { show } = measured();
   const conditions = [condition('Ready', 'True', 'AllUpdated')];
   const stage = (name: string, quiet?: number): StageStatus => ({
     ...{ name, members: 20, updated: 20, failed: 0, state: 'Completed' },
     ...(quiet !== undefined && { analysis: { state: quiet > 0 ? 'Failed' : 'Passed', judged: 20, quiet } }),
   });
-  const measure = (...stages: StageStatus[]) => {
-    metrics.measure({ ...policy(), status: { collectors, conditions, stages } });
-    return registry.render();
-  };
+  const measure = (...stages: StageStatus[]) => show({ conditions, stages });
   const series = /^logfleet_policy_quiet_collectors\{.*\} (\d+)$/m;
   expect(await measure(stage('canary'))).not.toMatch(series);
   expect(series.exec(await measure(stage('canary', 6), stage('tenth', 0), stage('rest')))?.[1]).toBe('6');

@@ -2,19 +2,21 @@
 import { expect, test } from 'vitest';
 import type { SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
-import { scheduleMetrics } from '../../../src/schedule/schedule-metrics.ts';
+import { measureSchedules } from '../../../src/schedule/schedule-metrics.ts';
 
 const conditions = [{ type: 'Ready', status: 'True', reason: 'UpToDate', message: 'x', lastTransitionTime: 'x' }];
 
 function world() {
   const registry = new PrometheusMetrics();
-  const metrics = scheduleMetrics(registry);
+  let schedules: readonly SearchExportSchedule[] = [];
+  measureSchedules(registry, () => schedules);
   return async (status: object) => {
-    metrics.measure({
+    const schedule = {
       metadata: { namespace: 'logging', name: 'hourly' },
       spec: { template: { spec: { settleDelay: '10m' } } },
       status: { conditions, ...status },
-    } as unknown as SearchExportSchedule);
+    };
+    schedules = [schedule as unknown as SearchExportSchedule];
     const text = await registry.render();
     const value = (name: string) => new RegExp(`^logfleet_schedule_${name}\\{.*\\} (\\d+)$`, 'm').exec(text)?.[1];
     return [value('covered_timestamp_seconds'), value('covered_seconds'), value('due_timestamp_seconds')];
