@@ -9,6 +9,7 @@ const longest = [
   'test/e2e/staged-run.test.ts',
   'test/e2e/crash.test.ts',
   'test/e2e/directory-run.test.ts',
+  'test/cluster-wide/chart-release.test.ts',
   'test/cluster-wide/host-kubernetes.test.ts',
   'test/e2e/export-run.test.ts',
   'test/e2e/failover.test.ts',

@@ -1,0 +1,136 @@
+/**
+ * Installs, upgrades and uninstalls the Helm chart on a real API server, while a rollout and an export are under way. No controller runs
+ * there, so the test starts and stops the operator as Kubernetes does, with the account and the settings of the installed Deployment.
+ */
+import { expect } from 'vitest';
+import { leasePath, ledgerPath, operatorLeaseName, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
+import { Namespace } from '../e2e/support/cluster.ts';
+import { test as endToEnd } from '../e2e/support/end-to-end.ts';
+import { expectExported, exportManifest, type Place, volumePlace } from '../e2e/support/exports.ts';
+import { expectPromiseKept } from '../e2e/support/oracles.ts';
+import type { Program } from '../e2e/support/program.ts';
+import { oldVersion, targetVersion } from '../e2e/support/simulator.ts';
+import { callApi, createNamespace, userFor } from '../support/control-plane.ts';
+import { chart, helm } from '../support/helm.ts';
+
+const deploymentPath = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/deployments/logfleet`;
+const claimPath = (namespace: string) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims/logfleet-exports`;
+
+class Release {
+  readonly namespace: string;
+  readonly #values: object;
+
+  constructor(namespace: string) {
+    this.namespace = namespace;
+    // The control plane of the tests already has the CRDs and ClusterRoles, so Helm takes their ownership.
+    this.#values = { namespaces: [namespace], exportVolume: { enabled: true } };
+  }
+
+  install(): Promise<void> {
+    return this.#helm(['install', 'logfleet', chart, '--take-ownership'], this.#values);
+  }
+
+  upgrade(values: object): Promise<void> {
+    return this.#helm(['upgrade', 'logfleet', chart], { ...this.#values, ...values });
+  }
+
+  uninstall(): Promise<void> {
+    return this.#helm(['uninstall', 'logfleet']);
+  }
+
+  async #helm(args: readonly string[], values?: object): Promise<void> {
+    const { status, stderr } = await helm([...args, '--namespace', this.namespace], values);
+    expect({ status, stderr }).toMatchObject({ status: 0 });
+  }
+
+  /** Arguments and environment of the operator's container, as the Deployment defines them, without variables that refer to fields. */
+  async container(): Promise<{ readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }> {
+    const { status, body } = await callApi('GET', deploymentPath(this.namespace));
+    expect(status).toBe(200);
+    const { args, env } = body.spec.template.spec.containers[0];
+    const plain = (env as readonly { readonly name: string; readonly value?: string }[]).filter(({ value }) => value);
+    return { args, env: Object.fromEntries(plain.map(({ name, value }) => [name, value ?? ''])) };
+  }
+}
+
+const test = endToEnd
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  .extend('place', ({}, { onCleanup }): Place => {
+    const place = volumePlace();
+    onCleanup(() => place.remove());
+    return place;
+  })
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  .extend('release', async ({}) => {
+    const release = new Release(await createNamespace('chart'));
+    await release.install();
+    return release;
+  })
+  .extend('operator', ({ start, release, place }) => async (pod: string): Promise<Program> => {
+    const { namespace } = release;
+    const { args, env } = await release.container();
+    const [, directory = ''] = place.flags[1]?.split('=') ?? [];
+    const { kubeconfig } = await userFor(namespace, 'logfleet');
+    const here = { LOGFLEET_OPERATOR_NAMESPACE: namespace, LOGFLEET_HEALTH_LISTEN: '127.0.0.1:0', POD_NAME: pod };
+    const flags = args.map((each) => each.replace('=/exports', `=${directory}`));
+    return start([...flags, '--kubeconfig', kubeconfig, '--grace', '1s'], { env: { ...env, ...here } });
+  });
+
+/** Stops the operator as Kubernetes stops a pod. */
+async function stop(program: Program): Promise<void> {
+  program.signal('SIGTERM');
+  await program.ended;
+}
+
+/** Names and uids of the objects that an uninstallation must keep: policy, export, ledger, claim and lease. */
+async function kept(namespace: string): Promise<readonly string[]> {
+  const folders = [
+    resourcePath('CollectorVersionPolicy', namespace),
+    resourcePath('SearchExport', namespace),
+    ledgerPath(namespace),
+  ];
+  const lists = await Promise.all(folders.map((path) => callApi('GET', path)));
+  const paths = [claimPath(namespace), leasePath(namespace, operatorLeaseName)];
+  const single = await Promise.all(paths.map((path) => callApi('GET', path)));
+  const objects = [...lists.flatMap(({ body }) => body.items), ...single.map(({ body }) => body)];
+  return objects.map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
+}
+
+test('a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({
+  tenant,
+  release,
+  place,
+  operator,
+}) => {
+  const namespace = new Namespace(release.namespace);
+  const first = await operator('logfleet-0');
+  await tenant.equip({ groups: { web: { count: 12, version: oldVersion, upgrade: { duration: '2s' } } } });
+  const policy = namespace.policyManifest('production', { strategy: { maxInProgress: 2 } });
+  await namespace.apply(namespace.secretManifest(tenant), policy, exportManifest(place, namespace.name));
+  await tenant.posted(3);
+  await namespace.exportUntil('audit', ({ status }) => (status?.progress?.intervalsDone ?? 0) > 0);
+
+  await release.upgrade({ logLevel: 'debug' });
+  expect((await release.container()).env).toMatchObject({ LOGFLEET_LOG_LEVEL: 'debug' });
+  const second = await operator('logfleet-1');
+  await stop(first);
+  await tenant.posted(6);
+
+  const before = await kept(namespace.name);
+  expect(before).toHaveLength(5);
+  await release.uninstall();
+  expect((await callApi('GET', deploymentPath(namespace.name))).status).toBe(404);
+  // The operator has no rights any more, so it can neither release its lease nor write a status.
+  await stop(second);
+  expect(await kept(namespace.name)).toEqual(before);
+  expect((await tenant.tasks()).length).toBeLessThan(12);
+
+  await release.install();
+  await operator('logfleet-2');
+  await namespace.reason('production', 'AllUpdated');
+  const { status } = await namespace.exportReason('audit', 'Exported');
+  expect((await tenant.collectors()).map(({ version }) => version)).toEqual(Array(12).fill(targetVersion));
+  expect(await tenant.tasks()).toHaveLength(12);
+  await expectPromiseKept(tenant, { retryLimit: 2 });
+  await expectExported(place, status?.fingerprint ?? '', namespace.name);
+});
