@@ -1,10 +1,10 @@
 /**
  * Generates files from `crds/`: types and schemas of the kinds that people write (`src/api/generated/`), the reference page
  * (`docs/reference.md`), the copies for kustomize and Helm (`manifests/crds/`, `charts/logfleet/crd-files/`), and the template of runs in the
- * schedule's CRD. The table in the README of the Helm chart comes from the schema of its values. `make generate` writes all of these files.
- * `make verify` writes them, too, and fails if that changes a file.
+ * schedule's CRD. The Helm chart also gets copies of `manifests/monitoring/`, and a table of its values in its README. `make generate` writes
+ * all of these files. `make verify` writes them, too, and fails if that changes a file.
  *
- * Invariant: the output depends only on the files in `crds/` and `charts/logfleet/`, so two runs give the same bytes.
+ * Invariant: the output depends only on the files in `crds/`, `manifests/monitoring/` and `charts/logfleet/`, so two runs give the same bytes.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -41,6 +41,9 @@ for (const file of readdirSync(crdDirectory).sort()) {
 write(join(root, 'docs/reference.md'), renderReference(definitions));
 
 const chart = join(root, 'charts/logfleet');
+for (const file of ['alerts.yaml', 'pod-monitor.yaml']) {
+  copyFileSync(join(root, 'manifests/monitoring', file), join(chart, 'monitoring-files', file));
+}
 const readme = join(chart, 'README.md');
 const valuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));

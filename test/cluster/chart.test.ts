@@ -69,6 +69,7 @@ describe('the chart renders the objects of', () => {
     ['crds', [], { operator: { install: false } }],
     ['cluster-wide', ['export-jobs'], { exportJobs: { enabled: true } }],
     ['cluster-wide', ['export-volume'], { exportVolume: { enabled: true } }],
+    ['cluster-wide', ['monitoring'], { monitoring: { podMonitor: { enabled: true }, alerts: { enabled: true } } }],
   ])('manifests/%s with components %j', async (base, components, values) => {
     expect(comparable(await renderChart(values))).toEqual(comparable(await kustomized(base, components)));
   });
