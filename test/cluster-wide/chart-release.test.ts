@@ -3,6 +3,7 @@
  * there, so the test starts and stops the operator as Kubernetes does, with the account and the settings of the installed Deployment.
  */
 import { expect } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
 import { leasePath, ledgerPath, operatorLeaseName, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { Namespace } from '../e2e/support/cluster.ts';
 import { test as endToEnd } from '../e2e/support/end-to-end.ts';
@@ -10,8 +11,9 @@ import { expectExported, exportManifest, type Place, volumePlace } from '../e2e/
 import { expectPromiseKept } from '../e2e/support/oracles.ts';
 import type { Program } from '../e2e/support/program.ts';
 import { oldVersion, targetVersion } from '../e2e/support/simulator.ts';
-import { callApi, createNamespace, userFor } from '../support/control-plane.ts';
+import { callApi, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 import { chart, helm } from '../support/helm.ts';
+import { recordingContext } from '../unit/cli/recording-context.ts';
 
 const deploymentPath = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/deployments/logfleet`;
 const claimPath = (namespace: string) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims/logfleet-exports`;
@@ -22,12 +24,16 @@ class Release {
 
   constructor(namespace: string) {
     this.namespace = namespace;
-    // The control plane of the tests already has the CRDs and ClusterRoles, so Helm takes their ownership.
     this.#values = { namespaces: [namespace], exportVolume: { enabled: true } };
   }
 
+  /** Installs the chart over the objects of `kubectl apply`. */
+  adopt(): Promise<void> {
+    return this.#helm(['install', 'logfleet', chart, '--take-ownership', '--force-conflicts'], this.#values);
+  }
+
   install(): Promise<void> {
-    return this.#helm(['install', 'logfleet', chart, '--take-ownership'], this.#values);
+    return this.#helm(['install', 'logfleet', chart], this.#values);
   }
 
   upgrade(values: object): Promise<void> {
@@ -53,6 +59,16 @@ class Release {
   }
 }
 
+/** Installs the operator with another image by `kubectl apply`, for Helm to adopt it. */
+async function installByKubectl(namespace: string): Promise<void> {
+  const context = recordingContext();
+  await runProgram(['manifests', '--namespace', namespace, '--namespaces', namespace], context);
+  const setImage = ['set', 'image', '--namespace', namespace, 'deployment/logfleet', 'logfleet=logfleet:0.0.9'];
+  for (const args of [['apply', '--filename', '-'], setImage]) {
+    expect(await kubectl(args, { input: context.stdout.text })).toMatchObject({ status: 0 });
+  }
+}
+
 const test = endToEnd
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
   .extend('place', ({}, { onCleanup }): Place => {
@@ -62,8 +78,10 @@ const test = endToEnd
   })
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
   .extend('release', async ({}) => {
-    const release = new Release(await createNamespace('chart'));
-    await release.install();
+    const namespace = await createNamespace('chart');
+    await installByKubectl(namespace);
+    const release = new Release(namespace);
+    await release.adopt();
     return release;
   })
   .extend('operator', ({ start, release, place }) => async (pod: string): Promise<Program> => {
@@ -96,7 +114,7 @@ async function kept(namespace: string): Promise<readonly string[]> {
   return objects.map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
 }
 
-test('a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({
+test('Helm adopts an installation by kubectl; a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({
   tenant,
   release,
   place,

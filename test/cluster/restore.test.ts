@@ -1,0 +1,107 @@
+/**
+ * Restores policies and exports from a backup by kubectl, as docs/backup.md describes it. Restored resources get new uids, so they have no
+ * ledgers, and the destination may have lost the files.
+ */
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { expect, vi } from 'vitest';
+import { ledgerPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
+import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
+import { expectExported, exportManifest, type Place, volumePlace } from '../e2e/support/exports.ts';
+import { oldVersion } from '../e2e/support/simulator.ts';
+import { callApi } from '../support/control-plane.ts';
+
+vi.setConfig({ maxConcurrency: 20 });
+
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+const test = base.extend('place', ({}, { onCleanup }): Place => {
+  const place = volumePlace();
+  onCleanup(() => place.remove());
+  return place;
+});
+
+interface StoredObject {
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly annotations?: object };
+}
+
+/** Backup of policies and exports as docs/backup.md makes it: with their status, without the fields that the API server sets. */
+async function backup(namespace: Namespace): Promise<string> {
+  const { stdout } = await namespace.kubectl(['get', 'cvp,sx', '-o', 'json']);
+  const { items, ...list } = JSON.parse(stdout) as { readonly items: readonly StoredObject[] };
+  const kept = items.map(({ metadata: { name, namespace: of, annotations }, ...item }) => ({
+    ...item,
+    metadata: { name, namespace: of, ...(annotations && { annotations }) },
+  }));
+  return JSON.stringify({ ...list, items: kept });
+}
+
+/** Deletes policies, exports and ledgers. Ledgers are deleted here, because no garbage collector runs in the test. */
+async function lose(namespace: Namespace): Promise<void> {
+  await namespace.kubectl(['delete', 'cvp,sx,ledgers', '--all']);
+  for (const path of [resourcePath('CollectorVersionPolicy', namespace.name), ledgerPath(namespace.name)]) {
+    expect((await callApi('GET', path)).body.items).toEqual([]);
+  }
+}
+
+async function restore(namespace: Namespace, content: string): Promise<void> {
+  for (const args of [
+    ['create', '-f', '-'],
+    ['replace', '--subresource=status', '-f', '-'],
+  ]) {
+    const { status, stderr } = await namespace.kubectl(args, content);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  }
+}
+
+test.concurrent('a stopped rollout stays stopped, and retries no collector', async ({
+  tenant,
+  namespace,
+  operator,
+}) => {
+  const fails = { duration: '1s', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
+  await tenant.equip({ groups: { web: { count: 4, version: oldVersion, upgrade: fails } } });
+  const first = await operator();
+  const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
+  const policy = namespace.policyManifest('production', {
+    strategy: { maxInProgress: 1 },
+    retryPolicy: { limit: 0 },
+    failurePolicy,
+  });
+  await namespace.apply(namespace.secretManifest(tenant), policy);
+  await namespace.reason('production', 'RolloutStopped');
+  await first.kill();
+  const content = await backup(namespace);
+  await lose(namespace);
+  await restore(namespace, content);
+  const tasks = (await tenant.tasks()).length;
+  await operator('logfleet-1');
+  await namespace.kubectl(['annotate', 'cvp', 'production', 'logfleet.dev/requestedAt=now']);
+  await namespace.policyUntil('production', ({ status }) => status?.lastHandledReconcileAt === 'now');
+  const restored = await namespace.reason('production', 'RolloutStopped');
+  expect(conditionOf(restored, 'Stalled')?.reason).toBe('RolloutStopped');
+  expect((await tenant.tasks()).length).toBe(tasks);
+});
+
+test.concurrent('a complete export whose files are lost is exported again, and each row is written once', async ({
+  tenant,
+  namespace,
+  operator,
+  place,
+}) => {
+  const first = await operator('logfleet-0', place.flags);
+  await namespace.apply(namespace.secretManifest(tenant), exportManifest(place, namespace.name));
+  const { status: before } = await namespace.exportReason('audit', 'Exported');
+  await first.kill();
+  const content = await backup(namespace);
+  await lose(namespace);
+  const [, directory = ''] = place.flags[1]?.split('=') ?? [];
+  rmSync(directory, { recursive: true });
+  mkdirSync(directory);
+  await restore(namespace, content);
+  const restored = await namespace.exportReason('audit', 'Exported');
+  expect(restored.status).toEqual(before);
+  expect(readdirSync(directory)).toEqual([]);
+  await operator('logfleet-1', place.flags);
+  await namespace.exportUntil('audit', (resource) => conditionOf(resource, 'Complete') === undefined);
+  const { status } = await namespace.exportReason('audit', 'Exported');
+  await expectExported(place, status?.fingerprint ?? '', namespace.name);
+});
