@@ -79,8 +79,11 @@ export class LeaseElection implements Leadership {
   #observation: Observation | undefined;
   /** Monotonic time in ms at which this process first found the Lease missing; undefined while it exists. */
   #absentSinceMs: number | undefined;
-  /** Resource version of the Lease on which the next write is based; undefined if the Lease must be read first. */
-  #version: string | undefined;
+  /**
+   * Metadata of the Lease on which the next write is based, with labels and annotations of Helm and other tools; undefined if the Lease must
+   * be read first.
+   */
+  #stored: Lease['metadata'] | undefined;
   /** Time at which the last successful renewal of the Lease was sent; undefined while another process leads. */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
@@ -151,7 +154,7 @@ export class LeaseElection implements Leadership {
         await this.#step(signal);
       } catch (error) {
         if (signal.aborted) return;
-        this.#version = undefined;
+        this.#stored = undefined;
         log.debug('the lease could not be read or written', { error: asLogfleetError(error) });
         if (this.#renewedAt !== undefined) pauseMs = hurriedRetryMs;
       }
@@ -161,13 +164,13 @@ export class LeaseElection implements Leadership {
 
   /** Reads the Lease, and writes it if this process may lead. */
   async #step(signal: AbortSignal): Promise<void> {
-    if (this.#version === undefined || this.#renewedAt === undefined) {
+    if (this.#stored === undefined || this.#renewedAt === undefined) {
       const lease = await this.#read(signal);
       if (!this.#mayWrite(lease)) {
         this.#follow();
         return;
       }
-      this.#version = lease?.metadata.resourceVersion;
+      this.#stored = lease?.metadata;
     }
     await this.#write(signal);
   }
@@ -208,7 +211,7 @@ export class LeaseElection implements Leadership {
     const before = previous.holderIdentity ?? '';
     // A takeover is forced if the Lease names another process, or if none is stored. If the Lease already names this
     // process, `#forced` keeps its value, because this process took the Lease over in an earlier write.
-    if (before !== this.#holder) this.#forced = before !== '' || this.#version === undefined;
+    if (before !== this.#holder) this.#forced = before !== '' || this.#stored === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());
     const own = before === this.#holder;
@@ -223,20 +226,19 @@ export class LeaseElection implements Leadership {
       },
       signal,
     );
-    this.#version = lease.metadata.resourceVersion;
+    this.#stored = lease.metadata;
     this.#observation = { spec: lease.spec ?? {}, sinceMs: sentAt.monotonicMs };
     if (!signal.aborted) this.#lead(sentAt);
   }
 
   #put(spec: LeaseSpec, signal?: AbortSignal): Promise<Lease> {
     const { client, namespace, name } = this.#options;
-    const version = this.#version;
-    const metadata = { name, namespace, ...(version !== undefined && { resourceVersion: version }) };
+    const stored = this.#stored;
     return client.callForObject<Lease>({
-      method: version === undefined ? 'POST' : 'PUT',
-      path: leasePath(namespace, version === undefined ? undefined : name),
+      method: stored ? 'PUT' : 'POST',
+      path: leasePath(namespace, stored && name),
       query: { fieldManager },
-      body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec },
+      body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: stored ?? { name, namespace }, spec },
       deadlineMs: callDeadlineMs,
       ...(signal && { signal }),
     });
@@ -272,7 +274,7 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const lease = await this.#read();
     if (lease?.spec?.holderIdentity !== this.#holder) return;
-    this.#version = lease.metadata.resourceVersion;
+    this.#stored = lease.metadata;
     const time = microTime(clock.now());
     await this.#put({ ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: time });
     this.#options.log.info('the lease was released');

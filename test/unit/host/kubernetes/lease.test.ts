@@ -65,6 +65,19 @@ function holder(world: World): string {
   return spec?.holderIdentity.split('_')[0] ?? 'no lease';
 }
 
+test('the labels and annotations of the lease stay when a process renews or releases the lease', async () => {
+  const { world, first } = await pair();
+  const metadata = { labels: { 'app.kubernetes.io/managed-by': 'Helm' }, annotations: { 'example.com/note': 'kept' } };
+  world.server.patch(path, { metadata });
+  await world.clock.advance(3 * checkIntervalMs);
+  expect(first.election.isLeader()).toBe(true);
+  expect(world.server.get(path)?.metadata).toMatchObject(metadata);
+  const released = first.election.release();
+  await world.clock.advance(checkIntervalMs);
+  await released;
+  expect(world.server.get(path)?.metadata).toMatchObject(metadata);
+});
+
 test('the first process leads at once, and the second follows while the first renews the lease', async () => {
   const { world, first, second } = await pair();
   expect(first.election.isLeader()).toBe(true);
