@@ -42,7 +42,7 @@ write(join(root, 'docs/reference.md'), renderReference(definitions));
 
 const chart = join(root, 'charts/logfleet');
 for (const file of ['alerts.yaml', 'pod-monitor.yaml']) {
-  copyFileSync(join(root, 'manifests/monitoring', file), join(chart, 'monitoring-files', file));
+  write(join(chart, 'monitoring-files', file), readFileSync(join(root, 'manifests/monitoring', file), 'utf8'));
 }
 const readme = join(chart, 'README.md');
 const valuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));

@@ -10,6 +10,7 @@ const generated = [
   'docs/reference.md',
   'manifests/crds',
   'charts/logfleet/crd-files',
+  'charts/logfleet/monitoring-files',
   'charts/logfleet/README.md',
 ];
 
