@@ -7,7 +7,8 @@ RUN npm ci --ignore-scripts --loglevel=error
 COPY . .
 # Modification time of all files in the image, in seconds. With the time of the commit, two builds give the same layer.
 ARG SOURCE_DATE_EPOCH=0
-RUN node scripts/package.ts layer && mkdir /layer && tar -xzf out/logfleet-*-image-layer.tar.gz -C /layer
+RUN node scripts/package.ts layer && mkdir /layer && tar -xzf out/logfleet-*-image-layer.tar.gz -C /layer \
+ && find /layer -exec touch --date="@$SOURCE_DATE_EPOCH" {} +
 
 FROM gcr.io/distroless/nodejs24-debian13:nonroot@sha256:774b7d020b24214835769e24c3544835526cd0288f0b094eae48e8b2c2429a79
 # One memory pool for all threads: with a pool for each thread, the C library never gives back 20 MB and more. A small space for new

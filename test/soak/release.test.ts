@@ -1,0 +1,48 @@
+/** Makes all files of a release twice, in checkouts in different folders. Downloads the Node of each platform once on this machine. */
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { sha256 } from '../../scripts/release/provenance.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const run = promisify(execFile);
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'logfleet-release-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+/** Clones the last commit of the checkout, adds a commit of a release, and makes the release. Returns the folder of its files. */
+async function release(folder: string): Promise<string> {
+  const checkout = join(directory, folder);
+  await run('git', ['clone', '--quiet', root, checkout]);
+  cpSync(join(root, 'node_modules'), join(checkout, 'node_modules'), { recursive: true, verbatimSymlinks: true });
+  const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
+  const changelog = join(checkout, 'CHANGELOG.md');
+  const released = readFileSync(changelog, 'utf8').replace('## [Unreleased]', `$&\n\n## [${version}] - 2026-01-31`);
+  writeFileSync(changelog, released);
+  const date = '2026-01-31T00:00:00Z';
+  const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com'];
+  await run('git', [...identity, 'commit', '--quiet', '--all', '--message', `docs: release ${version}`], {
+    cwd: checkout,
+    env: { ...process.env, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date },
+  });
+  const args = [join(checkout, 'scripts/release.ts'), version, 'https://example.com/releases'];
+  const { stdout } = await run(process.execPath, args, { cwd: checkout });
+  expect(stdout).toContain('Nothing is published yet');
+  return join(checkout, 'out');
+}
+
+test('two releases of a commit differ only in the time of their provenance', async () => {
+  const [first, second] = [await release('first'), await release('below/second')];
+  const names = readdirSync(first);
+  expect(names).toHaveLength(9);
+  expect(readdirSync(second)).toEqual(names);
+  const different = names.filter((name) => sha256(join(first, name)) !== sha256(join(second, name)));
+  expect(different).toEqual(['SHA256SUMS', expect.stringMatching(/\.intoto\.json$/)]);
+});
