@@ -2,7 +2,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -24,6 +24,8 @@ import { logs } from './support/simulator.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const mtime = new Date('2026-11-01T00:00:00Z');
 const run = promisify(execFile);
+/** Names of the chunks with clients of object stores. */
+const storeClient = /^(?:s3|azure|gcs)-destination-/;
 
 let directory: string;
 /** Start script of the npm package, installed in an empty folder. */
@@ -103,10 +105,24 @@ describe('the npm package', () => {
     expect(await inRoot({ launcher })).toEqual(await inRoot({}));
   });
 
+  test('has at most 5 MB of code without the clients of object stores', () => {
+    const dist = join(dirname(launcher), '../dist');
+    const reached = new Set(['main.js']);
+    // The loop also visits the names that it adds.
+    for (const name of reached) {
+      for (const [, next = ''] of readFileSync(join(dist, name), 'utf8').matchAll(/["']\.\/([\w.-]+\.js)["']/g)) {
+        if (!storeClient.test(next)) reached.add(next);
+      }
+    }
+    const bytes = [...reached].reduce((sum, name) => sum + statSync(join(dist, name)).size, 0);
+    expect(bytes).toBeGreaterThan(2_000_000);
+    expect(bytes).toBeLessThan(5_000_000);
+  });
+
   test('loads every chunk of the bundle', async () => {
     const dist = join(dirname(launcher), '../dist');
     const chunks = readdirSync(dist).filter((name) => name.endsWith('.js') && name !== 'main.js');
-    expect(chunks.filter((name) => /^(?:s3|azure|gcs)-destination-/.test(name))).toHaveLength(3);
+    expect(chunks.filter((name) => storeClient.test(name))).toHaveLength(3);
     const imports = chunks.map((name) => `await import('./${name}');`).join('');
     await run(process.execPath, ['--input-type=module', '--eval', imports], { cwd: dist });
   });
