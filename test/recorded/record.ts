@@ -1,0 +1,21 @@
+/**
+ * Records the state that the present version of logfleet stores, for the tests of later versions: `node test/recorded/record.ts 0.2` before
+ * version 0.2 is released. Do not record a version again after its release.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { storedRollout, unfinishedExport, unfinishedRollout } from './unfinished-work.ts';
+
+const [version] = process.argv.slice(2);
+if (version === undefined) throw new Error('the version is missing: node test/recorded/record.ts VERSION');
+const directory = join(import.meta.dirname, `release-${version}`);
+mkdirSync(directory, { recursive: true });
+
+const write = (name: string, value: object) => {
+  writeFileSync(join(directory, name), `${JSON.stringify(value, undefined, 2)}\n`);
+};
+
+write('rollout.json', storedRollout(await unfinishedRollout()));
+const { store } = await unfinishedExport();
+const objects = [...store.objects].sort(([one], [other]) => (one < other ? -1 : 1));
+write('export.json', Object.fromEntries(objects.map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])));
