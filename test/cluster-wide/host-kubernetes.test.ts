@@ -1,19 +1,24 @@
 /** Tests the operator's Kubernetes side against a real API server, with exactly the rights that `manifests/` grants. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import type { CollectorVersionPolicy, SearchExport, SearchExportSchedule } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { openCluster } from '../../src/cli/resources/cluster-access.ts';
+import { buildJob } from '../../src/export/jobs/job-manifest.ts';
 import type { OwnerRef } from '../../src/host/host.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
-import { leasePath, ledgerPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
+import { jobPath, leasePath, ledgerPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { connectToCluster } from '../../src/host/kubernetes/cluster-connection.ts';
 import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 import { type Installation, install, installs, releasedLease } from '../support/installation.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
+import { exportOf } from '../unit/export/sample-view.ts';
 
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
@@ -50,7 +55,7 @@ interface Operator {
   readonly outcomes: Outcomes;
 }
 
-async function operate(installation: Installation, identity = 'operator-0'): Promise<Operator> {
+async function operate(installation: Installation, identity = 'operator-0', workerImage?: string): Promise<Operator> {
   const { api } = await connectToCluster({ kubeconfig: installation.kubeconfig });
   const outcomes = new Outcomes();
   const host = new KubernetesHost({
@@ -59,6 +64,7 @@ async function operate(installation: Installation, identity = 'operator-0'): Pro
     operatorNamespace: installation.namespace,
     identity,
     leaderElection: true,
+    ...(workerImage !== undefined && { workerImage }),
     clock: systemClock,
     random: systemRandom,
     log: silentLogger,
@@ -130,11 +136,14 @@ function withTarget(policy: CollectorVersionPolicy, targetVersion: string): Coll
   return { ...policy, status: { ...policy.status, targetVersion } as NonNullable<CollectorVersionPolicy['status']> };
 }
 
+/** Waits until the condition holds. Throws if the API server refuses a request. */
+async function untilAllowed(outcomes: Outcomes, condition: () => boolean): Promise<void> {
+  await until(() => condition() || outcomes.refusals.length > 0);
+  if (outcomes.refusals.length > 0) throw new Error(outcomes.refusals.join());
+}
+
 async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Promise<void> {
-  const allowed = async (condition: () => boolean) => {
-    await until(() => condition() || outcomes.refusals.length > 0);
-    if (outcomes.refusals.length > 0) throw new Error(outcomes.refusals.join());
-  };
+  const allowed = (condition: () => boolean) => untilAllowed(outcomes, condition);
   await allowed(() => host.leadership.isLeader() && host.ready());
   const followed = [plural, 'searchexports', 'searchexportschedules', 'configmaps'];
   await allowed(() => followed.every((resource) => outcomes.seen.has(`WATCH ${resource} 200`)));
@@ -299,6 +308,25 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   });
 });
 
+/** Does everything for which an export in a Kubernetes Job needs rights. */
+async function runJob({ host, outcomes }: Operator, namespace: string): Promise<void> {
+  const { workerJobs } = host;
+  if (!workerJobs) throw new Error('the operator cannot create Jobs');
+  const followed = ['jobs', 'pods'].map((resource) => `WATCH ${resource} 200`);
+  await untilAllowed(outcomes, () => workerJobs.synced() && followed.every((line) => outcomes.seen.has(line)));
+  const sample = exportOf({ execution: { mode: 'Job' } });
+  const share = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
+  const resource = { ...sample, metadata: { ...sample.metadata, namespace } };
+  const { name, manifest } = buildJob({ resource, image: workerJobs.image, share, credentials: 'c' });
+  const key = { namespace, name };
+  await workerJobs.exists(key);
+  await workerJobs.create(key, manifest);
+  const found = () => [...workerJobs.jobs()].find(({ metadata }) => metadata.name === name);
+  await workerJobs.remove(await vi.waitUntil(found, { timeout: 20_000, interval: 5 }));
+  await workerJobs.serviceAccountLabels(key);
+  await workerJobs.claimAccessModes(key);
+}
+
 interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -351,9 +379,10 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** Removes everything that a new operator has to create: the Ledger, the export and, unless `hasLease`, the lease. */
+/** Removes everything that a new operator has to create: the Ledger, the export, its Job and, unless `hasLease`, the lease. */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', ledgerPath(namespace));
+  await callApi('DELETE', jobPath(namespace));
   await callApi('DELETE', resourcePath('SearchExport', namespace));
   await callApi('DELETE', leasePath(namespace));
   if (hasLease) await callApi('POST', leasePath(namespace), releasedLease(namespace));
@@ -361,21 +390,48 @@ async function reset({ namespace }: Installation, hasLease: boolean): Promise<vo
 
 /** Returns whether the API server refuses any request of a new operator. */
 async function isRefused(installation: Installation, owner: OwnerRef): Promise<boolean> {
-  const { host, outcomes } = await operate(installation);
-  await doEverything({ host, outcomes }, owner).catch(() => undefined);
+  const operator = await operate(installation, 'operator-0', 'logfleet:test');
+  const { host, outcomes } = operator;
+  await Promise.all([
+    doEverything(operator, owner).catch(() => undefined),
+    runJob(operator, owner.namespace).catch(() => undefined),
+  ]);
   // An operator that stops also sends a request, which releases its lease.
   await host.stop();
   return outcomes.refusals.length > 0;
 }
 
-test('every verb of a Role is needed', async () => {
+/** Gives the operator the rights of the component `manifests/export-jobs` in its namespace. */
+async function allowJobs({ namespace, account }: Installation): Promise<void> {
+  const file = join(import.meta.dirname, '../../manifests/export-jobs/role.yaml');
+  const [role] = parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS());
+  const name = 'logfleet-export-jobs';
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name };
+  const subjects = [{ kind: 'ServiceAccount', name: account, namespace }];
+  for (const [plural, object] of [
+    ['roles', { metadata: { name }, rules: role.rules }],
+    ['rolebindings', { metadata: { name }, roleRef, subjects }],
+  ] as const) {
+    expect((await callApi('POST', `${rbac}/namespaces/${namespace}/${plural}`, object)).status).toBe(201);
+  }
+}
+
+/** Rules that have one resource each, with the same rights. */
+function ofOneResource(rules: readonly Rule[]): readonly Rule[] {
+  return rules.flatMap((rule) => rule.resources.map((resource) => ({ ...rule, resources: [resource] })));
+}
+
+test('every verb for every resource of a Role is needed', async () => {
   const installation = await install('namespaced');
   const { namespace } = installation;
+  await allowJobs(installation);
   const owner = await createPolicy(namespace);
   const { body } = await callApi('GET', `${rbac}/namespaces/${namespace}/roles`);
   const { body: clusterRole } = await callApi('GET', `${rbac}/clusterroles/logfleet-operator-${namespace}`);
+  expect(await isRefused(installation, owner)).toBe(false);
   const unneeded: string[] = [];
-  for (const role of [clusterRole, ...body.items] as Role[]) {
+  for (const { metadata, rules } of [clusterRole, ...body.items] as Role[]) {
+    const role = { metadata, rules: ofOneResource(rules) };
     for (const rule of role.rules) {
       for (const verb of rule.verbs) {
         await withdraw(installation, role, rule, verb);
