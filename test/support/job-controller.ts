@@ -1,4 +1,5 @@
 /** Simulated Job controller, scheduler and kubelet in virtual time. The workers of the pods run in this process. */
+import type { RequestLimits } from '../../src/account/worker-shares.ts';
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
@@ -38,7 +39,9 @@ export class JobController {
   readonly #exports: NonNullable<OperatorOptions['exports']>;
   readonly #running = new Map<string, Operator>();
   /** Limits of the workers that run now. */
-  readonly limits = new Map<string, { readonly requestsPerSecond: number; readonly maxConcurrentRequests: number }>();
+  readonly limits = new Map<string, RequestLimits>();
+  /** Limits that replace the shares of all workers. */
+  limitsInstead: RequestLimits | undefined;
   /** Time in ms for which a pod of a deleted Job still runs. */
   graceMs = 0;
   /** Times at which pods whose Job is deleted were first seen. */
@@ -143,7 +146,7 @@ export class JobController {
     const { api, clock, random } = this.#world;
     const manifest = JSON.parse(metadata.annotations['logfleet.dev/search-export'] ?? '') as SearchExport;
     const env = new Map(spec.containers[0].env.map(({ name, value }) => [name, value]));
-    const limits = {
+    const limits = this.limitsInstead ?? {
       requestsPerSecond: Number(env.get(workerVariables.requestsPerSecond)),
       maxConcurrentRequests: Number(env.get(workerVariables.maxConcurrentRequests)),
     };

@@ -68,6 +68,8 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly part?: WorkerPart;
   /** Monotonic time until which this process leaves some work to the other workers of the export. */
   readonly patientUntilMs?: number;
+  /** Monotonic time until which this process leaves the digest to the first worker. */
+  readonly standInAtMs?: number;
   readonly now: ExportMoment;
 }
 
@@ -320,7 +322,7 @@ function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[])
   if (unproven.length === 0) return undefined;
   const delayed = input.delays.filter(({ segment }) => segment === digestSegment);
   if (delayed.length > 0) return { kind: 'people', delays: delayed, isRest: true };
-  return input.part?.index && isPatient(input) ? { kind: 'workers' } : undefined;
+  return input.now.monotonicMs < (input.standInAtMs ?? 0) ? { kind: 'workers' } : undefined;
 }
 
 function plannedProgress(input: ExportDecideInput, { intervals, remaining }: Coverage): ExportProgress {
@@ -358,7 +360,9 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
   const delays = [
     ...(troubleUntilMs === undefined ? [] : [troubleUntilMs - monotonicMs]),
     ...(limits.deadlineMs === undefined ? [] : [limits.deadlineMs - wallMs]),
-    ...(isOneOfSeveral(input) ? [(input.patientUntilMs ?? 0) - monotonicMs] : []),
+    ...(isOneOfSeveral(input)
+      ? [(input.patientUntilMs ?? 0) - monotonicMs, (input.standInAtMs ?? 0) - monotonicMs]
+      : []),
     ...going.map((search) => dueMs(search) - monotonicMs),
     ...free.map((segment) => settledAtMs(input, segment) - wallMs),
     ...free.map((segment) => (delayOf(input, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),

@@ -32,7 +32,15 @@ import { nextTask, type Task } from './next-task.ts';
 import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import { StoredExport } from './stored-export.ts';
 import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
-import { busyRereadMs, onlyWorker, patienceMs, rereadMs, type WorkerPart } from './worker-part.ts';
+import {
+  busyRereadMs,
+  idleRereadMs,
+  onlyWorker,
+  patienceMs,
+  rereadMs,
+  standInAtMs,
+  type WorkerPart,
+} from './worker-part.ts';
 
 /** Search tools that this class creates. All others come from its caller. */
 type ToolOfWork =
@@ -165,6 +173,7 @@ export class ExportWork {
       limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: quirks.smallestLimit },
       part: this.#part,
       patientUntilMs: this.#patientUntilMs,
+      standInAtMs: this.#standInAtMs,
       now: { wallMs: clock.now(), monotonicMs: clock.monotonic(), clockBehindMs: quirks.clockBehindMs },
     });
   }
@@ -183,9 +192,14 @@ export class ExportWork {
     return this.#stored.othersSeenAtMs + patienceMs;
   }
 
+  /** Monotonic time until which this process leaves the plan and the digest to the first worker; in the past for the first worker. */
+  get #standInAtMs(): number {
+    return this.#part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#part);
+  }
+
   /** True while the first worker plans the export, and this process is another worker. */
   get #awaitsPlan(): boolean {
-    return this.#part.index > 0 && this.#options.clock.monotonic() < this.#patientUntilMs;
+    return this.#options.clock.monotonic() < this.#standInAtMs;
   }
 
   /** True if other workers may have written objects since the destination was last read. */
@@ -194,8 +208,9 @@ export class ExportWork {
   }
 
   #rereadMs(decision: ExportDecision | undefined): number {
-    const isBusy = this.#searches.list.length > 0 && decision?.start.length === 0;
-    return isBusy ? busyRereadMs : rereadMs;
+    if (decision && decision.start.length > 0) return rereadMs;
+    const sinceOthersMs = this.#options.clock.monotonic() - this.#stored.othersSeenAtMs;
+    return this.#searches.list.length > 0 ? busyRereadMs : idleRereadMs(sinceOthersMs);
   }
 
   get #planning(): RunningTask | undefined {
@@ -431,7 +446,7 @@ export class ExportWork {
     if (this.#part.workers > 1 && this.#stored.stage !== 'complete') {
       delaysMs.push(this.#rereadMs(decision) - this.#stored.ageMs);
     }
-    if (this.#awaitsPlan) delaysMs.push(this.#patientUntilMs - clock.monotonic());
+    if (this.#awaitsPlan) delaysMs.push(this.#standInAtMs - clock.monotonic());
     if (decision) delaysMs.push(decision.requeueAfterMs);
     else if (this.#stored.stage !== 'complete' && this.#limits.deadlineMs !== undefined) {
       delaysMs.push(this.#limits.deadlineMs - clock.now());

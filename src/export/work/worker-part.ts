@@ -16,10 +16,26 @@ export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
 /** Time in ms without a new object of another worker, after which a worker no longer waits for the others. */
 export const patienceMs = 5 * 60_000;
-/** Time in ms after which a worker reads again what other workers have written, before it starts a search or while it has none. */
+/**
+ * Monotonic time at which a worker does the work of the first worker: the plan and the digest. Without a new object of another worker, one
+ * more worker does this work every five minutes, so that a long search is not repeated by all workers at once.
+ */
+export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): number {
+  return othersSeenAtMs + index * patienceMs;
+}
+
+/** Time in ms after which a worker reads again what other workers have written, before it starts a search. */
 export const rereadMs = 3_000;
 /** Time in ms after which a worker with searches that starts no more reads again which of its intervals other workers have committed. */
 export const busyRereadMs = 15_000;
+
+/**
+ * Time in ms after which a worker without searches reads again what other workers have written: a tenth of the time since an object of
+ * another worker was last found. So a short wait is noticed at once, and a long wait costs few requests.
+ */
+export function idleRereadMs(sinceOthersMs: number): number {
+  return Math.min(busyRereadMs, Math.max(1_000, sinceOthersMs / 10));
+}
 
 /** Part of a limit of the export that applies to one worker. All parts add up to the limit, and each part is at least 1. */
 export function partOf(limit: number, { index, workers }: WorkerPart): number {

@@ -87,6 +87,16 @@ describe('an export in a Kubernetes Job', () => {
     expect(writers.size).toBeGreaterThanOrEqual(4);
   });
 
+  test('E16: only one more worker plans the export when the planning takes longer than five minutes', async () => {
+    const { world, controller } = jobWorld({ scenario: { search: { duration: '7m' } } });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 4 } } });
+    world.start();
+    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    const isPlanned = () => [...world.store.objects.keys()].some((name) => name.endsWith('/plan.json'));
+    expect(await world.world.until(isPlanned, 30 * minuteMs)).toBe(true);
+    expect(world.jobsCreated).toBe(2);
+  });
+
   test('shows the progress of its workers, and nothing of a former Job', async () => {
     const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
     world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2 } } });

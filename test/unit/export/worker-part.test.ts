@@ -86,8 +86,8 @@ describe('the decision of one of several workers', () => {
   test('leaves the digest to the first worker', () => {
     const covered = all.map(({ index, fromMs, toMs }) => record(index, fromMs, toMs));
     const given = { records: covered, wantsDigest: true };
-    expect(decide(input(given)).waitsFor).toEqual({ kind: 'workers' });
-    expect(decide(input({ ...given, part: part(0, 2) })).waitsFor).toBeUndefined();
-    expect(decide(input({ ...given, patientUntilMs: 0 })).waitsFor).toBeUndefined();
+    expect(decide(input({ ...given, standInAtMs: 2_000 })).waitsFor).toEqual({ kind: 'workers' });
+    expect(decide(input({ ...given, standInAtMs: 2_000 })).requeueAfterMs).toBe(1_000);
+    expect(decide(input({ ...given, standInAtMs: 1_000 })).waitsFor).toBeUndefined();
   });
 });
