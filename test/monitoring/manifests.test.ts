@@ -33,6 +33,8 @@ const only = (kind: string) => manifests.filter((each) => each.kind === kind);
 
 test('the kustomization of docs/alerts.md installs the objects into the namespace of the operator', () => {
   const added = ['PodMonitor', 'PrometheusRule'].flatMap(only);
+  const dashboard = only('ConfigMap').find(({ metadata }) => metadata.name === 'logfleet-dashboard');
+  expect(dashboard?.metadata).toMatchObject({ namespace: 'logfleet', labels: { grafana_dashboard: '1' } });
   expect(added.map(({ kind, metadata: { name, namespace } }) => [kind, name, namespace])).toEqual([
     ['PodMonitor', 'logfleet', 'logfleet'],
     ['PrometheusRule', 'logfleet', 'logfleet'],

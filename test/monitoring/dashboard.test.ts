@@ -1,0 +1,46 @@
+/** Checks the queries of the Grafana dashboard: promtool must parse them, and their metrics must exist. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { metricDefinitions } from '../support/metric-catalogue.ts';
+import { readText } from '../unit/house/source-file.ts';
+import { metricsIn } from './alert-rules.ts';
+import { promtool } from './promtool.ts';
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+const { panels } = JSON.parse(readText('manifests/monitoring/dashboard.json')) as { readonly panels: readonly Panel[] };
+const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+
+test('every panel of the dashboard has an id and a title of its own, and queries', () => {
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
+  expect(queries.length).toBeGreaterThan(20);
+});
+
+test('promtool parses each query of the dashboard', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'logfleet-dashboard-'));
+  const rules = queries.map((expr, index) => ({ record: `query:${index}`, expr }));
+  writeFileSync(join(directory, 'queries.yaml'), stringify({ groups: [{ name: 'dashboard', rules }] }));
+  const { status, output } = await promtool(['check', 'rules', join(directory, 'queries.yaml')]);
+  rmSync(directory, { recursive: true });
+  expect({ status, output }).toEqual({ status: 0, output: expect.stringContaining(`${queries.length} rules found`) });
+});
+
+test('the dashboard uses existing metrics, and each metric of a resource', async () => {
+  const known = [...(await metricDefinitions()).keys()];
+  const used = queries.flatMap(metricsIn).map((name) => name.replace(/_bucket$/, ''));
+  expect(used.filter((name) => !known.includes(name))).toEqual([]);
+  const ofRollouts = known.filter(
+    (name) => name.startsWith('logfleet_policy_') || name.startsWith('logfleet_schedule_'),
+  );
+  const left = ofRollouts.filter((name) => !used.includes(name));
+  // This metric only shows whether a schedule makes progress.
+  expect(left).toEqual(['logfleet_schedule_covered_seconds']);
+});
