@@ -77,7 +77,16 @@ export interface Transition {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  /** True if the resource cannot continue until a person acts (condition `Stalled`). */
+  readonly stalled?: boolean;
 }
+
+/** Reasons of resources that are not stalled, and that still need the attention of a person. */
+const needsAttention: ReadonlySet<string> = new Set([
+  reasons.awaitingApproval,
+  reasons.rollingBack,
+  reasons.exportedIncomplete,
+]);
 
 /** Returns the Events for a change of status: one for a new reason of `Ready`, one for a new condition `Outage` (H1). */
 export function transitionsTo(
@@ -86,13 +95,13 @@ export function transitionsTo(
   { ready, reason, message, reconciling, stalled, outage }: Health,
 ): readonly Transition[] {
   const was = findCondition(before, 'Ready');
-  const type = stalled || outage ? 'Warning' : 'Normal';
+  const type = stalled || outage || needsAttention.has(reason) ? 'Warning' : 'Normal';
   // The first status of a resource causes an Event only when work has begun or a problem exists.
   const hasBegun = reconciling && reason !== reasons.progressing;
   const isNew = was ? was.reason !== reason || was.status !== ready : hasBegun || type === 'Warning';
   const lasting = findCondition(after, 'Outage');
   return [
-    ...(isNew ? [{ type, reason, message } as const] : []),
+    ...(isNew ? [{ type, reason, message, stalled } as const] : []),
     ...(lasting && !findCondition(before, 'Outage')
       ? [{ type: 'Warning', reason: reasons.outage, message: lasting.message } as const]
       : []),

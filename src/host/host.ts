@@ -108,9 +108,12 @@ export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, 
 
 /** Event about a change of a resource's state. */
 export interface ResourceEvent {
+  /** `Warning` if a person should look at the resource, or if something does not work. */
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  /** True if the resource cannot continue until a person acts (condition `Stalled`). */
+  readonly stalled?: boolean;
 }
 
 export interface EventSink {

@@ -2,6 +2,7 @@
  * Publishes changes of resources as Events of `events.k8s.io/v1`, which `kubectl describe` shows.
  *
  * Invariants:
+ * - Each Event is also a line of the log, so that the log shows the course of rollouts and exports.
  * - Publishers never wait for an Event and never fail because of it.
  * - A message that is repeated within ten minutes increases the count of the first Event.
  * - A resource may publish a burst of at most 25 new Events, then one per 12 s. The queue holds 200 Events. Events
@@ -55,7 +56,11 @@ interface EventRecorderOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Called with each published Event, also if the Event is not delivered. */
+  readonly onEvent?: EventListener | undefined;
 }
+
+export type EventListener = (owner: OwnerRef, event: ResourceEvent) => void;
 
 export class EventRecorder implements EventSink {
   readonly #options: EventRecorderOptions;
@@ -76,9 +81,18 @@ export class EventRecorder implements EventSink {
   }
 
   publish(owner: OwnerRef, event: ResourceEvent): void {
+    this.#logEvent(owner, event);
+    this.#options.onEvent?.(owner, event);
     const series = this.#seriesOf(owner, event);
     if (!series) this.#dropped.add({ cause: 'rate' });
     else if (!series.queued) this.#enqueue(series);
+  }
+
+  #logEvent({ kind, namespace, name }: OwnerRef, { type, reason, message }: ResourceEvent): void {
+    const { log } = this.#options;
+    const fields = { kind, namespace, name, reason, detail: message };
+    if (type === 'Warning') log.warn('state of a resource changed', fields);
+    else log.info('state of a resource changed', fields);
   }
 
   /** Delivers queued Events for at most `graceMs`, then drops the rest. */

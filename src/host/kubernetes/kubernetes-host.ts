@@ -14,7 +14,7 @@ import type { Creation, Host, Leadership, NewResource, OperatorSettings, OwnerRe
 import { ApiClient } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
 import { operatorLeaseName, resourcePath } from './api-paths.ts';
-import { EventRecorder } from './event-recorder.ts';
+import { type EventListener, EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
 import { LeaseElection, soleLeadership } from './lease.ts';
 import { KubernetesLedgerStore, LedgerStartList } from './ledger-store.ts';
@@ -51,6 +51,8 @@ interface KubernetesHostOptions {
   readonly workerImage?: string;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
+  /** Called with each Event about a resource. */
+  readonly onEvent?: EventListener;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;

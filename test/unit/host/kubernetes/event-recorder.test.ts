@@ -1,6 +1,7 @@
 /** Tests the Kubernetes Events that the operator writes. Users see them, and the operator's other work does not wait for them. */
 import { expect, test } from 'vitest';
-import type { OwnerRef } from '../../../../src/host/host.ts';
+import { type LogFields, silentLogger } from '../../../../src/base/log.ts';
+import type { OwnerRef, ResourceEvent } from '../../../../src/host/host.ts';
 import { EventRecorder } from '../../../../src/host/kubernetes/event-recorder.ts';
 import { clientOf, createPolicy, createWorld, ownerOf, surroundings, type World } from './world.ts';
 
@@ -42,6 +43,25 @@ test('an Event names its owner and the reporting process', async () => {
       regarding: { kind: 'CollectorVersionPolicy', name: 'production', namespace: 'logging', uid: at.owner.uid },
     },
   ]);
+});
+
+test('an Event is a line of the log with its reason and detail, and is passed to the listener', async () => {
+  const world = createWorld();
+  const lines: (readonly [level: string, fields: unknown])[] = [];
+  const line = (level: string) => (_: string, fields?: LogFields) => void lines.push([level, fields]);
+  const log = { ...silentLogger, info: line('info'), warn: line('warn') };
+  const heard: string[] = [];
+  const onEvent = ({ name }: OwnerRef, { reason }: ResourceEvent) => void heard.push(`${name} ${reason}`);
+  const recorder = new EventRecorder({ ...surroundings(world), client: clientOf(world), identity: 'a', log, onEvent });
+  const owner = ownerOf(createPolicy(world, 'production'));
+  recorder.publish(owner, { type: 'Normal', reason: 'RolloutStarted', message: 'to 19.500-1' });
+  recorder.publish(owner, { type: 'Warning', reason: 'AwaitingApproval', message: 'stage canary' });
+  const resource = { kind: 'CollectorVersionPolicy', namespace: 'logging', name: 'production' };
+  expect(lines).toEqual([
+    ['info', { ...resource, reason: 'RolloutStarted', detail: 'to 19.500-1' }],
+    ['warn', { ...resource, reason: 'AwaitingApproval', detail: 'stage canary' }],
+  ]);
+  expect(heard).toEqual(['production RolloutStarted', 'production AwaitingApproval']);
 });
 
 test('a repeated Event increases its count until ten minutes pass without it', async () => {

@@ -1,0 +1,26 @@
+/** Tests the types of Events about changes of the health verdict: Warnings where a person is wanted (H1). */
+import { expect, test } from 'vitest';
+import { reasons } from '../../../src/api/conditions.ts';
+import { transitionsTo } from '../../../src/controller/health.ts';
+
+const working = { ready: 'False', message: 'x', reconciling: true, stalled: false } as const;
+const waiting = { ready: 'False', message: 'x', reconciling: false, stalled: true } as const;
+const done = { ready: 'True', message: 'x', reconciling: false, stalled: false } as const;
+const before = [
+  { type: 'Ready', status: 'False', reason: 'Other', message: 'x', lastTransitionTime: '2026-11-01T00:00:00Z' },
+] as const;
+
+test.each([
+  [reasons.rollingOut, working, 'Normal'],
+  [reasons.soaking, working, 'Normal'],
+  [reasons.allUpdated, done, 'Normal'],
+  [reasons.exported, done, 'Normal'],
+  [reasons.awaitingApproval, working, 'Warning'],
+  [reasons.rollingBack, working, 'Warning'],
+  [reasons.exportedIncomplete, done, 'Warning'],
+  [reasons.rolloutStopped, waiting, 'Warning'],
+  [reasons.serviceUnreachable, { ...working, outage: true }, 'Warning'],
+] as const)('a change to %s is an Event', (reason, health, type) => {
+  const [event] = transitionsTo(before, before, { ...health, reason });
+  expect(event).toMatchObject({ type, reason, stalled: health.stalled });
+});
