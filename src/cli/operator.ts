@@ -15,6 +15,7 @@ import { Writer } from '../destination/writer.ts';
 import { ExportReconciler, type ExportReconcilerOptions } from '../export/export-reconciler.ts';
 import { noPlaces } from '../export/export-settings.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
+import { notificationCounter } from '../notifications/notifier.ts';
 import { PolicyReconciler } from '../policy/policy-reconciler.ts';
 import type { PolicySettings } from '../policy/settings.ts';
 import { ScheduleReconciler } from '../schedule/schedule-reconciler.ts';
@@ -60,6 +61,7 @@ export class Operator {
     metrics
       .gauge('logfleet_build_info', 'Always 1. The label shows the version of logfleet.', ['version'])
       .set({ version: packageVersion() }, 1);
+    notificationCounter(metrics);
     const ports = { clock, random, log, metrics, leadership: host.leadership };
     const { limits } = options;
     const shares = new WorkerShares();

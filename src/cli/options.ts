@@ -41,6 +41,8 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
   /** Grace period in ms: the longest time after an upgrade until every listing of the service shows its effect. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
+  /** Secret with the webhook of notifications: its name, or namespace and name as in `logging/webhook`. */
+  readonly notificationSecret?: string;
 }
 
 export interface ManifestsOptions {

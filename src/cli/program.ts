@@ -134,7 +134,11 @@ function addRun(program: Command, runs: Runs): void {
       'Maximum time until the lists of collectors at the service show the effect of an upgrade (default: 60s).',
       duration,
     )
-    .option('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress);
+    .option('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress)
+    .option(
+      '--notification-secret <name>',
+      'Secret with the webhook of notifications, in the namespace of the operator, or as NAMESPACE/NAME.',
+    );
   addLogOptions(command, 'info')
     .addHelpText(
       'after',
@@ -184,7 +188,14 @@ function refuseMixedHosts(command: Command): void {
       '--watch is only for directories: remove --watch, since the operator of a cluster always runs until a signal',
     );
   }
-  const ofCluster = ['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection'];
+  const ofCluster = [
+    'kubeconfig',
+    'context',
+    'namespaces',
+    'operatorNamespace',
+    'leaderElection',
+    'notificationSecret',
+  ];
   const flag = flagAmong(command, ofCluster);
   if (flag) throw new UsageError(`${flag} is for a cluster, but ${directory} is a directory: remove one of them`);
 }

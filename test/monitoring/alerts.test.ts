@@ -134,6 +134,11 @@ const cases: Readonly<Record<string, AlertCase>> = {
     before: '209m',
     ...{ fires: '220m', labels: schedule, ends: '310m' },
   },
+  LogfleetNotificationsFailing: {
+    series: { 'logfleet_notifications_total{namespace="logfleet",outcome="failed",pod="a"}': '0x5 1x120' },
+    before: '5m',
+    ...{ fires: '30m', labels: operator, ends: '80m' },
+  },
 };
 
 function alertTest(alert: string, { series, before, fires, labels, ends }: AlertCase): AlertTest {

@@ -5,6 +5,8 @@ import { systemClock } from '../../base/clock.ts';
 import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import { KubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
+import { Notifier } from '../../notifications/notifier.ts';
+import { sendNotification } from '../../notifications/webhook.ts';
 import { settingsForGrace } from '../../policy/settings.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
@@ -14,6 +16,9 @@ import type { RunOptions } from '../options.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
 import { packageVersion } from '../version.ts';
 import { startHealthServer } from './health-server.ts';
+
+/** Maximum time in ms for which a shutdown waits until notifications are delivered. */
+const notificationGraceMs = 5_000;
 
 export async function runInCluster(
   options: RunOptions,
@@ -27,11 +32,27 @@ export async function runInCluster(
   );
   const log = createLogger(options, stderr.isTTY ? 'text' : 'json', stderr, stderr);
   const common = { clock: systemClock, random: systemRandom, log, metrics };
-  const host = new KubernetesHost({
+  const operatorNamespace = options.operatorNamespace ?? namespace;
+  const notifier =
+    options.notificationSecret === undefined
+      ? undefined
+      : new Notifier({
+          ...common,
+          secret: secretKey(options.notificationSecret, operatorNamespace),
+          secrets: { get: (key) => host.secrets.get(key) },
+          send: (webhook, notification) => sendNotification(webhook, notification, env),
+        });
+  const host: KubernetesHost = new KubernetesHost({
     ...common,
     api,
     namespaces: options.namespaces ?? 'all',
-    operatorNamespace: options.operatorNamespace ?? namespace,
+    operatorNamespace,
+    ...(notifier && {
+      onEvent: (owner, event) => {
+        // A schedule itself reports its failed and stalled runs.
+        if (!host.resources(owner.kind).get(owner)?.metadata.owner) notifier.announce(owner, event);
+      },
+    }),
     identity: env.POD_NAME ?? hostname(),
     leaderElection: options.leaderElection ?? true,
     ...(env.LOGFLEET_WORKER_IMAGE ? { workerImage: env.LOGFLEET_WORKER_IMAGE } : {}),
@@ -58,7 +79,14 @@ export async function runInCluster(
   log.info('logfleet is stopping', { signal: signal.reason });
   // The Lease is released last, because the next leader may start as soon as the Lease is free.
   await operator.stop();
+  await notifier?.stop(notificationGraceMs);
   await host.stop();
   await health?.close();
   return exitStatus.ok;
+}
+
+/** Namespace and name of a Secret, from `NAME` or `NAMESPACE/NAME`. */
+function secretKey(text: string, operatorNamespace: string) {
+  const [name = '', namespace = operatorNamespace] = text.split('/').reverse();
+  return { namespace, name };
 }

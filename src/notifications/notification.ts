@@ -1,0 +1,90 @@
+/**
+ * Notifications about changes of resources for which a person waits or is wanted. This module chooses the Events that become
+ * notifications, and renders them as the body of a webhook request. Bodies contain names, reasons and messages of resources, as the
+ * status does, and no Secret.
+ */
+import { createHash } from 'node:crypto';
+import { reasons } from '../api/conditions.ts';
+import type { OwnerRef, ResourceEvent } from '../host/host.ts';
+
+/**
+ * Subject of a notification.
+ * - `Stopped`: a rollout stopped, or is rolled back.
+ * - `ApprovalWanted`: a stage of a rollout waits for an approval.
+ * - `Completed`: a policy is at its target, an export is complete, or a schedule has ended.
+ * - `Incomplete`: an export or a run of a schedule could not be proven complete.
+ * - `Stalled`: a resource cannot continue until a person acts, for any other reason.
+ */
+export type Subject = 'Stopped' | 'ApprovalWanted' | 'Completed' | 'Incomplete' | 'Stalled';
+
+export interface Notification {
+  /** Id of the change. A repeated delivery has the same id. */
+  readonly id: string;
+  /** Time of the change, in ISO format. */
+  readonly time: string;
+  readonly subject: Subject;
+  readonly kind: OwnerRef['kind'];
+  readonly namespace: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const formats = ['json', 'slack'] as const;
+export type Format = (typeof formats)[number];
+
+const subjects: ReadonlyMap<string, Subject> = new Map([
+  [reasons.rolloutStopped, 'Stopped'],
+  [reasons.rollingBack, 'Stopped'],
+  [reasons.rolledBack, 'Stopped'],
+  [reasons.stageInconclusive, 'Stopped'],
+  [reasons.aborted, 'Stopped'],
+  [reasons.awaitingApproval, 'ApprovalWanted'],
+  [reasons.allUpdated, 'Completed'],
+  [reasons.exported, 'Completed'],
+  [reasons.scheduleEnded, 'Completed'],
+  [reasons.exportedIncomplete, 'Incomplete'],
+  [reasons.intervalIncomplete, 'Incomplete'],
+  [reasons.runsFailed, 'Incomplete'],
+]);
+
+/** Returns the notification about an Event, or undefined if the Event needs none. */
+export function notificationOf(owner: OwnerRef, event: ResourceEvent, timeMs: number): Notification | undefined {
+  const subject = subjects.get(event.reason) ?? (event.stalled ? 'Stalled' : undefined);
+  if (subject === undefined) return undefined;
+  const { kind, namespace, name, uid } = owner;
+  const { reason, message } = event;
+  const time = new Date(timeMs).toISOString();
+  const id = createHash('sha256')
+    .update(JSON.stringify([uid, reason, time]))
+    .digest('hex')
+    .slice(0, 32);
+  return { id, time, subject, kind, namespace, name, reason, message };
+}
+
+/** Renders the body of a webhook request. */
+export function renderBody(notification: Notification, format: Format): string {
+  switch (format) {
+    case 'json':
+      return JSON.stringify({ source: 'logfleet', ...notification });
+    case 'slack':
+      return JSON.stringify({ text: slackText(notification) });
+  }
+}
+
+const titles: Readonly<Record<Subject, string>> = {
+  Stopped: 'Rollout stopped',
+  ApprovalWanted: 'Approval wanted',
+  Completed: 'Completed',
+  Incomplete: 'Incomplete',
+  Stalled: 'Stalled',
+};
+
+function slackText({ subject, kind, namespace, name, reason, message }: Notification): string {
+  return `*${titles[subject]}*: ${kind} ${escaped(`${namespace}/${name}`)} (${reason})\n${escaped(message)}`;
+}
+
+/** Escapes the characters that have a special meaning in texts of Slack. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,113 @@
+/**
+ * Queue of notifications in this process. The queue delivers one notification after another, in the order of the changes.
+ *
+ * Invariants:
+ * - Callers never wait for a notification, and never fail because of it.
+ * - The queue holds at most `mostQueued` notifications. Further ones are dropped and counted.
+ * - A notification is tried at most `mostTries` times, with a growing delay.
+ * - The queue is not stored: notifications that were not delivered when the process ends are lost. A change is never announced by two
+ *   processes, because only the leader publishes Events, and each Event only once.
+ */
+import { type Clock, sleep } from '../base/clock.ts';
+import { asLogfleetError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Counter, Metrics } from '../base/metrics.ts';
+import type { Random } from '../base/random.ts';
+import { retryDelayMs, scatteredMs } from '../base/retry-delay.ts';
+import type { OwnerRef, ResourceEvent, ResourceKey, SecretReader } from '../host/host.ts';
+import { type Notification, notificationOf } from './notification.ts';
+import { decodeWebhook, invalid, type Webhook } from './webhook.ts';
+
+const mostQueued = 100;
+/** With the delays of `backoffMs`, the last attempt is about five minutes after the first one. */
+const mostTries = 10;
+
+export interface NotifierOptions {
+  /** Secret with the address of the webhook. It is read before each delivery, so that a change applies at once. */
+  readonly secret: ResourceKey;
+  readonly secrets: Pick<SecretReader, 'get'>;
+  readonly send: (webhook: Webhook, notification: Notification) => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export class Notifier {
+  readonly #options: NotifierOptions;
+  readonly #outcomes: Counter;
+  readonly #queue: Notification[] = [];
+  readonly #stopped = new AbortController();
+  #delivery: Promise<void> | undefined;
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+    this.#outcomes = notificationCounter(options.metrics);
+  }
+
+  /** Queues the notification about an Event, if the Event needs one. */
+  announce(owner: OwnerRef, event: ResourceEvent): void {
+    const notification = notificationOf(owner, event, this.#options.clock.now());
+    if (!notification) return;
+    if (this.#stopped.signal.aborted || this.#queue.length >= mostQueued) {
+      this.#outcomes.add({ outcome: 'dropped' });
+      return;
+    }
+    this.#queue.push(notification);
+    this.#delivery ??= this.#deliverAll();
+  }
+
+  /** Ends all deliveries after at most `graceMs`. Notifications that are still queued are dropped. */
+  async stop(graceMs: number): Promise<void> {
+    const timer = this.#options.clock.after(graceMs, () => this.#stopped.abort());
+    await this.#delivery;
+    timer.cancel();
+    this.#stopped.abort();
+  }
+
+  async #deliverAll(): Promise<void> {
+    for (;;) {
+      const [notification] = this.#queue;
+      if (!notification) break;
+      const outcome = this.#stopped.signal.aborted ? 'dropped' : await this.#deliver(notification);
+      this.#queue.shift();
+      this.#outcomes.add({ outcome });
+    }
+    this.#delivery = undefined;
+  }
+
+  async #deliver(notification: Notification): Promise<'sent' | 'failed'> {
+    const { clock, random, log } = this.#options;
+    for (let failures = 0; ; failures++) {
+      try {
+        await this.#send(notification);
+        return 'sent';
+      } catch (thrown) {
+        const error = asLogfleetError(thrown);
+        const isLast = failures + 1 >= mostTries || error.handling.kind === 'stall' || this.#stopped.signal.aborted;
+        if (isLast) {
+          const { id, subject, namespace, name } = notification;
+          log.warn('a notification was not delivered', { id, subject, namespace, name, error });
+          return 'failed';
+        }
+        await sleep(clock, scatteredMs(retryDelayMs(error, failures), random), this.#stopped.signal).catch(() => {});
+      }
+    }
+  }
+
+  async #send(notification: Notification): Promise<void> {
+    const { secret, secrets, send } = this.#options;
+    const members = await secrets.get(secret);
+    if (!members) throw invalid(`(${secret.name} in namespace ${secret.namespace}) does not exist`);
+    await send(decodeWebhook(members), notification);
+  }
+}
+
+/** Metric of the delivery of notifications. It exists in every operator, so that the alert on it is valid without a webhook. */
+export function notificationCounter(metrics: Metrics): Counter {
+  return metrics.counter(
+    'logfleet_notifications_total',
+    'Notifications, by outcome: sent, failed after all attempts, or dropped because the queue was full.',
+    ['outcome'],
+  );
+}

@@ -1,0 +1,84 @@
+/** Sends a notification to the webhook that a Secret describes. */
+import { Agent, ProxyAgent, request } from 'undici';
+import { LogfleetError } from '../base/errors.ts';
+import { type Environment, proxyCredentials, proxyFor } from '../base/proxy-environment.ts';
+import type { SecretText } from '../base/secret-text.ts';
+import { type Format, formats, type Notification, renderBody } from './notification.ts';
+
+export interface Webhook {
+  readonly url: SecretText;
+  /** Token for the header `Authorization: Bearer`. */
+  readonly token: SecretText | undefined;
+  readonly format: Format;
+  /** Certificate authorities in PEM form, which replace the certificate authorities of the machine. */
+  readonly caCertificates: string | undefined;
+}
+
+/** Maximum time in ms for the connection, until the head of the answer, and between two parts of its body. */
+const timeoutMs = 10_000;
+
+/** Reads the webhook from the keys of a Secret. Throws an error that says which key is wrong, without its value. */
+export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook {
+  const url = members.get('url');
+  const type = members.get('type')?.reveal().trim() || 'json';
+  const format = formats.find((each) => each === type);
+  if (!url) throw invalid('lacks the key url');
+  if (!URL.canParse(url.reveal()) || new URL(url.reveal()).protocol !== 'https:')
+    throw invalid('has a key url that is not an address beginning with https://');
+  if (!format) throw invalid(`has a key type that is not one of ${formats.join(', ')}`);
+  return { url, token: members.get('token'), format, caCertificates: members.get('ca.crt')?.reveal() };
+}
+
+/** Error of a Secret that does not describe a webhook. */
+export function invalid(problem: string): LogfleetError {
+  return failed('stall', `the Secret of notifications ${problem}`);
+}
+
+/**
+ * Sends a notification. Rejects with an error whose handling is `backoff` if a later attempt may succeed, and otherwise `stall`. Error
+ * messages contain no address and no token, because the address of a webhook is a secret.
+ */
+export async function sendNotification(
+  { url, token, format, caCertificates }: Webhook,
+  notification: Notification,
+  environment: Environment,
+): Promise<void> {
+  const address = new URL(url.reveal());
+  const dispatcher = dispatcherFor(address, environment, caCertificates);
+  let status: number;
+  try {
+    const { statusCode, body } = await request(address, {
+      ...{ dispatcher, method: 'POST', body: renderBody(notification, format) },
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token.reveal()}` }) },
+      ...{ headersTimeout: timeoutMs, bodyTimeout: timeoutMs },
+    });
+    await body.dump();
+    status = statusCode;
+  } catch (error) {
+    throw failed('backoff', `the webhook of notifications cannot be reached: ${codeOf(error)}`);
+  } finally {
+    await dispatcher.destroy();
+  }
+  if (status >= 200 && status <= 299) return;
+  const isPassing = status >= 500 || status === 408 || status === 429;
+  throw failed(isPassing ? 'backoff' : 'stall', `the webhook of notifications answers ${status}`);
+}
+
+function failed(kind: 'backoff' | 'stall', message: string): LogfleetError {
+  return new LogfleetError({ code: 'notification.failed', message, handling: { kind } });
+}
+
+function dispatcherFor(address: URL, environment: Environment, ca: string | undefined): Agent | ProxyAgent {
+  const proxy = proxyFor(address, environment);
+  const tls = ca === undefined ? {} : { ca };
+  if (!proxy) return new Agent({ connect: { ...tls, timeout: timeoutMs } });
+  const { user, password } = proxyCredentials(proxy);
+  const token = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  return new ProxyAgent({ uri: proxy.origin, requestTls: tls, ...(user !== '' && { token }) });
+}
+
+/** Code of a network error, such as ECONNREFUSED. The message of the error could contain the address. */
+function codeOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
+  return String(code ?? name ?? 'unknown error');
+}

@@ -1,0 +1,64 @@
+/** Tests the delivery of notifications to a real HTTPS server. */
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { SecretText } from '../../../src/base/secret-text.ts';
+import { notificationOf } from '../../../src/notifications/notification.ts';
+import { sendNotification, type Webhook } from '../../../src/notifications/webhook.ts';
+import { httpsServer, selfSigned } from '../../support/loopback.ts';
+
+const owner = { kind: 'SearchExport', namespace: 'logging', name: 'audit', uid: 'u-1' } as const;
+const event = { type: 'Warning', reason: 'ExportedIncomplete', message: 'One interval is unproven.' } as const;
+const notification = notificationOf(owner, event, 0);
+
+async function receiver(status = 200) {
+  const certificate = await selfSigned(['localhost', '127.0.0.1']);
+  const received: { readonly request: IncomingMessage; readonly body: string }[] = [];
+  const server = await httpsServer(certificate, (request, response) => {
+    void text(request).then((body) => {
+      received.push({ request, body });
+      response.writeHead(status).end('thanks');
+    });
+  });
+  const url = `https://127.0.0.1:${server.port}/hooks/secret-path`;
+  return { certificate, received, url, close: () => server[Symbol.asyncDispose]() };
+}
+
+function webhook(url: string, caCertificates: string | undefined): Webhook {
+  return { url: new SecretText(url), token: new SecretText('token-1'), format: 'json', caCertificates };
+}
+
+test('a notification is posted as JSON with the token, and trusts the certificate authority of the Secret', async () => {
+  const { certificate, received, url, close } = await receiver();
+  if (!notification) throw new Error('the Event has no notification');
+  await sendNotification(webhook(url, certificate.cert), notification, {});
+  const [{ request, body }] = received as [(typeof received)[0]];
+  expect([request.method, request.url]).toEqual(['POST', '/hooks/secret-path']);
+  expect(request.headers).toMatchObject({ authorization: 'Bearer token-1', 'content-type': 'application/json' });
+  expect(JSON.parse(body)).toMatchObject({ subject: 'Incomplete', name: 'audit', reason: 'ExportedIncomplete' });
+  expect(body).not.toMatch(/token-1|secret-path/);
+  await close();
+});
+
+test.each([
+  [503, 'backoff'],
+  [429, 'backoff'],
+  [404, 'stall'],
+])('an answer %d is handled as %s', async (status, kind) => {
+  const { certificate, url, close } = await receiver(status);
+  if (!notification) throw new Error('the Event has no notification');
+  const sending = sendNotification(webhook(url, certificate.cert), notification, {});
+  await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind } });
+  await close();
+});
+
+test('an untrusted or unreachable receiver is tried again, and the error does not contain its address', async () => {
+  const { url, close } = await receiver();
+  if (!notification) throw new Error('the Event has no notification');
+  const untrusted = await sendNotification(webhook(url, undefined), notification, {}).catch((error: Error) => error);
+  expect(untrusted).toMatchObject({ handling: { kind: 'backoff' } });
+  await close();
+  const gone = await sendNotification(webhook(url, undefined), notification, {}).catch((error: Error) => error);
+  expect(gone).toMatchObject({ handling: { kind: 'backoff' } });
+  expect(`${untrusted} ${gone}`).not.toMatch(/secret-path|token-1/);
+});
