@@ -111,10 +111,11 @@ const problems: readonly Problem[] = [
   {
     // The failed runs are stalled exports, too.
     alerts: ['LogfleetResourceStalled', 'LogfleetScheduleGaps'],
-    begin: (world) => world.add({}, { limits: { maxMessages: 1 } }),
+    scenario: { search: { duration: '30s' } },
+    begin: (world) => world.add({}, { activeDeadlineSeconds: 1 }),
     lastsMs: 2 * hourMs,
     correct: (world) => {
-      world.patch({ spec: { template: { spec: { limits: { maxMessages: null } } } } });
+      world.patch({ spec: { template: { spec: { activeDeadlineSeconds: null } } } });
       world.retry();
     },
   },
