@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { sha256 } from '../../scripts/release/provenance.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
+
+// Time limit in ms that only a hanging test exceeds, also with downloads.
+vi.setConfig({ testTimeout: 1_800_000 });
 
 let directory: string;
 beforeEach(() => {
