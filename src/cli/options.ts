@@ -71,6 +71,14 @@ export interface PlanOptions extends TargetOptions {
   readonly timeout?: number;
 }
 
+export interface FleetOptions extends TargetOptions {
+  /** Name of a policy, or file with a policy, whose Secret and selector the command uses. */
+  readonly policy?: string;
+  readonly output: 'table' | 'wide' | 'json' | 'csv';
+  /** Maximum wait for the log service, in ms. */
+  readonly timeout?: number;
+}
+
 export interface GetOptions extends TargetOptions {
   readonly allNamespaces?: boolean;
   readonly watch?: boolean;

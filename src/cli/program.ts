@@ -68,6 +68,7 @@ function createProgram(context: CommandContext, run: Run): Command {
   addSimulate(program, runs, context);
   addValidate(program, runs);
   addPlan(program, runs);
+  addFleet(program, runs);
   addGet(program, runs);
   addUi(program, runs);
   addSwitch(
@@ -248,6 +249,30 @@ function addPlan(program: Command, runs: Runs): void {
       planHelp + example('logfleet plan ./policies', 'logfleet plan new.yaml --dir ./policies --exit-code -o wide'),
     )
     .action(runs(() => import('./plan/plan.ts').then(({ planCommand }) => planCommand)));
+}
+
+function addFleet(program: Command, runs: Runs): void {
+  const command = program
+    .command('fleet')
+    .description('List the collectors of the log service, or those that a selector selects, with their versions.')
+    .argument('[SELECTOR]', 'Selector as in a policy, in YAML or JSON. Without it: all collectors.');
+  addTargetOptions(command)
+    .option(
+      '--policy <policy>',
+      'Use the Secret of this policy, and its selector if SELECTOR is absent: the name of a policy, or a file.',
+    )
+    .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'csv'], 'table'))
+    .option('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration)
+    .addHelpText(
+      'after',
+      fleetHelp +
+        example(
+          "logfleet fleet 'matchFields: {osName: Linux}'",
+          'logfleet fleet --policy ./production.yaml -o wide',
+          'logfleet fleet -n logging -o csv',
+        ),
+    )
+    .action(runs(() => import('./fleet/fleet.ts').then(({ fleetCommand }) => fleetCommand)));
 }
 
 function addGet(program: Command, runs: Runs): void {
@@ -520,6 +545,12 @@ With a cluster (-n, -A, --context, --kubeconfig) or --dir, the plan includes the
 rollouts and the other policies there. The credentials are in a Secret among the files, in
 the cluster or directory, or without a cluster in the variables LOGFLEET_BASE_URL,
 LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
+`;
+
+const fleetHelp = `
+The credentials are in the Secret that the policies of the namespace or
+directory use, or in the variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID,
+LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
 
 const credentialsHelp = `

@@ -18,6 +18,7 @@ import { recordingContext } from './recording-context.ts';
 vi.mock('../../../src/cli/run/run.ts', () => ({ runCommand: vi.fn(async () => 0) }));
 vi.mock('../../../simulator/simulate.ts', () => ({ simulate: vi.fn(async () => {}) }));
 vi.mock('../../../src/cli/validate.ts', () => ({ validateCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/fleet/fleet.ts', () => ({ fleetCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/get/get.ts', () => ({ getCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/person/pause.ts', () => ({
   pauseCommand: vi.fn(async () => 0),
@@ -40,6 +41,7 @@ const commands = [
   'run',
   'simulate',
   'validate',
+  'fleet',
   'get',
   'pause',
   'resume',
@@ -57,11 +59,15 @@ afterEach(() => {
   vi.clearAllMocks();
 });
 
-/** Runs a command line, split at blanks. */
+/** Runs a command line, split at blanks outside of single quotes. */
 async function run(line: string, env: Record<string, string> = {}) {
   const context = { ...recordingContext(), env };
-  const status = await runProgram(line.split(' ').filter(Boolean), context);
+  const status = await runProgram(wordsOf(line), context);
   return { status, stdout: context.stdout.text, stderr: context.stderr.text };
+}
+
+function wordsOf(line: string): readonly string[] {
+  return Array.from(line.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, word = '']) => quoted ?? word);
 }
 
 describe('help', () => {

@@ -1,0 +1,74 @@
+/**
+ * Opens the place that stores policies and Secrets for `logfleet fleet`: a cluster, a directory, or nowhere. In a cluster, the command has
+ * the rights of the user.
+ */
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
+import type { SecretReader } from '../../host/host.ts';
+import type { CommandContext } from '../context.ts';
+import type { TargetOptions } from '../options.ts';
+import { openView } from '../resources/directory-access.ts';
+
+export interface FleetPlace {
+  /** Name of the place in messages. Undefined if no flag names a cluster or a directory. */
+  readonly label: string | undefined;
+  /** Namespace of manifests that name none. */
+  readonly namespace: string;
+  /** Lists the policies of the namespace that the flags select, or of all namespaces of a directory. */
+  policies(): Promise<readonly CollectorVersionPolicy[]>;
+  readonly secrets: Pick<SecretReader, 'get'>;
+  /** True if environment variables replace Secrets that are missing in the place. */
+  readonly takesVariables: boolean;
+  close(): Promise<void>;
+}
+
+export type OpenFleetPlace = (options: TargetOptions, context: CommandContext) => Promise<FleetPlace>;
+
+export const openFleetPlace: OpenFleetPlace = async (options, context) => {
+  const { dir, namespace, kubeconfig, context: contextName } = options;
+  if (dir !== undefined) return placeInDirectory(dir, namespace, context);
+  const namesCluster = [namespace, kubeconfig, contextName].some((flag) => flag !== undefined);
+  return namesCluster ? placeInCluster(options, context) : nowhere;
+};
+
+const nowhere: FleetPlace = {
+  label: undefined,
+  namespace: defaultNamespace,
+  policies: async () => [],
+  secrets: { get: async () => undefined },
+  takesVariables: true,
+  close: async () => {},
+};
+
+async function placeInDirectory(
+  dir: string,
+  namespace: string | undefined,
+  context: CommandContext,
+): Promise<FleetPlace> {
+  const { view } = await openView(dir, context);
+  const isSelected = ({ metadata }: CollectorVersionPolicy) =>
+    namespace === undefined || metadata.namespace === namespace;
+  return {
+    ...nowhere,
+    label: dir,
+    namespace: namespace ?? defaultNamespace,
+    policies: async () => [...view.resources('CollectorVersionPolicy').list()].filter(isSelected),
+    secrets: { get: async (key) => view.secret(key) },
+  };
+}
+
+async function placeInCluster(options: TargetOptions, context: CommandContext): Promise<FleetPlace> {
+  const { openCluster } = await import('../resources/cluster-access.ts');
+  const instead =
+    'name a directory of manifests with --dir DIR, or remove -n, --kubeconfig and --context to use the credentials of the environment';
+  const reader = await openCluster(options, context, instead);
+  const namespace = options.namespace ?? reader.defaultNamespace;
+  return {
+    label: `namespace ${namespace} of ${reader.place}`,
+    namespace,
+    policies: async () => (await reader.list('CollectorVersionPolicy', namespace)) as readonly CollectorVersionPolicy[],
+    secrets: reader.secrets,
+    takesVariables: false,
+    close: () => reader.close(),
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * Reads all collectors of an account once, with the listing of the operator: the same requests, retries and request budget.
+ *
+ * Invariant: a read ends at the latest after its timeout.
+ */
+import { unlessAborted } from '../../base/aborted.ts';
+import type { Clock } from '../../base/clock.ts';
+import { failure, type LogfleetError, mayPass } from '../../base/errors.ts';
+import { silentLogger } from '../../base/log.ts';
+import { FleetListing } from '../../fleet/fleet-listing.ts';
+import type { Collector, UpgradeService } from '../../service/collectors/upgrade-service.ts';
+
+export interface FleetReadingOptions {
+  readonly service: UpgradeService;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  /** Called with each failure that is retried. */
+  readonly onTrouble: (error: LogfleetError) => void;
+}
+
+export interface ReadFleet {
+  readonly collectors: readonly Collector[];
+  /** Version whose collectors the service may omit from its list, because it offers no other build. Undefined if the list is complete. */
+  readonly omittedVersion: string | undefined;
+}
+
+/** Maximum time in ms for which failures of the service are retried. */
+const patienceMs = 30_000;
+
+/** Reads the collectors. Rejects if a person must act, after lasting failures, after the timeout, and when the signal is aborted. */
+export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet> {
+  const { service, clock, signal, timeoutMs } = options;
+  const listing = new FleetListing({
+    service,
+    clock,
+    log: silentLogger,
+    targeted: () => new Set(),
+    active: () => true,
+  });
+  const read = Promise.withResolvers<void>();
+  const timer = clock.after(timeoutMs, () => read.reject(timedOut(timeoutMs)));
+  try {
+    follow(listing, options, read);
+    listing.requestSweep(0);
+    await unlessAborted(signal, read.promise);
+    const collectors = Array.from(listing.rows.entries(), ([, { collector }]) => collector);
+    return { collectors, omittedVersion: omittedVersion(listing) };
+  } finally {
+    timer.cancel();
+    listing.close();
+  }
+}
+
+/** Settles `read` when the listing is complete, or when its reads have failed for too long. */
+function follow(
+  listing: FleetListing,
+  { clock, onTrouble }: FleetReadingOptions,
+  read: PromiseWithResolvers<void>,
+): void {
+  let failingSinceMs: number | undefined;
+  const onNews = () => {
+    if (listing.completeSinceMs() !== undefined) return read.resolve();
+    const error = listing.problem()?.error;
+    if (!error) return;
+    failingSinceMs ??= clock.monotonic();
+    if (!mayPass(error) || clock.monotonic() - failingSinceMs >= patienceMs) read.reject(error);
+    else onTrouble(error);
+  };
+  listing.attend('logfleet fleet', { secret: '', resyncMs: Number.POSITIVE_INFINITY, onNews });
+}
+
+function omittedVersion(listing: FleetListing): string | undefined {
+  const [build, ...others] = listing.builds()?.list ?? [];
+  return others.length === 0 ? build?.version : undefined;
+}
+
+function timedOut(timeoutMs: number): LogfleetError {
+  const message = `The log service did not answer all requests for its collectors within ${timeoutMs / 1_000} s. Allow more time with --timeout.`;
+  return failure('backoff', 'cli.timedOut', message, { reason: 'TimedOut' });
+}

@@ -1,0 +1,118 @@
+/**
+ * Finds the Secret and the selection of `logfleet fleet`: those of one policy, or a selector of the command line with the credentials of the
+ * environment or of the only Secret that the policies of a place use.
+ */
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import type { Clock } from '../../base/clock.ts';
+import { keyText } from '../../base/key-text.ts';
+import type { Random } from '../../base/random.ts';
+import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
+import type { ResourceKey, SecretReader } from '../../host/host.ts';
+import { compileSelection, type Matcher } from '../../policy/members/selector.ts';
+import type { CommandContext } from '../context.ts';
+import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
+import { UsageError } from '../usage-error.ts';
+import type { FleetPlace } from './fleet-place.ts';
+import { parseSelector } from './written-selector.ts';
+
+export interface FleetTarget {
+  /** Secret with the credentials of the service. */
+  readonly secret: ResourceKey;
+  readonly secrets: SecretReader;
+  /** Selects the collectors to show. Undefined if all collectors are shown. */
+  readonly matches: Matcher | undefined;
+}
+
+interface TargetArguments {
+  readonly selector: string | undefined;
+  /** Name of a policy, or file with a policy. */
+  readonly policy: string | undefined;
+}
+
+interface Ports {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Finds Secret and selection. A selector of the command line replaces the selector and the exclusions of the policy. */
+export async function fleetTarget(
+  { selector, policy: named }: TargetArguments,
+  place: FleetPlace,
+  context: CommandContext,
+  ports: Ports,
+): Promise<FleetTarget> {
+  const written = selector === undefined ? undefined : compileSelection(parseSelector(selector, context));
+  const decoded = named !== undefined && isFile(named) ? await decodeFile(named, place, context) : [];
+  const secrets = await secretsOf(decoded, place, context);
+  if (named === undefined) return { secret: await onlySecret(place), secrets, matches: written };
+  const policy = isFile(named) ? onlyPolicy(named, decoded, ports) : await existingPolicy(named, place);
+  const { selector: ofPolicy, exclude } = policy.spec;
+  return { secret: secretOf(policy), secrets, matches: written ?? compileSelection(ofPolicy, exclude) };
+}
+
+/** Returns whether the value of `--policy` is the name of a file. A name of a policy has no slash and no suffix of a manifest. */
+function isFile(text: string): boolean {
+  return text === '-' || /[/\\]|\.(?:ya?ml|json)$/i.test(text);
+}
+
+async function decodeFile(
+  file: string,
+  { namespace }: FleetPlace,
+  context: CommandContext,
+): Promise<readonly DecodedFile[]> {
+  const sources = await readSources([file], context);
+  if (!areValid(sources, context)) throw new UsageError(`${file} is invalid: correct the errors above`);
+  return decodeSources(sources, namespace);
+}
+
+function onlyPolicy(file: string, decoded: readonly DecodedFile[], ports: Ports): CollectorVersionPolicy {
+  const policies = resourcesIn('CollectorVersionPolicy', decoded, ports);
+  const [policy] = policies;
+  if (policy && policies.length === 1) return policy;
+  throw new UsageError(
+    policies.length === 0
+      ? `${file} has no CollectorVersionPolicy`
+      : `${file} has ${policies.length} policies (${namesOf(policies)}), but --policy takes one: write the name of the policy after --policy, and its folder after --dir`,
+  );
+}
+
+async function existingPolicy(name: string, place: FleetPlace): Promise<CollectorVersionPolicy> {
+  if (place.label === undefined) {
+    throw new UsageError(
+      `--policy ${name} is the name of a policy, so the command needs its cluster or directory: add -n NAMESPACE or --dir DIR, or write a file such as ./${name}.yaml`,
+    );
+  }
+  const found = (await place.policies()).filter(({ metadata }) => metadata.name === name);
+  const [policy] = found;
+  if (policy && found.length === 1) return policy;
+  throw new UsageError(
+    policy
+      ? `${place.label} has several policies ${name} (${namesOf(found)}): select the namespace with -n`
+      : `${place.label} has no policy ${name}`,
+  );
+}
+
+/** Returns the only Secret that the policies of a place use. Without policies, returns the key that variables of the environment replace. */
+async function onlySecret(place: FleetPlace): Promise<ResourceKey> {
+  const policies = await place.policies();
+  const secrets = new Map(policies.map((policy) => [keyText(secretOf(policy)), secretOf(policy)]));
+  const [secret] = secrets.values();
+  if (secret && secrets.size === 1) return secret;
+  if (secret) {
+    throw new UsageError(
+      `the policies of ${place.label} use ${secrets.size} Secrets: choose one of the policies with --policy NAME (${namesOf(policies)})`,
+    );
+  }
+  if (place.takesVariables) return { namespace: place.namespace, name: 'log-service' };
+  throw new UsageError(
+    `${place.label} has no policy whose Secret could be used: select another namespace with -n, or write --policy FILE`,
+  );
+}
+
+function secretOf({ metadata: { namespace }, spec }: CollectorVersionPolicy): ResourceKey {
+  return { namespace, name: spec.credentialsSecretRef.name };
+}
+
+function namesOf(policies: readonly CollectorVersionPolicy[]): string {
+  return policies.map(({ metadata }) => keyText(metadata)).join(', ');
+}

@@ -1,0 +1,103 @@
+/**
+ * `logfleet fleet [SELECTOR]`: lists the collectors of the service, or those that a selector of a policy selects, with the share of each
+ * version. Writes nothing.
+ */
+import { Accounts } from '../../account/accounts.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { silentLogger } from '../../base/log.ts';
+import { noMetrics } from '../../base/metrics.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
+import type { Connect } from '../../service/connect.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
+import { TroubleLines } from '../live/trouble-lines.ts';
+import { alwaysLeading } from '../memory-host.ts';
+import { serviceConnect } from '../operator.ts';
+import type { FleetOptions } from '../options.ts';
+import { type OpenFleetPlace, openFleetPlace } from './fleet-place.ts';
+import { type ReadFleet, readFleet } from './fleet-reading.ts';
+import { type FleetTarget, fleetTarget } from './fleet-target.ts';
+import { byName, fleetCsv, fleetDocument, renderFleet, type ShownFleet } from './fleet-view.ts';
+
+interface FleetDependencies {
+  readonly open: OpenFleetPlace;
+  readonly connect: Connect;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const defaultTimeoutMs = 10 * 60_000;
+
+export async function fleetCommand(
+  selector: string | undefined,
+  options: FleetOptions,
+  context: CommandContext,
+  dependencies: FleetDependencies = overTls(context),
+): Promise<number> {
+  const place = await dependencies.open(options, context);
+  try {
+    const target = await fleetTarget({ selector, policy: options.policy }, place, context, dependencies);
+    const read = await readFrom(target, options, context, dependencies);
+    warnOfOmitted(read, context);
+    await show(shownOf(read, target), options, context, dependencies.clock.now());
+  } finally {
+    await place.close();
+  }
+  return exitStatus.ok;
+}
+
+function overTls({ env }: CommandContext): FleetDependencies {
+  return {
+    open: openFleetPlace,
+    connect: serviceConnect(noMetrics, silentLogger, env),
+    clock: systemClock,
+    random: systemRandom,
+  };
+}
+
+async function readFrom(
+  { secret, secrets }: FleetTarget,
+  { timeout = defaultTimeoutMs }: FleetOptions,
+  { signal, stderr }: CommandContext,
+  { clock, connect }: FleetDependencies,
+): Promise<ReadFleet> {
+  const common = { clock, log: silentLogger, metrics: noMetrics };
+  const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect });
+  try {
+    const { service, serviceId } = await accounts.resolve(secret);
+    const lines = new TroubleLines(clock, (line) => stderr.write(line));
+    return await readFleet({
+      service,
+      clock,
+      signal,
+      timeoutMs: timeout,
+      onTrouble: ({ reason, message }) => lines.failed(serviceId, `${reason}: ${message}`),
+    });
+  } finally {
+    await accounts.close();
+  }
+}
+
+function warnOfOmitted({ omittedVersion }: ReadFleet, { stderr }: CommandContext): void {
+  if (omittedVersion === undefined) return;
+  stderr.write(
+    `warning: the service offers only the build ${omittedVersion}, so its list may omit collectors that run ${omittedVersion}\n`,
+  );
+}
+
+function shownOf({ collectors }: ReadFleet, { matches }: FleetTarget): ShownFleet {
+  const selected = matches ? collectors.filter(matches) : collectors;
+  return { selected: selected.toSorted(byName), total: collectors.length, isSelection: matches !== undefined };
+}
+
+async function show(fleet: ShownFleet, { output }: FleetOptions, context: CommandContext, nowMs: number) {
+  const { stdout } = context;
+  if (output === 'csv') {
+    for (const chunk of fleetCsv(fleet)) await context.writeBytes(chunk);
+  } else if (output === 'json') {
+    stdout.write(`${JSON.stringify(fleetDocument(fleet), undefined, 2)}\n`);
+  } else {
+    const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
+    const lines = renderFleet(fleet, { wide: output === 'wide', width, nowMs });
+    stdout.write(lines.map((line) => `${line}\n`).join(''));
+  }
+}
