@@ -41,7 +41,7 @@ for (const file of readdirSync(crdDirectory).sort()) {
 write(join(root, 'docs/reference.md'), renderReference(definitions));
 
 const chart = join(root, 'charts/logfleet');
-for (const file of ['alerts.yaml', 'pod-monitor.yaml']) {
+for (const file of ['alerts.yaml', 'dashboard.json', 'pod-monitor.yaml']) {
   write(join(chart, 'monitoring-files', file), readFileSync(join(root, 'manifests/monitoring', file), 'utf8'));
 }
 const readme = join(chart, 'README.md');

@@ -62,6 +62,8 @@ async function printed(...flags: readonly string[]): Promise<readonly RenderedOb
   return objectsOf(context.stdout.text);
 }
 
+const on = { enabled: true };
+
 describe('the chart renders the objects of', () => {
   test.each([
     ['cluster-wide', [], {}],
@@ -69,7 +71,7 @@ describe('the chart renders the objects of', () => {
     ['crds', [], { operator: { install: false } }],
     ['cluster-wide', ['export-jobs'], { exportJobs: { enabled: true } }],
     ['cluster-wide', ['export-volume'], { exportVolume: { enabled: true } }],
-    ['cluster-wide', ['monitoring'], { monitoring: { podMonitor: { enabled: true }, alerts: { enabled: true } } }],
+    ['cluster-wide', ['monitoring'], { monitoring: { podMonitor: on, alerts: on, dashboard: on } }],
   ])('manifests/%s with components %j', async (base, components, values) => {
     expect(comparable(await renderChart(values))).toEqual(comparable(await kustomized(base, components)));
   });
