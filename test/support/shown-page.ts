@@ -14,9 +14,13 @@ export interface ShownPage {
   stop(): Promise<void>;
 }
 
+class ProductionReader extends MemoryReader {
+  override readonly place = 'context production';
+}
+
 /** Starts `logfleet ui` with these resources. Resolves when the page can be opened. */
 export async function showPage(resources: readonly AnyResource[]): Promise<ShownPage> {
-  const reader = new MemoryReader(resources);
+  const reader = new ProductionReader(resources);
   const context = recordingContext();
   const listening = Promise.withResolvers<string>();
   const write = (text: string) => listening.resolve(text.trim());

@@ -58,6 +58,8 @@ export class PageServer {
   #place: PlaceMessage;
   /** Identities that changed since the last message. */
   #changed = new Set<string>();
+  /** Monotonic time in ms of the last message about changes. */
+  #sentMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
   constructor(options: PageServerOptions, place: PlaceMessage) {
@@ -148,11 +150,14 @@ export class PageServer {
     // A browser that connects later reads everything.
     if (this.#streams.size === 0) return;
     for (const id of changed) this.#changed.add(id);
-    this.#timer ??= this.#options.clock.after(shortestIntervalMs, () => this.#sendChanges());
+    const { clock } = this.#options;
+    const waitMs = this.#sentMs + shortestIntervalMs - clock.monotonic();
+    this.#timer ??= clock.after(Math.max(0, waitMs), () => this.#sendChanges());
   }
 
   #sendChanges(): void {
     this.#timer = undefined;
+    this.#sentMs = this.#options.clock.monotonic();
     const { version } = this.#options.model;
     const changed = this.#changed.size > maxNamed ? {} : { changed: [...this.#changed] };
     this.#changed = new Set();

@@ -9,7 +9,7 @@ import {
 import type { ResourceKey } from '../../../src/host/host.ts';
 
 export class MemoryReader implements ResourceReader {
-  readonly place = 'the test';
+  readonly place: string = 'the test';
   readonly defaultNamespace: string | undefined;
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
   closed = false;
