@@ -20,6 +20,9 @@ export class DirectoryView extends DirectoryContents {
   /** Ledgers as they are stored on the disk. A running operator can change them at any time. */
   readonly ledgers: Pick<LedgerStore, 'read'> = new LedgerFiles((owner) => this.stateOf(owner), new SerialTasks());
 
+  /** Reading of the directory that has begun. The followers of all kinds share it. */
+  #reading: Promise<void> | undefined;
+
   /** Opens the view. Resolves when all manifests and stored status have been read. */
   static async open(options: Omit<DirectoryContentsOptions, 'isOperator'>): Promise<DirectoryView> {
     const view = new DirectoryView({ ...options, isOperator: false });
@@ -38,7 +41,10 @@ export class DirectoryView extends DirectoryContents {
   ): Promise<void> {
     let shown: readonly ResourceOf<K>[] | undefined;
     while (!signal.aborted) {
-      await this.refresh();
+      this.#reading ??= this.refresh().finally(() => {
+        this.#reading = undefined;
+      });
+      await this.#reading;
       const resources = [...this.resources(kind).list()];
       if (!signal.aborted && !sameValue(resources, shown)) onChange(resources);
       shown = resources;
