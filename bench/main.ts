@@ -32,6 +32,9 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                 --only    populations: paused (exports), complete (exports), schedules, policies, waiting (exports whose Secret is missing)
                 --profiles DIR  folder for CPU profiles of the operator
                 --json    one JSON document instead of tables
+  ui          time until logfleet ui shows thousands of resources in Chromium, and until it shows a change; memory and processor time
+                --resources N  number of resources; default 10000
+                --json    one JSON document instead of a table
   simulator   throughput of the simulated service without its limits`;
 
 const { values, positionals } = parseArgs({
@@ -76,6 +79,12 @@ switch (positionals[0]) {
     const { only, profiles, resources, json } = values;
     const options = { json, resources: Number(resources), ...(profiles === undefined ? {} : { profiles }) };
     await benchMany({ ...options, ...(only === undefined ? {} : { only: only.split(',') }) });
+    break;
+  }
+  case 'ui': {
+    const { benchUi } = await import('./ui.ts');
+    const { resources, json } = values;
+    await benchUi({ json, resources: Number(resources) });
     break;
   }
   case 'simulator': {

@@ -1,0 +1,46 @@
+/**
+ * `npm run bench -- ui`: time until `logfleet ui` shows thousands of resources of a real API server in Chromium, time until a change of a
+ * status is visible, and the CPU time and memory of the command.
+ */
+import { type Line, percentile, renderSections } from './figures.ts';
+import { type Machine, machineLine, thisMachine } from './parts.ts';
+import { measureUi, type UiFigures } from './ui/measure.ts';
+
+export interface BenchOptions {
+  readonly resources: number;
+  readonly json: boolean;
+}
+
+const count = new Intl.NumberFormat('en-US');
+
+/** Target values for a page with ten thousand resources. */
+const goals = { resources: 10_000, firstRowsMs: 300, changeMs: 1_000 } as const;
+
+export async function benchUi({ resources, json }: BenchOptions): Promise<void> {
+  const machine = thisMachine();
+  console.error(`creating ${count.format(resources)} exports on an API server ...`);
+  const figures = await measureUi(resources);
+  console.log(json ? JSON.stringify({ ...machine, ...figures }, undefined, 2) : render(machine, figures));
+}
+
+function render(machine: Machine, figures: UiFigures): string {
+  const { resources, firstPaintMs, firstRowsMs, changeMs, startCpuSeconds, residentMiB } = figures;
+  const isGoal = resources === goals.resources;
+  const timed = (what: string, sorted: readonly number[], share: number, goalMs?: number): Line => {
+    const value = percentile(sorted, share);
+    const measured = `${value.toFixed(0)} ms`;
+    if (!isGoal || goalMs === undefined) return { what, measured };
+    return { what, measured, target: `<= ${count.format(goalMs)} ms`, met: value <= goalMs };
+  };
+  const lines: readonly Line[] = [
+    timed('first contentful paint, p50', firstPaintMs, 0.5, goals.firstRowsMs),
+    timed('first rows of the list painted, p50', firstRowsMs, 0.5, goals.firstRowsMs),
+    timed('change of a status visible, p50', changeMs, 0.5, goals.changeMs),
+    timed('change of a status visible, slowest', changeMs, 1, goals.changeMs),
+    { what: 'start until the page is served', measured: `${startCpuSeconds.toFixed(2)} CPU s` },
+    { what: 'memory of the command', measured: `${residentMiB.toFixed(0)} MiB` },
+  ];
+  const title = `logfleet ui with ${count.format(resources)} resources`;
+  const notes = [`${firstRowsMs.length} page loads in new tabs, ${changeMs.length} changes of a status.`];
+  return `${machineLine(machine)}\n\n${renderSections([{ title, lines, notes }])}`;
+}
