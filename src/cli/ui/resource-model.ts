@@ -53,7 +53,8 @@ export class ResourceModel {
       const id = idOf(resource);
       const known = before?.get(id);
       const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
-      after.set(id, isSame ? known : entryOf(resource));
+      // The new object replaces an equal one, so that no resource is in memory twice after a relist.
+      after.set(id, isSame ? { ...known, resource } : entryOf(resource));
       if (!isSame) changed.push(id);
     }
     for (const id of before?.keys() ?? []) if (!after.has(id)) changed.push(id);
