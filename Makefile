@@ -2,7 +2,7 @@
 # Node that runs logfleet is one of the packages.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test soak contract lint format generate verify bench tools manifests package base-images release clean
+.PHONY: help demo check test soak contract lint format generate verify bench tools docs manifests package base-images release clean
 
 installed := node_modules/.package-lock.json
 # The Node and the programs of the checkout come first.
@@ -45,6 +45,9 @@ bench: $(installed) ## run benchmarks; `make bench BENCH=rollout` runs one
 
 tools: $(installed) ## install etcd, kube-apiserver, kubectl, Helm, promtool, Chromium and emulators of object stores for tests, in a cache outside the checkout
 	@node scripts/tools.ts
+
+docs: $(installed) ## build the documentation as a static site in out/docs/; `make docs BASE=/logfleet/` names its path on the web server
+	@BASE="$(BASE)" node scripts/docs-site.ts
 
 manifests: $(installed) ## print the manifests of a cluster-wide installation
 	@node bin/logfleet.js manifests

@@ -6,6 +6,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { anchorOf } from '../../../tools/docs-site/anchors.ts';
+import { pages } from '../../../tools/docs-site/navigation.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const service = readFileSync(join(root, 'docs/service.md'), 'utf8');
@@ -135,28 +137,26 @@ describe('the rules', () => {
   });
 });
 
-/** Anchor of a heading on the rendered page: lower case, without punctuation, and with hyphens for blanks. */
+/** Ids of the headings on the rendered page. */
 function anchorsOf(markdown: string): Set<string> {
   const headings = withoutCode(markdown).matchAll(/^#{1,6} (.+)$/gm);
-  return new Set(
-    [...headings].map((match) =>
-      (match[1] ?? '')
-        .toLowerCase()
-        .replaceAll(/[^\p{Letter}\p{Number}\s_-]/gu, '')
-        .trim()
-        .replaceAll(/\s/g, '-'),
-    ),
-  );
+  return new Set([...headings].map(([, heading = '']) => anchorOf(heading)));
 }
 
 const withoutCode = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
 
-describe('the links of a page', () => {
-  const pages = [
-    ...filesBelow('docs', '.md'),
-    ...['README.md', 'ARCHITECTURE.md'].filter((page) => existsSync(join(root, page))),
-  ];
+describe('the site', () => {
+  it('has every page of docs/', () => {
+    expect(filesBelow('docs', '.md').filter((page) => !pages.includes(page))).toEqual([]);
+  });
 
+  it('has each page once', () => {
+    expect(pages).toEqual([...new Set(pages)]);
+    expect(pages.filter((page) => !existsSync(join(root, page)))).toEqual([]);
+  });
+});
+
+describe('the links of a page', () => {
   it.each(pages)('%s: lead to a file, and to a heading where they name one', (page) => {
     const broken: string[] = [];
     const markdown = readFileSync(join(root, page), 'utf8');

@@ -1,0 +1,83 @@
+/**
+ * `make docs`: builds the documentation as a static site in `out/docs/`, with a folder for each version: `next` for the checkout, and the
+ * name of each Git tag such as `v1.2.3`. The variable BASE is the path of the site on its web server, by default `/`. Fails if a link is
+ * broken, or if a page would load a file from another server.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { vitepressPackages } from '../tools/installer/vitepress.ts';
+import { brokenLinks } from './docs-site/broken-links.ts';
+import { copySources } from './docs-site/site-sources.ts';
+
+const root = join(import.meta.dirname, '..');
+const out = join(root, 'out/docs');
+const base = process.env['BASE'] || '/';
+if (!/^\/(?:[\w.-]+\/)*$/.test(base)) {
+  console.error(`BASE is ${base}: write a path that begins and ends with a slash, such as /logfleet/`);
+  process.exit(2);
+}
+
+const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: root, maxBuffer: 2 ** 30 });
+const tags = git('tag', '--list', 'v*', '--sort=-version:refname').toString().split('\n').filter(Boolean);
+const versions = ['next', ...tags];
+const packages = await vitepressPackages();
+
+/** Returns a folder with the files of a version. */
+function checkoutOf(version: string, work: string): string {
+  if (version === 'next') return root;
+  const checkout = join(work, 'checkout');
+  mkdirSync(checkout);
+  execFileSync('tar', ['-x', '-C', checkout], { input: git('archive', version) });
+  return checkout;
+}
+
+/** Builds one version. Sets the exit status if VitePress fails, for example because a page links to a page that does not exist. */
+function build(version: string): void {
+  const work = mkdtempSync(join(tmpdir(), 'logfleet-docs-'));
+  try {
+    const pages = join(work, 'pages');
+    const titles = copySources(checkoutOf(version, work), pages);
+    const settings = join(pages, '.vitepress');
+    cpSync(join(root, 'tools/docs-site'), settings, { recursive: true });
+    const site = JSON.stringify({ base, version, versions, titles });
+    writeFileSync(
+      join(settings, 'config.ts'),
+      `import { siteConfig } from './site-config.ts';\nexport default siteConfig(${site});\n`,
+    );
+    symlinkSync(packages, join(work, 'node_modules'));
+    const vitepress = join(packages, 'vitepress/bin/vitepress.js');
+    const { status, stdout, stderr } = spawnSync(process.execPath, [
+      vitepress,
+      'build',
+      pages,
+      '--outDir',
+      join(out, version),
+    ]);
+    // The output of a successful build has only warnings, such as unknown languages of code blocks.
+    if (status === 0) return;
+    console.error(`VitePress cannot build the pages of ${version}:\n${stdout}\n${stderr}`);
+    process.exitCode = 1;
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+}
+
+rmSync(out, { recursive: true, force: true });
+for (const version of versions) build(version);
+// Without a release, the newest version is that of the checkout.
+const newest = versions[1] ?? 'next';
+writeFileSync(
+  join(out, 'index.html'),
+  `<!doctype html>\n<title>logfleet</title>\n<meta http-equiv="refresh" content="0; url=${newest}/">\n<a href="${newest}/">logfleet ${newest}</a>\n`,
+);
+// Pages link to other versions, so all versions are built first.
+const broken = versions.flatMap((version) =>
+  brokenLinks(join(out, version), `${base}${version}/`).map((problem) => `${version}/${problem}`),
+);
+for (const problem of broken) console.error(problem);
+if (broken.length > 0) process.exitCode = 1;
+console.log(
+  `${relative(root, out)} has the versions ${versions.join(', ')}. Serve this folder at ${base} of a web server.`,
+);

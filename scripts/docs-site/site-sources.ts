@@ -1,0 +1,85 @@
+/**
+ * Copies the pages of a checkout into a folder from which VitePress builds them. A page may link to any file or folder of the checkout. A
+ * linked file that is no page gets a page that shows the file. A linked folder gets a page that shows all files in it.
+ */
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, extname, join, normalize, relative } from 'node:path';
+import { pages, startPage } from '../../tools/docs-site/navigation.ts';
+
+/** Copies all pages and what they link to. Returns the title of each page by its path. */
+export function copySources(checkout: string, target: string): Readonly<Record<string, string>> {
+  const titles: Record<string, string> = {};
+  for (const page of pages.filter((each) => existsSync(join(checkout, each)))) {
+    const markdown = readFileSync(join(checkout, page), 'utf8');
+    titles[page] = /^# (.+)$/m.exec(markdown)?.[1] ?? page;
+    write(join(target, fileOf(page)), linkedToPages(markdown, page, checkout, target));
+  }
+  return titles;
+}
+
+/** Splits Markdown into code, which stays as it is, and text. Code is every second part. */
+const codeParts = /(^ *```[\s\S]*?^ *```$|`[^`\n]*`)/gm;
+const linkTarget = /\]\(([^)\s#]+)(#[^)\s]*)?\)/g;
+
+/** Changes each link to a file or folder of the checkout into a link to its page on the site, and writes that page if it is missing. */
+function linkedToPages(markdown: string, page: string, checkout: string, target: string): string {
+  const changed = (text: string) =>
+    text.replaceAll(linkTarget, (link, path: string, anchor = '') => {
+      if (/^[a-z]+:/.test(path)) return link;
+      const linked = normalize(join(dirname(page), path)).replace(/\/$/, '');
+      const place = pageFor(linked, checkout, target);
+      return `](${relativePath(dirname(page), place)}${anchor})`;
+    });
+  return markdown
+    .split(codeParts)
+    .map((part, index) => (index % 2 === 0 ? changed(part) : part))
+    .join('');
+}
+
+/** Returns the path on the site of what shows a file or folder of the checkout. A missing file keeps its path, and VitePress reports it. */
+function pageFor(path: string, checkout: string, target: string): string {
+  const source = join(checkout, path);
+  if (pages.includes(path)) return fileOf(path);
+  if (!existsSync(source)) return path;
+  if (extname(path) === '.svg') {
+    mkdirSync(dirname(join(target, path)), { recursive: true });
+    copyFileSync(source, join(target, path));
+    return path;
+  }
+  const isFolder = statSync(source).isDirectory();
+  const place = isFolder ? `${path}/index.md` : `${path}.md`;
+  const files = isFolder ? filesIn(source).map((name) => join(path, name)) : [path];
+  const shown = files.map((file) => `## ${file}\n\n${codeBlock(readFileSync(join(checkout, file), 'utf8'), file)}`);
+  write(
+    join(target, place),
+    `# ${path}\n\n${isFolder ? shown.join('\n') : codeBlock(readFileSync(source, 'utf8'), path)}`,
+  );
+  return place;
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+function codeBlock(text: string, file: string): string {
+  const language = { '.yaml': 'yaml', '.json': 'json', '.md': 'md', '.ts': 'ts' }[extname(file)] ?? 'text';
+  return `\`\`\`\`${language}\n${text.trimEnd()}\n\`\`\`\`\n`;
+}
+
+/** Returns the file from which a page of the checkout is built. */
+function fileOf(page: string): string {
+  return page === startPage ? 'index.md' : page;
+}
+
+function relativePath(from: string, to: string): string {
+  const path = relative(from, to);
+  return path.startsWith('.') ? path : `./${path}`;
+}
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
