@@ -147,7 +147,8 @@ const withoutCode = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```$
 
 describe('the site', () => {
   it('has every page of docs/', () => {
-    expect(filesBelow('docs', '.md').filter((page) => !pages.includes(page))).toEqual([]);
+    const missing = filesBelow('docs', '.md').filter((page) => !pages.includes(page));
+    expect(missing, 'Add these pages to tools/docs-site/navigation.ts.').toEqual([]);
   });
 
   it('has each page once', () => {
