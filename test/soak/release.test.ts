@@ -1,6 +1,6 @@
 /** Makes all files of a release twice, in checkouts in different folders. Downloads the Node of each platform once on this machine. */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,11 +12,12 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
 // Time limit in ms that only a hanging test exceeds, also with downloads.
-vi.setConfig({ testTimeout: 1_800_000 });
+vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 600_000 });
 
 let directory: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'logfleet-release-'));
+  cpSync(join(root, 'node_modules'), join(directory, 'node_modules'), { recursive: true, verbatimSymlinks: true });
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
@@ -24,7 +25,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 async function release(folder: string): Promise<string> {
   const checkout = join(directory, folder);
   await run('git', ['clone', '--quiet', root, checkout]);
-  cpSync(join(root, 'node_modules'), join(checkout, 'node_modules'), { recursive: true, verbatimSymlinks: true });
+  renameSync(join(directory, 'node_modules'), join(checkout, 'node_modules'));
   const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
   const changelog = join(checkout, 'CHANGELOG.md');
   const released = readFileSync(changelog, 'utf8').replace('## [Unreleased]', `$&\n\n## [${version}] - 2026-01-31`);
@@ -37,6 +38,7 @@ async function release(folder: string): Promise<string> {
   });
   const args = [join(checkout, 'scripts/release.ts'), version, 'https://example.com/releases'];
   const { stdout } = await run(process.execPath, args, { cwd: checkout });
+  renameSync(join(checkout, 'node_modules'), join(directory, 'node_modules'));
   expect(stdout).toContain('Nothing is published yet');
   return join(checkout, 'out');
 }
