@@ -66,7 +66,7 @@ export interface PlanOptions extends TargetOptions {
   /** Assumed duration of one upgrade, in ms. */
   readonly assumeUpgrade?: number;
   readonly exitCode?: boolean;
-  readonly output: 'table' | 'wide' | 'json' | 'yaml';
+  readonly output: 'table' | 'wide' | 'json' | 'yaml' | 'markdown';
   /** Maximum wait for the log service, in ms. */
   readonly timeout?: number;
 }

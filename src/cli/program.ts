@@ -242,7 +242,7 @@ function addPlan(program: Command, runs: Runs): void {
       duration,
     )
     .option('--exit-code', 'Exit status 0 if there is nothing to do, 1 if there is something to do, 2 after an error.')
-    .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml'], 'table'))
+    .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml', 'markdown'], 'table'))
     .option('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration)
     .addHelpText(
       'after',

@@ -13,7 +13,7 @@ export const navigation: readonly PageGroup[] = [
     title: 'Install and operate',
     pages: [
       ...['docs/install.md', 'charts/logfleet/README.md', 'docs/upgrade.md', 'docs/uninstall.md', 'docs/backup.md'],
-      ...['docs/alerts.md', 'docs/notifications.md', 'docs/ui.md'],
+      ...['docs/alerts.md', 'docs/notifications.md', 'docs/ui.md', 'docs/pull-requests.md'],
     ],
   },
   { title: 'Upgrade collectors', pages: ['docs/rollouts.md', 'docs/message-analysis.md'] },

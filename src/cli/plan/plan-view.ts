@@ -32,6 +32,12 @@ interface ViewOptions {
   readonly wide: boolean;
 }
 
+/** Headings and rows of a table. */
+interface Cells {
+  readonly headings: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
 const namedCollectors = 5;
 const namedWindows = 3;
 const widestHistogram = 60;
@@ -39,7 +45,8 @@ const widestHistogram = 60;
 const listedIntervals = 5;
 const factsLayout = { margin: 2, nameWidth: 11 };
 
-type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
+/** Result of planning a resource whose planning did not fail. */
+export type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
 
 /** Renders the plans of policies and exports, with an empty line between plans. Resources whose planning failed are omitted. */
 export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], options: ViewOptions): readonly string[] {
@@ -55,32 +62,46 @@ export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], opti
 
 /** Title of a plan, which follows the name of the resource, and its lines. */
 function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly [string, readonly string[]] {
-  const renderAll = (facts: readonly Fact[]) => renderFacts(facts, { ...factsLayout, width: options.width, paint });
-  if (outlook.kind === 'complete') return [': nothing to do, it is complete', []];
-  if ('untilMs' in outlook)
-    return [`: the data to export is too new, so no search starts before ${renderMinute(outlook.untilMs)}`, []];
-  if (outlook.kind === 'waiting') {
+  const title = titleOf(outlook);
+  if (outlook.kind === 'waiting' && 'message' in outlook) {
     const lines = wrap(printable(outlook.message), Math.max(20, options.width - 2));
-    return [': nothing to do yet', lines.map((line) => `  ${line}`)];
+    return [title, lines.map((line) => `  ${line}`)];
   }
-  if ('rolloutId' in outlook.plan) {
-    const { plan, resource } = outlook as Extract<Outlook, { kind: 'plan' }>;
-    const { channel } = resource.spec.target;
-    const title = ` to ${plan.target}${channel === undefined ? '' : ` (${channel})`}`;
-    const [upgrades, leftOut] = options.wide ? [allUpgrades, allLeftOut] : [firstUpgrades, firstLeftOut];
-    const sections = [
-      ...section('Stages', stageTable(plan, options), paint),
-      ...section('To upgrade', upgrades(plan, options), paint),
-      ...section('Left out', leftOut(plan, options), paint),
-    ];
-    return [title, [...renderAll(factsOf(plan)), ...sections]];
-  }
-  const { plan, resource } = outlook as Extract<ExportOutlook, { kind: 'plan' }>;
-  const facts = renderAll(exportFacts(plan, resource.spec));
-  return [`: ${groupedText(plan.rows)} rows`, [...facts, ...section('Intervals', whereRowsAre(plan, options), paint)]];
+  const facts = renderFacts(factsOf(outlook), { ...factsLayout, width: options.width, paint });
+  if (outlook.kind !== 'plan') return [title, facts];
+  if (!('rolloutId' in outlook.plan))
+    return [title, [...facts, ...section('Intervals', whereRowsAre(outlook.plan, options), paint)]];
+  const { plan } = outlook;
+  const [upgrades, leftOut] = options.wide ? [allUpgrades, allLeftOut] : [firstUpgrades, firstLeftOut];
+  const sections = [
+    ...section('Stages', stageTable(plan, options), paint),
+    ...section('To upgrade', upgrades(plan, options), paint),
+    ...section('Left out', leftOut(plan, options), paint),
+  ];
+  return [title, [...facts, ...sections]];
 }
 
-function factsOf(plan: RolloutPlan): readonly Fact[] {
+/** Returns the title of a plan, which follows the name of the resource. */
+export function titleOf(outlook: Plan): string {
+  if (outlook.kind === 'complete') return ': nothing to do, it is complete';
+  if ('untilMs' in outlook)
+    return `: the data to export is too new, so no search starts before ${renderMinute(outlook.untilMs)}`;
+  if (outlook.kind === 'waiting') return ': nothing to do yet';
+  if (!('rolloutId' in outlook.plan)) return `: ${groupedText(outlook.plan.rows)} rows`;
+  const { plan, resource } = outlook as Extract<Outlook, { kind: 'plan' }>;
+  const { channel } = resource.spec.target;
+  return ` to ${plan.target}${channel === undefined ? '' : ` (${channel})`}`;
+}
+
+/** Returns the figures of a plan, with their names. Empty if the plan has no figures. */
+export function factsOf(outlook: Plan): readonly Fact[] {
+  if (outlook.kind !== 'plan') return [];
+  if ('rolloutId' in outlook.plan) return rolloutFacts(outlook.plan);
+  const { plan, resource } = outlook as Extract<ExportOutlook, { kind: 'plan' }>;
+  return exportFacts(plan, resource.spec);
+}
+
+function rolloutFacts(plan: RolloutPlan): readonly Fact[] {
   const { forecast, rolloutId, begins, isComplete, requestsPerSecond } = plan;
   const needed = plan.stages.filter(({ approval, upgrades }) => approval === 'needed' && upgrades.length > 0);
   const approvals = needed.map(({ name }) => name).join(', ');
@@ -151,8 +172,14 @@ function describeWindows({ forecast }: RolloutPlan): string | undefined {
   return `${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-function stageTable({ stages, forecast }: RolloutPlan, { width }: ViewOptions): readonly string[] {
-  if (stages.every(({ name }) => name === undefined)) return [];
+function stageTable(plan: RolloutPlan, { width }: ViewOptions): readonly string[] {
+  const cells = stageCells(plan);
+  return cells === undefined ? [] : renderTable(cells.headings, cells.rows, width - 2);
+}
+
+/** Returns the table of a rollout's stages, without columns that have no values. Undefined if the policy has no stages. */
+export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined {
+  if (stages.every(({ name }) => name === undefined)) return undefined;
   const time = (ms: number | undefined) =>
     ms === undefined ? '' : ms === forecast?.startMs ? 'now' : renderMinute(ms);
   const rows = stages.map((stage) => [
@@ -181,19 +208,27 @@ function stageTable({ stages, forecast }: RolloutPlan, { width }: ViewOptions): 
   ];
   const used = headings.map((_, column) => column < 4 || rows.some((row) => row[column] !== ''));
   const shown = (cells: readonly string[]) => cells.filter((_, column) => used[column]);
-  return renderTable(shown(headings), rows.map(shown), width - 2);
+  return { headings: shown(headings), rows: rows.map(shown) };
 }
 
-function firstUpgrades({ stages }: RolloutPlan, options: ViewOptions): readonly string[] {
+function firstUpgrades(plan: RolloutPlan, options: ViewOptions): readonly string[] {
+  return upgradesByStage(plan).flatMap((text) => wrapped(text, options));
+}
+
+/** Returns a text for each stage with the first collectors to upgrade. */
+export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
-    .flatMap(({ name, upgrades }) => wrapped(`${name === undefined ? '' : `${name}: `}${someOf(upgrades)}`, options));
+    .map(({ name, upgrades }) => `${name === undefined ? '' : `${name}: `}${someOf(upgrades)}`);
 }
 
-function firstLeftOut({ leftOut }: RolloutPlan, options: ViewOptions): readonly string[] {
-  return leftOut.flatMap((group) =>
-    wrapped(`${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`, options),
-  );
+function firstLeftOut(plan: RolloutPlan, options: ViewOptions): readonly string[] {
+  return leftOutByReason(plan).flatMap((text) => wrapped(text, options));
+}
+
+/** Returns a text for each reason why collectors are not upgraded, with the first of these collectors. */
+export function leftOutByReason({ leftOut }: RolloutPlan): readonly string[] {
+  return leftOut.map((group) => `${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`);
 }
 
 function allUpgrades({ stages }: RolloutPlan, { width }: ViewOptions): readonly string[] {

@@ -28,6 +28,7 @@ import { renderYaml } from '../render/resource-table.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ExportOutlook, planExports } from './export-planner.ts';
 import { hasChanges, planDocument } from './plan-document.ts';
+import { renderPlanMarkdown } from './plan-markdown.ts';
 import { type OpenPlace, openPlace, type PlannedKind, type PlanPlace } from './plan-place.ts';
 import { renderPlans } from './plan-view.ts';
 import { type Planned, type PlanningOptions, planPolicies } from './planner.ts';
@@ -170,11 +171,8 @@ function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): Operator
   return isPausing ? { paused: true, pausedBy: `the ConfigMap ${settingsName} among the manifests` } : place.settings();
 }
 
-function show(
-  { outlooks, others, exports, schedules }: Plans,
-  { output }: PlanOptions,
-  { stdout, stderr }: CommandContext,
-): void {
+function show(plans: Plans, { output }: PlanOptions, { stdout, stderr }: CommandContext): void {
+  const { outlooks, others, exports, schedules } = plans;
   for (const { resource, message } of others) {
     stderr.write(
       `warning: the plan ignores the existing policy ${keyText(resource.metadata)}, which may select the same collectors: ${message}\n`,
@@ -187,6 +185,7 @@ function show(
   };
   if (output === 'json') stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   else if (output === 'yaml') stdout.write(renderYaml(document));
+  else if (output === 'markdown') stdout.write(renderPlanMarkdown(plans));
   else {
     const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
     const options = { width, colour: stdout.colour, wide: output === 'wide' };

@@ -12,12 +12,13 @@ export function renderSchedulePlan(
 ): readonly string[] {
   const paint = paintWith(colour);
   return [
-    paint('bold', printable(`${keyText(planned.resource.metadata)}: ${titleOf(planned)}`)),
-    ...renderFacts(factsOf(planned), { width, paint, margin: 2, nameWidth: 12 }),
+    paint('bold', printable(`${keyText(planned.resource.metadata)}: ${scheduleTitle(planned)}`)),
+    ...renderFacts(scheduleFacts(planned), { width, paint, margin: 2, nameWidth: 12 }),
   ];
 }
 
-function titleOf(planned: ScheduleOutlook): string {
+/** Returns the title of a schedule's plan, which follows the name of the schedule. */
+export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending } = planned;
   const isEnded = planned.nextDueMs === undefined;
   if (!hasRunsLeft(planned)) return 'nothing to do, the schedule has ended';
@@ -27,7 +28,8 @@ function titleOf(planned: ScheduleOutlook): string {
   return pending === 0 ? later : `${due}, and ${later}`;
 }
 
-function factsOf(planned: ScheduleOutlook): readonly Fact[] {
+/** Returns the figures of a schedule's plan, with their names. */
+export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
   const { sample, failed, pending, nextDay, nextDueMs, outlook, resource } = planned;
   const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};
   const hindrances = outlook?.kind === 'plan' ? outlook.plan.hindrances : [];

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { escapeMarkdown } from '../../../src/cli/plan/plan-markdown.ts';
 import { openPlace } from '../../../src/cli/plan/plan-place.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { serviceOrigin } from '../../support/world.ts';
@@ -224,6 +225,40 @@ describe('what a plan shows', () => {
     });
     expect(requests.total).toBe(requests.posts + requests.looks + requests.sweeps);
     expect(Date.parse(endTime)).toBeGreaterThan(Date.parse(startTime) + 3_600_000);
+  });
+
+  test('as Markdown for a comment', async () => {
+    const { stdout } = await plan({
+      texts: [secret, `${policy('production', stages)}---${policy('wrong').replace(target, '19.999-1')}`],
+      flags: { output: 'markdown' },
+    });
+    expect(stdout).toMatch(/^<!-- logfleet plan -->\n### Plan of logfleet: 2 resources with changes or problems\n\n/);
+    expect(stdout).toContain(
+      '#### Policy `logging/production` to 19.200-1\n\n| Figure | Value |\n| --- | --- |\n| Upgrades |',
+    );
+    expect(stdout).toContain('| Stage | Members | To upgrade |');
+    expect(stdout).toMatch(/\| Requests \| \d+ requests at up to 4 a second: 12 to start upgrades/);
+    expect(stdout).toMatch(/<details><summary>To upgrade<\/summary>\n\n- canary: web-\d\d, web-\d\d\n- rest: web-/);
+    expect(stdout).toMatch(/#### Policy `logging\/wrong`: no plan\n\n\*\*VersionNotOffered\*\*: /);
+  });
+
+  test('as one line of Markdown if there is nothing to do', async () => {
+    const flags = { output: 'markdown' } as const;
+    const { stdout } = await plan({ texts: [secret, policy()], versions: [target], flags });
+    expect(stdout).toBe(
+      '<!-- logfleet plan -->\n### Plan of logfleet: nothing to do\n\nNothing to do: `logging/production`\n',
+    );
+  });
+
+  test.each([
+    ['a|b', 'a\\|b'],
+    ['<script>*_`[]~\\', '\\<script\\>\\*\\_\\`\\[\\]\\~\\\\'],
+    ['@octocat closes #12', '@\u200Boctocat closes #\u200B12'],
+    ['a & b &lt;', 'a &amp; b &amp;\u200Blt;'],
+    ['- item', '\\- item'],
+    ['two\nlines', 'two lines'],
+  ])('%j is shown as it is in Markdown', (text, markdown) => {
+    expect(escapeMarkdown(text)).toBe(markdown);
   });
 
   test('problems as documents', async () => {

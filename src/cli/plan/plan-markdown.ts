@@ -1,0 +1,135 @@
+/**
+ * Renders plans as Markdown for comments on pull requests, in the dialect that GitHub and GitLab share. Each resource with changes has a
+ * table of its figures. All other resources are named in one line.
+ */
+import { keyText } from '../../base/key-text.ts';
+import type { Fact } from '../render/table.ts';
+import { printable, renderCount } from '../render/text.ts';
+import type { ExportOutlook } from './export-planner.ts';
+import { hasChanges } from './plan-document.ts';
+import { factsOf, leftOutByReason, type Plan, stageCells, titleOf, upgradesByStage } from './plan-view.ts';
+import type { Outlook } from './planner.ts';
+import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
+import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
+
+/** First line of the output, by which a later run finds the comment with an earlier plan. Markdown does not show this line. */
+export const planMarker = '<!-- logfleet plan -->';
+
+interface AllPlans {
+  readonly outlooks: readonly Outlook[];
+  readonly exports: readonly ExportOutlook[];
+  readonly schedules: readonly ScheduleOutlook[];
+}
+
+/** Renders all plans as one Markdown document. */
+export function renderPlanMarkdown({ outlooks, exports, schedules }: AllPlans): string {
+  const sections: readonly Section[] = [
+    ...outlooks.map((outlook) => sectionOf('Policy', outlook)),
+    ...exports.map((outlook) => sectionOf('Export', outlook)),
+    ...schedules.map(scheduleSection),
+  ];
+  const changed = sections.filter(({ hasContent }) => hasContent);
+  const others = sections.filter(({ hasContent }) => !hasContent).map(({ name }) => code(name));
+  const blocks = [
+    `${planMarker}\n### Plan of logfleet: ${describeChanges(changed.length)}`,
+    ...changed.flatMap(({ title, blocks: ofSection }) => [`#### ${title}`, ...ofSection]),
+    ...(others.length > 0 ? [`Nothing to do: ${others.join(', ')}`] : []),
+  ];
+  return blocks.map((block) => `${block}\n`).join('\n');
+}
+
+function describeChanges(count: number): string {
+  return count === 0 ? 'nothing to do' : `${renderCount(count, 'resource')} with changes or problems`;
+}
+
+interface Section {
+  readonly name: string;
+  /** Heading of the section, as Markdown. */
+  readonly title: string;
+  /** Paragraphs and tables, as Markdown. */
+  readonly blocks: readonly string[];
+  /** False if there is nothing to do for the resource and no problem. */
+  readonly hasContent: boolean;
+}
+
+function sectionOf(kind: string, outlook: Outlook | ExportOutlook): Section {
+  const name = keyText(outlook.resource.metadata);
+  if (outlook.kind === 'problem') {
+    const blocks = [renderProblem(outlook)];
+    return { name, title: `${kind} ${code(name)}: no plan`, blocks, hasContent: true };
+  }
+  const title = `${kind} ${code(name)}${escapeMarkdown(titleOf(outlook))}`;
+  return { name, title, blocks: blocksOf(outlook), hasContent: isNoteworthy(outlook) };
+}
+
+/** Returns whether a plan has changes, or an obstacle that a person should know. */
+function isNoteworthy(outlook: Plan): boolean {
+  if (outlook.kind !== 'plan') return outlook.kind === 'waiting';
+  if (!('rolloutId' in outlook.plan)) return true;
+  return hasChanges([outlook as Outlook], []) || outlook.plan.hindrances.length > 0;
+}
+
+function blocksOf(outlook: Plan): readonly string[] {
+  if (outlook.kind === 'waiting' && 'message' in outlook) return [escapeMarkdown(outlook.message)];
+  if (outlook.kind !== 'plan') return [];
+  const facts = renderFacts(factsOf(outlook));
+  if (!('rolloutId' in outlook.plan)) return [facts];
+  const { plan } = outlook;
+  const stages = stageCells(plan);
+  return [
+    facts,
+    ...(stages ? [renderTable(stages.headings, stages.rows)] : []),
+    ...renderDetails('To upgrade', upgradesByStage(plan)),
+    ...renderDetails('Left out', leftOutByReason(plan)),
+  ];
+}
+
+function scheduleSection(planned: ScheduleOutlook): Section {
+  const { outlook, resource } = planned;
+  const name = keyText(resource.metadata);
+  const isProblem = outlook?.kind === 'problem';
+  return {
+    name,
+    title: `Schedule ${code(name)}: ${escapeMarkdown(scheduleTitle(planned))}`,
+    blocks: [...(isProblem ? [renderProblem(outlook)] : []), renderFacts(scheduleFacts(planned))],
+    hasContent: hasRunsLeft(planned) || isProblem,
+  };
+}
+
+function renderProblem({ reason, message }: { readonly reason: string; readonly message: string }): string {
+  return `**${escapeMarkdown(reason)}**: ${escapeMarkdown(message)}`;
+}
+
+function renderFacts(facts: readonly Fact[]): string {
+  const rows = facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+  return renderTable(['Figure', 'Value'], rows);
+}
+
+function renderTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(escapeMarkdown).join(' | ')} |`;
+  return [line(headings), `|${' --- |'.repeat(headings.length)}`, ...rows.map(line)].join('\n');
+}
+
+/** Renders a list that is folded until a reader opens it. */
+function renderDetails(title: string, items: readonly string[]): readonly string[] {
+  if (items.length === 0) return [];
+  const list = items.map((item) => `- ${escapeMarkdown(item)}`).join('\n');
+  return [`<details><summary>${title}</summary>\n\n${list}\n\n</details>`];
+}
+
+/** Renders a name as code. Names of resources have only letters, digits, hyphens, dots and one slash. */
+function code(name: string): string {
+  return `\`${name}\``;
+}
+
+const formatting = /[\\`*_{}[\]<>|~]/g;
+/** Sign that begins a heading or a list at the start of a line. */
+const leadingSign = /^(?=[-+#])/;
+/** Characters that mention a person, an issue or a label on GitHub or GitLab if a word follows them. */
+const mentions = /([@#!$%&])(?=\w)/g;
+
+/** Returns a text that Markdown shows as it is, on one line. A zero-width space after `@` and `#` prevents mentions. */
+export function escapeMarkdown(text: string): string {
+  const escaped = printable(text).replaceAll(formatting, '\\$&').replace(leadingSign, '\\');
+  return escaped.replaceAll(mentions, '$1\u200B').replaceAll('&', '&amp;');
+}
