@@ -218,8 +218,8 @@ function Workers({ status: { kubernetesJob, workers = [] } }: { status: SearchEx
         headings={['Worker', 'Exported', 'Rows']}
         rows={workers.map(({ index, progress }) => [
           String(index),
-          `${progress.coveredPercent}%`,
-          progress.rowsWritten.toLocaleString('en-US'),
+          progress ? `${progress.coveredPercent}%` : '',
+          progress?.rowsWritten.toLocaleString('en-US') ?? '',
         ])}
       />
     </Section>
