@@ -41,14 +41,15 @@ export async function runProgram(argv: readonly string[], context: CommandContex
 }
 
 /** Command that was run, and its exit status. */
-interface Run {
+export interface Run {
   status: number;
   /** Exit status if the command fails for another reason than wrong usage. */
   failed: number;
   command: string;
 }
 
-function createProgram(context: CommandContext, run: Run): Command {
+/** Returns the parser of command lines. `run` gets the exit status of the command that runs. */
+export function createProgram(context: CommandContext, run: Run): Command {
   const program = new Command('logfleet')
     .description(
       'Upgrades fleets of log collectors to the version in a manifest, and exports all rows that a query finds. Works in a Kubernetes cluster or without one.',
