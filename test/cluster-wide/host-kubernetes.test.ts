@@ -457,7 +457,7 @@ test('a resource version that is too old is reported as expired', async () => {
   let outcome: unknown;
   try {
     for await (const line of watch) {
-      outcome = line;
+      outcome = JSON.parse(line);
       break;
     }
   } catch (error) {
