@@ -85,6 +85,13 @@ export interface GetOptions extends TargetOptions {
   readonly output: 'table' | 'wide' | 'json' | 'yaml';
 }
 
+export interface VersionOptions extends ClusterOptions {
+  /** True if the command must not connect to a cluster. */
+  readonly client?: boolean;
+  /** Namespace of the operator. Absent to find operators in all namespaces. */
+  readonly operatorNamespace?: string;
+}
+
 export interface UiOptions extends TargetOptions {
   readonly allNamespaces?: boolean;
   /** Port on 127.0.0.1. Absent to use a free port. */

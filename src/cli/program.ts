@@ -89,10 +89,14 @@ export function createProgram(context: CommandContext, run: Run): Command {
     .description('Print the CustomResourceDefinitions.')
     .addHelpText('after', example('logfleet crds | kubectl apply -f -'))
     .action(runs(() => import('./manifests.ts').then(({ crdsCommand }) => crdsCommand)));
-  program
-    .command('version')
-    .description('Print the version.')
-    .addHelpText('after', example('logfleet version'))
+  addClusterOptions(
+    program
+      .command('version')
+      .description('Print the versions of the program and of the operator in the cluster. Warns if they differ.'),
+  )
+    .option('--client', 'Print only the version of the program.')
+    .option('--operator-namespace <namespace>', 'Namespace of the operator (default: all namespaces).')
+    .addHelpText('after', example('logfleet version', 'logfleet version --client'))
     .action(runs(() => import('./version.ts').then(({ versionCommand }) => versionCommand)));
   for (const command of [program, ...program.commands]) settle(command, context);
   program.hook('preAction', (_, command) => {

@@ -1,12 +1,17 @@
-/** `logfleet version`: prints the version of logfleet and the version of Node. */
+/** `logfleet version`: prints the versions of logfleet and of Node, and the version of the operator in the cluster of the kubeconfig. */
 import { readFileSync } from 'node:fs';
 import { type CommandContext, exitStatus } from './context.ts';
+import type { VersionOptions } from './options.ts';
 import { inPackage } from './package-folder.ts';
 
-export async function versionCommand(_: object, context: CommandContext): Promise<number> {
+export async function versionCommand(options: VersionOptions, context: CommandContext): Promise<number> {
   context.stdout.write(
     `logfleet ${packageVersion()} (node ${process.versions.node}, ${process.platform}-${process.arch})\n`,
   );
+  if (!options.client) {
+    const { namesCluster, printOperatorVersions } = await import('./operator-version.ts');
+    if (namesCluster(options, context.env)) await printOperatorVersions(options, packageVersion(), context);
+  }
   return exitStatus.ok;
 }
 

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runProgram } from '../../src/cli/program.ts';
-import { ledgerPath } from '../../src/host/kubernetes/api-paths.ts';
+import { leasePath, ledgerPath } from '../../src/host/kubernetes/api-paths.ts';
 import {
   callApi,
   controlPlane,
@@ -106,6 +106,20 @@ describe('the roles of users', () => {
     await untilAllowed(viewer, 'list', 'ledgers.logfleet.dev');
     expect((await kubectl(['get', 'cvp,sx,ledgers'], viewer)).status).toBe(0);
     expect((await kubectl(['apply', '-f', '-'], { ...viewer, input: policyManifest })).status).toBe(1);
+  });
+
+  test('logfleet-view lets logfleet version read the version of the operator from its lease', async () => {
+    const namespace = await createNamespace('rights');
+    const viewer = await user(namespace, 'logfleet-view');
+    await untilAllowed(viewer, 'list', 'ledgers.logfleet.dev');
+    const annotations = { 'logfleet.dev/operator-version': '9.8.7' };
+    const lease = { metadata: { name: 'logfleet-operator', annotations }, spec: {} };
+    expect((await callApi('POST', leasePath(namespace), lease)).status).toBe(201);
+    const context = recordingContext();
+    const flags = ['--kubeconfig', viewer.kubeconfig, '--operator-namespace', namespace];
+    expect(await runProgram(['version', ...flags], context)).toBe(0);
+    expect(context.stdout.text).toContain(`operator 9.8.7 in namespace ${namespace}`);
+    expect(context.stderr.text).toContain('warning: ');
   });
 
   test('the admin of a namespace cannot write ledgers or statuses', async () => {

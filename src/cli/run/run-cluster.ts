@@ -54,6 +54,7 @@ export async function runInCluster(
       },
     }),
     identity: env.POD_NAME ?? hostname(),
+    version: packageVersion(),
     leaderElection: options.leaderElection ?? true,
     ...(env.LOGFLEET_WORKER_IMAGE ? { workerImage: env.LOGFLEET_WORKER_IMAGE } : {}),
   });

@@ -37,6 +37,7 @@ export interface KubeObject {
     readonly uid: string;
     readonly resourceVersion: string;
     readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
   };
 }
 

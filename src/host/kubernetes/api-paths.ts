@@ -28,6 +28,9 @@ export function secretPath(namespace: string, name: string): string {
 /** Name of the Lease that the replicas of one operator share in its namespace. */
 export const operatorLeaseName = 'logfleet-operator';
 
+/** Annotation of the Lease with the version of the operator that wrote the Lease last. */
+export const operatorVersionAnnotation = 'logfleet.dev/operator-version';
+
 export function leasePath(namespace: string | undefined, name?: string): string {
   return namespaced('/apis/coordination.k8s.io/v1', 'leases', namespace, name);
 }

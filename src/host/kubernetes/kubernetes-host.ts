@@ -45,6 +45,8 @@ interface KubernetesHostOptions {
   readonly operatorNamespace: string;
   /** Name of this process in the Lease and in Events: the pod or the machine. */
   readonly identity: string;
+  /** Version of logfleet, which the leader shows on its Lease. */
+  readonly version?: string;
   /** True if a Lease elects the leader. False if other means ensure that only one operator process runs. */
   readonly leaderElection: boolean;
   /** Image of pods that run exports. Without it, exports cannot run in Kubernetes Jobs. */

@@ -24,7 +24,7 @@ import type { Gauge, Metrics } from '../../base/metrics.ts';
 import { type Random, randomHex } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
-import { leasePath, microTime } from './api-paths.ts';
+import { leasePath, microTime, operatorVersionAnnotation } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
 /** Time in ms for which other processes respect the leader's Lease after its last change. */
@@ -63,6 +63,8 @@ interface LeaseElectionOptions {
   readonly name: string;
   /** Name of this process that users see in the Lease: the pod or the machine. */
   readonly identity: string;
+  /** Version of logfleet, which the leader writes into an annotation of the Lease. */
+  readonly version?: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -232,13 +234,15 @@ export class LeaseElection implements Leadership {
   }
 
   #put(spec: LeaseSpec, signal?: AbortSignal): Promise<Lease> {
-    const { client, namespace, name } = this.#options;
+    const { client, namespace, name, version } = this.#options;
     const stored = this.#stored;
+    const metadata = { name, namespace, ...stored };
+    const annotations = { ...stored?.annotations, ...(version && { [operatorVersionAnnotation]: version }) };
     return client.callForObject<Lease>({
       method: stored ? 'PUT' : 'POST',
       path: leasePath(namespace, stored && name),
       query: { fieldManager },
-      body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: stored ?? { name, namespace }, spec },
+      body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...metadata, annotations }, spec },
       deadlineMs: callDeadlineMs,
       ...(signal && { signal }),
     });

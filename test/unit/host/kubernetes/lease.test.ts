@@ -30,7 +30,14 @@ class Candidate {
     this.clock = new ProcessClock(world.clock);
     const around = { ...surroundings(world, this.clock), random: seededRandom(seed) };
     const client = new ApiClient({ ...around, api: this.api });
-    this.election = new LeaseElection({ ...around, client, namespace, name: 'operator', identity: name });
+    this.election = new LeaseElection({
+      ...around,
+      client,
+      namespace,
+      name: 'operator',
+      identity: name,
+      version: '1.2.3',
+    });
   }
 
   /** Freezes the process as SIGSTOP does: its timers do not fire, and it receives no answers. */
@@ -64,6 +71,12 @@ function holder(world: World): string {
   const spec = world.server.get(path)?.spec as { holderIdentity: string } | undefined;
   return spec?.holderIdentity.split('_')[0] ?? 'no lease';
 }
+
+test('the leader writes its version into an annotation of the lease', async () => {
+  const { world } = await pair();
+  const { metadata } = world.server.get(path) as { readonly metadata: object };
+  expect(metadata).toMatchObject({ annotations: { 'logfleet.dev/operator-version': '1.2.3' } });
+});
 
 test('the labels and annotations of the lease stay when a process renews or releases the lease', async () => {
   const { world, first } = await pair();
