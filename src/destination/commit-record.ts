@@ -78,7 +78,7 @@ export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   };
 }
 
-/** Message that the service returned several times with the same bytes. It is written once (E9). */
+/** A message that the service returned several times with the same bytes. Exported files contain it once (E9). */
 const repeatedMessage = object({
   id: text(/^-?\d{1,19}$/),
   /** `_messagetime` in milliseconds since the epoch. */

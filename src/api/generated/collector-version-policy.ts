@@ -459,7 +459,7 @@ export interface CollectorVersionPolicyStatus {
 
 /** logfleet operator that manages this policy. */
 export interface OperatorEntry {
-  /** Namespace of the operator's Lease. Operators are told apart by this name. */
+  /** Namespace of the operator's Lease. Each operator has its own namespace, so the name identifies the operator. */
   readonly name: string;
   /**
    * Time at which the operator began to manage this policy. The operator with the earliest time upgrades collectors,

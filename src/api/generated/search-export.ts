@@ -773,7 +773,7 @@ export interface WorkerObstacle {
   readonly reason: string;
   /** Message about the failure. */
   readonly message: string;
-  /** Time at which the pod first noticed the failure. */
+  /** Time at which the pod first noticed the failure that `message` describes. */
   readonly startTime: string;
 }
 

@@ -122,8 +122,8 @@ class Batch {
   }
 
   /**
-   * Repeats POSTs whose answer was lost (probes), once a later listing of collectors shows that the collector does not run the
-   * wanted version (U3). The first POST may never have been sent, so the conditions for a new upgrade must still hold.
+   * Repeats an upgrade's POST request whose answer was lost, once a later listing shows that the collector does not run the wanted
+   * version (U3). The repeated request may be the one that starts the upgrade, so all conditions for a new upgrade must hold.
    */
   #probe(): void {
     const { ledger, pending, memberIndex, observation, settings } = this.#input;

@@ -120,7 +120,7 @@ export class Posting {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Collectors whose attempt is stored in the ledger, although its POST was not sent or certainly had no effect. */
+  /** Collectors with a stored upgrade attempt whose POST request was never sent, or certainly had no effect. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#received)

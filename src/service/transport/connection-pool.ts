@@ -88,7 +88,7 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Callers that wait for a connection receive this failure. Without such a caller, the failure is ignored.
+    // If the connection cannot be opened, the callers that wait for it receive the error. Without waiting callers, nobody needs the error.
     opening.catch(() => {});
   }
 

@@ -34,7 +34,7 @@ export interface CorpusOptions {
   readonly settleMs: number;
   /** Time in ms from which on searches find all messages. */
   readonly calmAtMs: number;
-  /** Approximate row limit of a search. The number of messages per millisecond depends on this limit. */
+  /** Approximate maximum number of rows of one search. A corpus has a few times as many messages, so that searches must be split. */
   readonly limit: number;
   readonly isLarge: boolean;
 }

@@ -149,7 +149,7 @@ export const fieldNames: fc.Arbitrary<string> = fc.oneof(
 
 export const rowMembers: fc.Arbitrary<Members> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
 
-/** Returns the expected value of each column, and the row's members that have no column. */
+/** Returns the expected value of each column, and the JSON members of the row for which there is no column. */
 export function sorted(names: readonly string[], members: Members): { values: Map<string, unknown>; others: Members } {
   const columnOf = (name: string) =>
     names.includes(name) ? name : names.findLast((each) => /^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name));
