@@ -3,9 +3,10 @@
  *
  * Invariant: `runProgram` always resolves to one of `exitStatus`, and writes the cause of a failure to stderr.
  */
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
 import { fileList, listenAddress } from '../base/flag-values.ts';
+import type { Shell } from './completion.ts';
 import { flagsOfS3, isContainerAddress } from './container-address.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { fieldFlags, storeFlags } from './export/field-flags.ts';
@@ -98,6 +99,7 @@ export function createProgram(context: CommandContext, run: Run): Command {
     .option('--operator-namespace <namespace>', 'Namespace of the operator (default: all namespaces).')
     .addHelpText('after', example('logfleet version', 'logfleet version --client'))
     .action(runs(() => import('./version.ts').then(({ versionCommand }) => versionCommand)));
+  addCompletion(program, runs);
   for (const command of [program, ...program.commands]) settle(command, context);
   program.hook('preAction', (_, command) => {
     run.command = nameOf(command);
@@ -153,6 +155,20 @@ function addRun(program: Command, runs: Runs): void {
     )
     .hook('preAction', () => refuseMixedHosts(command))
     .action(runs(() => import('./run/run.ts').then(({ runCommand }) => runCommand)));
+}
+
+function addCompletion(program: Command, runs: Runs): void {
+  program
+    .command('completion')
+    .description('Print a script with which a shell completes commands and flags.')
+    .addArgument(new Argument('<SHELL>', 'Shell for which the script is.').choices(['bash', 'zsh', 'fish']))
+    .addHelpText('after', example('logfleet completion bash'))
+    .action(
+      runs(async () => {
+        const { completionCommand } = await import('./completion.ts');
+        return (shell: Shell, _: object, context: CommandContext) => completionCommand(program, shell, context);
+      }),
+    );
 }
 
 function addManifests(program: Command, runs: Runs): void {

@@ -53,6 +53,7 @@ const commands = [
   'manifests',
   'crds',
   'version',
+  'completion',
 ] as const;
 
 afterEach(() => {

@@ -1,0 +1,172 @@
+/**
+ * `logfleet completion SHELL`: prints a script with which a shell completes commands, flags and fixed values. The script is made from the
+ * definitions of the command line, so it needs no call of logfleet while a user types.
+ */
+import type { Command, Option } from 'commander';
+import { type CommandContext, exitStatus } from './context.ts';
+
+const renderers = { bash: renderBash, zsh: renderZsh, fish: renderFish };
+
+export type Shell = keyof typeof renderers;
+
+export async function completionCommand(program: Command, shell: Shell, { stdout }: CommandContext): Promise<number> {
+  stdout.write(renderers[shell](commandsOf(program)));
+  return exitStatus.ok;
+}
+
+interface Flag {
+  /** Names with their hyphens, such as `-o` and `--output`. */
+  readonly names: readonly string[];
+  readonly description: string;
+  readonly takesValue: boolean;
+  /** Values that the flag accepts. Empty if any value is possible. */
+  readonly values: readonly string[];
+}
+
+interface Subcommand {
+  readonly name: string;
+  readonly description: string;
+  readonly flags: readonly Flag[];
+  /** Words to complete as arguments. If empty, the shell completes names of files. */
+  readonly words: readonly string[];
+}
+
+function commandsOf(program: Command): readonly Subcommand[] {
+  const help = program.createHelp();
+  return help.visibleCommands(program).map((command) => ({
+    name: command.name(),
+    description: firstSentence(command.description()),
+    flags: help.visibleOptions(command).map(flagOf),
+    words: command.name() === 'help' ? program.commands.map((each) => each.name()) : wordsOf(command),
+  }));
+}
+
+function flagOf({ short, long, description, required, optional, argChoices = [] }: Option): Flag {
+  return {
+    names: [short, long].filter((name) => name !== undefined),
+    description: firstSentence(description),
+    takesValue: required || optional,
+    values: argChoices,
+  };
+}
+
+const kinds = ['cvp', 'sx', 'sxs'];
+
+function wordsOf(command: Command): readonly string[] {
+  const [argument] = command.registeredArguments;
+  if (argument?.argChoices) return argument.argChoices;
+  if (argument?.name() === 'KIND') return kinds;
+  return argument?.name() === 'KIND/NAME' ? kinds.map((kind) => `${kind}/`) : [];
+}
+
+function firstSentence(text: string): string {
+  return /^.*?[.:](?=\s|$)/.exec(text)?.[0].slice(0, -1) ?? text;
+}
+
+/** Quotes a text for bash, zsh and fish. Apostrophes become typographic ones, because each shell escapes them in another way. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", '’')}'`;
+}
+
+function renderBash(commands: readonly Subcommand[]): string {
+  const values = commands.flatMap(({ name, flags }) =>
+    flags
+      .filter((flag) => flag.values.length > 0)
+      .map((flag) => {
+        const patterns = flag.names.map((each) => quoted(`${name} ${each}`)).join(' | ');
+        return `    ${patterns}) words=${quoted(flag.values.join(' '))} ;;`;
+      }),
+  );
+  const flags = commands.map(
+    (command) => `      ${command.name}) words=${quoted(command.flags.flatMap(({ names }) => names).join(' '))} ;;`,
+  );
+  const words = commands
+    .filter((command) => command.words.length > 0)
+    .map((command) => `      ${command.name}) words=${quoted(command.words.join(' '))} ;;`);
+  return `# bash completion for logfleet
+_logfleet() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]} words=
+  case "$command $prev" in
+${values.join('\n')}
+  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words=${quoted(commands.map(({ name }) => name).join(' '))}
+  elif [ -z "$words" ] && [ "\${cur#-}" != "$cur" ]; then
+    case "$command" in
+${flags.join('\n')}
+    esac
+  elif [ -z "$words" ] && [ "$COMP_CWORD" -eq 2 ]; then
+    case "$command" in
+${words.join('\n')}
+    esac
+  fi
+  # Without a match, bash completes names of files.
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  case "\${COMPREPLY[*]}" in */) compopt -o nospace ;; esac
+}
+complete -o bashdefault -o default -F _logfleet logfleet
+`;
+}
+
+function renderZsh(commands: readonly Subcommand[]): string {
+  const names = commands.map(({ name, description }) => `    ${quoted(`${name}:${plain(description)}`)}`);
+  const cases = commands.map(({ name, flags, words }) => {
+    const specs = [...flags.map(zshFlag), words.length > 0 ? zshWords(words) : quoted('*:file:_files')];
+    return `    ${name})\n      _arguments -s \\\n        ${specs.join(' \\\n        ')}\n      ;;`;
+  });
+  return `#compdef logfleet
+# zsh completion for logfleet
+_logfleet() {
+  local -a commands
+  commands=(
+${names.join('\n')}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  shift words
+  (( CURRENT-- ))
+  case $words[1] in
+${cases.join('\n')}
+  esac
+}
+if [ "$funcstack[1]" = _logfleet ]; then _logfleet "$@"; else compdef _logfleet logfleet; fi
+`;
+}
+
+function zshFlag({ names, description, takesValue, values }: Flag): string {
+  const action = values.length > 0 ? `(${values.join(' ')})` : '_files';
+  const value = takesValue ? `:value:${action}` : '';
+  return names.map((name) => quoted(`*${name}[${plain(description)}]${value}`)).join(' ');
+}
+
+/** Completes the first argument from words, and leaves the others to the user. */
+function zshWords(words: readonly string[]): string {
+  const isPrefix = words.every((word) => word.endsWith('/'));
+  return quoted(isPrefix ? `1:argument:compadd -S "" -- ${words.join(' ')}` : `1:argument:(${words.join(' ')})`);
+}
+
+/** Removes characters with a meaning in a specification of zsh. */
+function plain(description: string): string {
+  return description.replaceAll(/[[\]\\]/g, '').replaceAll(':', ',');
+}
+
+function renderFish(commands: readonly Subcommand[]): string {
+  const none = `not __fish_seen_subcommand_from ${commands.map(({ name }) => name).join(' ')}`;
+  const lines = commands.flatMap(({ name, description, flags, words }) => {
+    const isHere = `complete -c logfleet -n ${quoted(`__fish_seen_subcommand_from ${name}`)}`;
+    return [
+      `complete -c logfleet -n ${quoted(none)} -f -a ${name} -d ${quoted(description)}`,
+      ...flags.map((flag) => `${isHere} ${fishFlag(flag)}`),
+      ...(words.length > 0 ? [`${isHere} -f -a ${quoted(words.join(' '))}`] : []),
+    ];
+  });
+  return `# fish completion for logfleet\n${lines.join('\n')}\n`;
+}
+
+function fishFlag({ names, description, takesValue, values }: Flag): string {
+  const spellings = names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
+  const value = values.length > 0 ? [`-x -a ${quoted(values.join(' '))}`] : takesValue ? ['-r'] : [];
+  return [...spellings, ...value, `-d ${quoted(description)}`].join(' ');
+}

@@ -1,0 +1,71 @@
+/** Tests the scripts of `logfleet completion`. The script for bash runs in a real bash. */
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { runProgram } from '../../../src/cli/program.ts';
+import { recordingContext } from './recording-context.ts';
+
+async function script(shell: string): Promise<string> {
+  const context = recordingContext();
+  expect(await runProgram(['completion', shell], context)).toBe(0);
+  return context.stdout.text;
+}
+
+const bash = await script('bash');
+
+/** Returns the completions of the last word of a command line in bash. Only an interactive bash has `compopt`. */
+function completionsOf(...words: readonly string[]): readonly string[] {
+  const lines = [
+    'compopt() { :; }',
+    bash,
+    `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})`,
+    `COMP_CWORD=${words.length - 1}`,
+    '_logfleet',
+    `printf "%s\\n" "\${COMPREPLY[@]}"`,
+  ];
+  return execFileSync('bash', ['-c', lines.join('\n')], { encoding: 'utf8' })
+    .split('\n')
+    .filter(Boolean);
+}
+
+describe('the completion of bash', () => {
+  test.each([
+    [['logfleet', 'pl'], ['plan']],
+    [
+      ['logfleet', 'plan', 'policies', '-o', ''],
+      ['table', 'wide', 'json', 'yaml', 'markdown'],
+    ],
+    [['logfleet', 'fleet', '--output', 'c'], ['csv']],
+    [['logfleet', 'version', '--cl'], ['--client']],
+    [
+      ['logfleet', 'get', ''],
+      ['cvp', 'sx', 'sxs'],
+    ],
+    [['logfleet', 'approve', 'c'], ['cvp/']],
+    [
+      ['logfleet', 'completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+    [['logfleet', 'plan', ''], []],
+  ])('of %j is %j', (words, completions) => {
+    expect(completionsOf(...words)).toEqual(completions);
+  });
+});
+
+test.each([
+  ['zsh', /^ {2}case \$words\[1\] in$/m, /'\*--output\[Output format\]:value:\(table wide json csv\)'/],
+  [
+    'fish',
+    /^complete -c logfleet -n 'not __fish_seen_subcommand_from run /m,
+    /-s o -l output -x -a 'table wide json csv'/,
+  ],
+])('the script for %s has commands, and the values of flags', async (shell, ofCommands, ofFlag) => {
+  const text = await script(shell);
+  expect(text).toMatch(ofCommands);
+  expect(text).toMatch(ofFlag);
+});
+
+test('another shell is refused', async () => {
+  const context = recordingContext();
+  expect(await runProgram(['completion', 'tcsh'], context)).toBe(2);
+  expect(context.stderr.text).toContain('Allowed choices are bash, zsh, fish');
+});
