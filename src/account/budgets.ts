@@ -85,7 +85,7 @@ export class Budgets {
     return this.#users.get(nameOf(spender))?.budget.isWithinLimits() ?? true;
   }
 
-  /** Creates the metrics of all budgets, as sums over the users of the process. */
+  /** Creates the metrics of the request budgets. Each metric is the sum over all users of the log service in this process. */
   #observe(metrics: Metrics): void {
     const observe = (name: string, help: string, read: (budget: RequestBudget) => number) =>
       metrics.observedGauge(`logfleet_service_budget_${name}`, help, [], () => [

@@ -17,7 +17,7 @@ export function isOlderThanResource(
   return secondOf(ready?.lastTransitionTime) < secondOf(creationTimestamp);
 }
 
-/** Time in ms for conditions and times of a status that is written now: never earlier than the creation of the export. */
+/** Current time in ms for conditions and other times in a status. Never earlier than the creation of the export. */
 export function statusTimeMs({ creationTimestamp }: Pick<ObjectMeta, 'creationTimestamp'>, nowMs: number): number {
   return Math.max(nowMs, Date.parse(creationTimestamp) || nowMs);
 }

@@ -30,7 +30,7 @@ export function createJsonLogger(options: JsonLogOptions): Logger {
 
 type Sink = Pick<ReturnType<typeof pino>, LogLevel> & { child(fields: object): Sink };
 
-/** Logger that creates its child logger of pino with the first line, because most of ten thousand resources log nothing. */
+/** Logger that creates its pino child logger when it logs the first line, because most loggers of resources never log a line. */
 class JsonLogger implements Logger {
   readonly #parent: Sink;
   readonly #fields: LogFields | undefined;

@@ -27,13 +27,19 @@ export interface OperatorVersion {
 /** Maximum time in ms to wait for the API server. */
 const deadlineMs = 3_000;
 
-/** Returns whether a flag, the environment, the home directory or the pod names a cluster. Reads no kubeconfig, so it takes no time. */
+/**
+ * Returns whether a cluster is configured: by a flag, an environment variable, a kubeconfig in the home directory, or a pod. Only checks
+ * whether a kubeconfig exists, because reading it takes longer.
+ */
 export function namesCluster({ kubeconfig, context }: ClusterOptions, env: CommandContext['env']): boolean {
   const named = [kubeconfig, context, env['KUBECONFIG'], env['KUBERNETES_SERVICE_HOST']];
   return named.some(Boolean) || existsSync(path.join(env['HOME'] || homedir(), '.kube/config'));
 }
 
-/** Prints the version of each operator, and warns about each version that differs too much. Never rejects because of the cluster. */
+/**
+ * Prints the version of each operator, and warns about each version that differs too much. If the cluster fails, prints a message and does
+ * not reject.
+ */
 export async function printOperatorVersions(
   options: VersionOptions,
   own: string,

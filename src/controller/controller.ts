@@ -93,7 +93,7 @@ export class Controller {
     this.#unobserved = new UnobservedChanges((key) => options.source.get(key));
     metrics.observedGauge(
       'logfleet_oldest_unobserved_change_seconds',
-      'Age of the oldest change of a resource that its status does not show yet, as status.observedGeneration. Absent while another process leads.',
+      'Age of the oldest change of a resource that status.observedGeneration does not show yet. Absent while another process leads.',
       ['controller'],
       () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
     );

@@ -7,7 +7,7 @@ import type { LogfleetError } from '../base/errors.ts';
 /** Label of Jobs and pods with the uid of their export. */
 export const exportLabel = 'logfleet.dev/export-uid';
 
-/** Labels of pods that Kubernetes sets: the name of their Job, and their number in the Job. */
+/** Labels that Kubernetes sets on the pods of a Job: the name of the Job, and the index of the pod. */
 export const jobNameLabel = 'batch.kubernetes.io/job-name';
 export const completionIndexLabel = 'batch.kubernetes.io/job-completion-index';
 

@@ -1,7 +1,7 @@
 /**
- * Notifications about changes of resources for which a person waits or is wanted. This module chooses the Events that become
- * notifications, and renders them as the body of a webhook request. Bodies contain names, reasons and messages of resources, as the
- * status does, and no Secret.
+ * Notifications about changes of resources that a person waits for, or that need a person. This module chooses the Events that become
+ * notifications, and renders them as the body of a webhook request. Bodies contain names, reasons and messages of resources, as the status
+ * does, and no Secret.
  */
 import { createHash } from 'node:crypto';
 import { reasons } from '../api/conditions.ts';
@@ -48,7 +48,7 @@ const subjects: ReadonlyMap<string, Subject> = new Map([
   [reasons.runsFailed, 'Incomplete'],
 ]);
 
-/** Returns the notification about an Event, or undefined if the Event needs none. */
+/** Returns the notification about an Event. Undefined if the Event causes no notification. */
 export function notificationOf(owner: OwnerRef, event: ResourceEvent, timeMs: number): Notification | undefined {
   const subject = subjects.get(event.reason) ?? (event.stalled ? 'Stalled' : undefined);
   if (subject === undefined) return undefined;

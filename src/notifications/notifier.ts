@@ -3,8 +3,8 @@
  *
  * Invariants:
  * - Callers never wait for a notification, and never fail because of it.
- * - The queue holds at most `mostQueued` notifications. Further ones are dropped and counted.
- * - A notification is tried at most `mostTries` times, with a growing delay.
+ * - The queue holds at most `mostQueued` notifications. Further notifications are dropped and counted.
+ * - The delivery of a notification is attempted at most `mostTries` times, with a growing delay.
  * - The queue is not stored: notifications that were not delivered when the process ends are lost. A change is never announced by two
  *   processes, because only the leader publishes Events, and each Event only once.
  */
@@ -45,7 +45,7 @@ export class Notifier {
     this.#outcomes = notificationCounter(options.metrics);
   }
 
-  /** Queues the notification about an Event, if the Event needs one. */
+  /** Queues the notification about an Event. Does nothing if the Event causes no notification. */
   announce(owner: OwnerRef, event: ResourceEvent): void {
     const notification = notificationOf(owner, event, this.#options.clock.now());
     if (!notification) return;
@@ -103,7 +103,7 @@ export class Notifier {
   }
 }
 
-/** Metric of the delivery of notifications. It exists in every operator, so that the alert on it is valid without a webhook. */
+/** Metric that counts notifications by outcome. Operators without a webhook also have the metric, because an alert uses it. */
 export function notificationCounter(metrics: Metrics): Counter {
   return metrics.counter(
     'logfleet_notifications_total',

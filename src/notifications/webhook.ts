@@ -14,7 +14,7 @@ export interface Webhook {
   readonly caCertificates: string | undefined;
 }
 
-/** Maximum time in ms for the connection, until the head of the answer, and between two parts of its body. */
+/** Maximum time in ms to connect, to receive the headers of the response, and between two chunks of its body. */
 const timeoutMs = 10_000;
 
 /** Reads the webhook from the keys of a Secret. Throws an error that says which key is wrong, without its value. */

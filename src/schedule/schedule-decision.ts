@@ -87,7 +87,7 @@ export interface ScheduleDecision<R extends Run = Run> {
   readonly coveredUntilMs: number;
   /** True if everything until the end of the schedule is covered. */
   readonly isComplete: boolean;
-  /** Latest tick at which a run that is due ends. Undefined if there was none. */
+  /** Latest tick (time of the cron schedule) at which a due run ends. Undefined if no run has been due yet. */
   readonly lastTickMs: number | undefined;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;

@@ -120,7 +120,8 @@ function runStatus({ name, span, resource }: ObservedRun, state: RunStatus['stat
 }
 
 /**
- * Returns the time that status shows as covered. The list `covered` may lack the oldest time ranges, which `coveredUntil` usually shows.
+ * Returns the exported time ranges in the status: the list `covered`, and the time from `startTime` to `coveredUntil`. A long list
+ * `covered` omits its oldest time ranges.
  */
 export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeSpan[] {
   const { startTime: from, coveredUntil: to, covered = [] } = status ?? {};

@@ -26,7 +26,7 @@ export interface WorkerIdentity {
 }
 
 export interface WorkerProgressOptions {
-  /** Host that has the export with its current status. */
+  /** Host from which the worker reads the current status of its export. */
   readonly host: Pick<Host, 'resources'>;
   readonly resource: SearchExport;
   readonly worker: WorkerIdentity;
@@ -38,9 +38,9 @@ export interface WorkerProgressOptions {
 /** Part of a worker's item in `status.workers` that changes while the worker runs. */
 type ShownWork = Pick<WorkerStatus, 'progress' | 'obstacle'>;
 
-/** Time in ms between two comparisons of the shown work with the state of the export. */
+/** Interval in ms at which the worker compares its item in the status with the state of the export. */
 const intervalMs = 10_000;
-/** Time in ms after which unchanged work is written again, because the operator may have removed an item whose pod it did not see. */
+/** Time in ms after which an unchanged item is written again. The operator may have removed the item before it noticed the worker's pod. */
 const repeatMs = 60_000;
 const deadlineMs = 5_000;
 /** Maximum length of an obstacle's message in characters. */

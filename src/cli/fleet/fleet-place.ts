@@ -10,9 +10,9 @@ import type { TargetOptions } from '../options.ts';
 import { openView } from '../resources/directory-access.ts';
 
 export interface FleetPlace {
-  /** Name of the place in messages. Undefined if no flag names a cluster or a directory. */
+  /** Name of the cluster or directory in messages. Undefined if no flag names a cluster or a directory. */
   readonly label: string | undefined;
-  /** Namespace of manifests that name none. */
+  /** Namespace of manifests without a namespace. */
   readonly namespace: string;
   /** Lists the policies of the namespace that the flags select, or of all namespaces of a directory. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;

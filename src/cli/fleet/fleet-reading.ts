@@ -52,7 +52,7 @@ export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet
   }
 }
 
-/** Settles `read` when the listing is complete, or when its reads have failed for too long. */
+/** Resolves `read` when the listing is complete, and rejects it when the listing has failed for too long. */
 function follow(
   listing: FleetListing,
   { clock, onTrouble }: FleetReadingOptions,

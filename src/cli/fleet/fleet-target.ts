@@ -34,7 +34,7 @@ interface Ports {
   readonly random: Random;
 }
 
-/** Finds Secret and selection. A selector of the command line replaces the selector and the exclusions of the policy. */
+/** Finds the Secret and the selector. A selector on the command line replaces the selector and the exclusions of the policy. */
 export async function fleetTarget(
   { selector, policy: named }: TargetArguments,
   place: FleetPlace,
@@ -50,7 +50,7 @@ export async function fleetTarget(
   return { secret: secretOf(policy), secrets, matches: written ?? compileSelection(ofPolicy, exclude) };
 }
 
-/** Returns whether the value of `--policy` is the name of a file. A name of a policy has no slash and no suffix of a manifest. */
+/** Returns whether the value of `--policy` is the name of a file. The name of a policy has no slash, and no suffix such as `.yaml`. */
 function isFile(text: string): boolean {
   return text === '-' || /[/\\]|\.(?:ya?ml|json)$/i.test(text);
 }
@@ -92,7 +92,10 @@ async function existingPolicy(name: string, place: FleetPlace): Promise<Collecto
   );
 }
 
-/** Returns the only Secret that the policies of a place use. Without policies, returns the key that variables of the environment replace. */
+/**
+ * Returns the only Secret that the policies of a place use. Without policies, returns the name of a Secret that environment variables
+ * replace.
+ */
 async function onlySecret(place: FleetPlace): Promise<ResourceKey> {
   const policies = await place.policies();
   const secrets = new Map(policies.map((policy) => [keyText(secretOf(policy)), secretOf(policy)]));

@@ -20,7 +20,7 @@ export interface ShownFleet {
 interface TableOptions {
   readonly wide: boolean;
   readonly width: number;
-  /** Wall time in ms to which the age of a sign of life refers. */
+  /** Current wall time in ms, for the column LAST SEEN. */
   readonly nowMs: number;
 }
 
@@ -77,7 +77,7 @@ function renderVersions(collectors: readonly Collector[]): readonly string[] {
 }
 
 interface VersionShare {
-  /** Version of the collectors. Undefined for hosted collectors, which have none. */
+  /** Version of the collectors. Undefined for hosted collectors, which have no version. */
   readonly version: string | undefined;
   readonly count: number;
   /** Fraction of all shown collectors, from 0 to 1. */

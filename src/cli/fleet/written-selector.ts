@@ -1,4 +1,7 @@
-/** Parses and checks the selector of collectors on a command line. It is written as the field `selector` of a policy: YAML or JSON. */
+/**
+ * Parses and checks the selector of collectors on a command line. The selector has the form of the field `selector` of a policy, in YAML or
+ * JSON.
+ */
 import { placeFinding, renderExplanation, renderFinding } from '../../api/finding.ts';
 import type { CollectorSelector } from '../../api/generated/collector-version-policy.ts';
 import { parseManifestFile } from '../../api/manifest-file.ts';
@@ -27,7 +30,7 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
   return document.value as CollectorSelector;
 }
 
-/** Returns a valid policy with this selector, so that the selector is checked like that of a policy. */
+/** Returns an otherwise valid policy with this selector, so that the checks of policies apply to the selector. */
 function policyWith(selector: unknown): object {
   return {
     apiVersion: 'logfleet.dev/v1alpha1',

@@ -48,7 +48,7 @@ interface Section {
   readonly title: string;
   /** Paragraphs and tables, as Markdown. */
   readonly blocks: readonly string[];
-  /** False if there is nothing to do for the resource and no problem. */
+  /** True if the plan has changes or a problem. */
   readonly hasContent: boolean;
 }
 
@@ -62,7 +62,7 @@ function sectionOf(kind: string, outlook: Outlook | ExportOutlook): Section {
   return { name, title, blocks: blocksOf(outlook), hasContent: isNoteworthy(outlook) };
 }
 
-/** Returns whether a plan has changes, or an obstacle that a person should know. */
+/** Returns whether a plan has changes, or an obstacle to report. */
 function isNoteworthy(outlook: Plan): boolean {
   if (outlook.kind !== 'plan') return outlook.kind === 'waiting';
   if (!('rolloutId' in outlook.plan)) return true;
@@ -110,7 +110,7 @@ function renderTable(headings: readonly string[], rows: readonly (readonly strin
   return [line(headings), `|${' --- |'.repeat(headings.length)}`, ...rows.map(line)].join('\n');
 }
 
-/** Renders a list that is folded until a reader opens it. */
+/** Renders a list that is collapsed until a reader expands it. */
 function renderDetails(title: string, items: readonly string[]): readonly string[] {
   if (items.length === 0) return [];
   const list = items.map((item) => `- ${escapeMarkdown(item)}`).join('\n');

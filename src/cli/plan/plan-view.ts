@@ -45,7 +45,7 @@ const widestHistogram = 60;
 const listedIntervals = 5;
 const factsLayout = { margin: 2, nameWidth: 11 };
 
-/** Result of planning a resource whose planning did not fail. */
+/** Plan of a resource, without the case that the planning failed. */
 export type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
 
 /** Renders the plans of policies and exports, with an empty line between plans. Resources whose planning failed are omitted. */
@@ -81,7 +81,7 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   return [title, [...facts, ...sections]];
 }
 
-/** Returns the title of a plan, which follows the name of the resource. */
+/** Returns the rest of the title of a plan, after the name of the resource. */
 export function titleOf(outlook: Plan): string {
   if (outlook.kind === 'complete') return ': nothing to do, it is complete';
   if ('untilMs' in outlook)

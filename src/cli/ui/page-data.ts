@@ -19,7 +19,10 @@ export interface ListRow {
   readonly figure?: string;
   /** Time since which a schedule lags behind. */
   readonly lagSince?: string;
-  /** Numbers of a policy's collectors, in the order of `collectorStates`. For an export, the exported percent and the rest. */
+  /**
+   * Lengths of the bar's segments. For a policy: number of collectors in each state, in the order of `collectorStates`. For an export:
+   * exported percent, and the rest to 100.
+   */
   readonly bar?: readonly number[];
   /** Figures of the resource or, if it makes no progress, the reason, in one line. */
   readonly note: string;
@@ -34,9 +37,9 @@ export interface ListPage {
   /** Place of the first row among all resources that match the filter, from 0. */
   readonly offset: number;
   readonly rows: readonly ListRow[];
-  /** Numbers of resources by kind that match the filter, if it named no kind. */
+  /** Number of resources of each kind that match the rest of the filter, without its kind. */
   readonly kinds: Readonly<Record<KindName, number>>;
-  /** Numbers of resources by tone that match the filter, if it named no tone. */
+  /** Number of resources of each tone that match the rest of the filter, without its tone. */
   readonly tones: Readonly<Record<Tone, number>>;
 }
 
@@ -62,6 +65,6 @@ export interface PlaceMessage {
   readonly place: string;
   /** Namespace of the shown resources. Absent if all namespaces are shown. */
   readonly namespace?: string;
-  /** Sentences that the shown resources may be outdated, and why. Empty while all is well. */
+  /** Warnings that the shown resources may be outdated, with the reason. Empty while changes are read. */
   readonly warnings: readonly string[];
 }

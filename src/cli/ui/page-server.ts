@@ -80,7 +80,7 @@ export class PageServer {
     return `http://${loopback}:${this.#port}/`;
   }
 
-  /** Tells all browsers about the place of the resources, and about warnings. */
+  /** Sends the name of the cluster or directory, and the current warnings, to all browsers. */
   showPlace(place: PlaceMessage): void {
     this.#place = place;
     for (const stream of this.#streams) send(stream, 'place', place);
@@ -142,12 +142,12 @@ export class PageServer {
     this.#streams.add(response);
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
-    // A browser that connects again has missed changes.
+    // A browser that connects again may have missed changes, so it reads the shown data again.
     send(response, 'change', { version: this.#options.model.version } satisfies ChangeMessage);
   }
 
   #collect(changed: readonly string[]): void {
-    // A browser that connects later reads everything.
+    // Without a browser, changes need not be collected. A browser that connects later reads all shown data.
     if (this.#streams.size === 0) return;
     for (const id of changed) this.#changed.add(id);
     const { clock } = this.#options;

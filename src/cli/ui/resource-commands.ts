@@ -7,11 +7,11 @@ import { toneOf } from '../render/condition-lines.ts';
 import { commandLine, isComplete, isPausedByAnnotation, nextSteps, targetFlags } from '../render/next-steps.ts';
 
 export interface ResourceCommand {
-  /** What the command does, such as `Approve the stage`. */
+  /** Purpose of the command, such as `Approve the stage`. */
   readonly purpose: string;
   /** Command line, ready to be pasted into a shell. */
   readonly command: string;
-  /** True if the resource makes no progress until somebody runs the command. */
+  /** True if the resource makes no progress until a person runs the command. */
   readonly isAwaited: boolean;
 }
 

@@ -52,7 +52,7 @@ export async function uiCommand(
   }
 }
 
-/** Keeps the model equal to the resources, and the page informed about problems, until the signal is aborted. */
+/** Updates the model when resources change, and sends problems to the page, until the signal is aborted. */
 async function followAll(
   reader: ResourceReader,
   namespace: string | undefined,

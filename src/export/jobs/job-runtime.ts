@@ -183,7 +183,7 @@ export class JobRuntime {
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
     }
-    // A deleted Job is gone before its pods have ended.
+    // Kubernetes removes a deleted Job before the pods of the Job have ended.
     if (jobs.length > 0 || this.#hasPods(store)) return { health: waiting(reasons.jobPending, afterFormerJob) };
     this.#startedAtMs ??= clock.now();
     return this.#create(resource, account, input, store, shares);
@@ -288,7 +288,8 @@ export class JobRuntime {
   #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
-    // Several workers would repeat the search of a query that cannot be split, and cannot count each other's rows before they are committed.
+    // A query that cannot be split would be searched by every worker. A limit on rows needs one worker, because a worker cannot count the
+    // rows that other workers have not committed yet.
     const isForOne = !isSplittable || spec.limits?.maxMessages !== undefined;
     const workers = isForOne ? 1 : (spec.execution.job?.workers ?? 1);
     if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
@@ -376,7 +377,7 @@ function waiting(reason: string, message: string): ExportHealth {
   return { ...atWork, reason, message };
 }
 
-/** Text about a Job that has fewer workers than its export wants; empty if it has all of them. */
+/** Sentence about a Job that has fewer workers than its export requests. Empty if the Job has all workers. */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
   return ` with ${workers} of ${wanted.workers} workers, because other Jobs use the other shares of the request budget`;

@@ -68,7 +68,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly part?: WorkerPart;
   /** Monotonic time until which this process leaves some work to the other workers of the export. */
   readonly patientUntilMs?: number;
-  /** Monotonic time until which this process leaves the digest to the first worker. */
+  /** Monotonic time until which only the first worker makes the digest. */
   readonly standInAtMs?: number;
   readonly now: ExportMoment;
 }

@@ -192,7 +192,10 @@ export class ExportWork {
     return this.#stored.othersSeenAtMs + patienceMs;
   }
 
-  /** Monotonic time until which this process leaves the plan and the digest to the first worker; in the past for the first worker. */
+  /**
+   * Monotonic time from which this process may make the plan and the digest. Before this time, only the first worker makes them. 0 for the
+   * first worker.
+   */
   get #standInAtMs(): number {
     return this.#part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#part);
   }

@@ -17,8 +17,8 @@ export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 /** Time in ms without a new object of another worker, after which a worker no longer waits for the others. */
 export const patienceMs = 5 * 60_000;
 /**
- * Monotonic time at which a worker does the work of the first worker: the plan and the digest. Without a new object of another worker, one
- * more worker does this work every five minutes, so that a long search is not repeated by all workers at once.
+ * Monotonic time at which a worker may take over the plan and the digest from the first worker. While no other worker writes an object, one
+ * more worker takes over every five minutes. So the workers do not all repeat a long search at once.
  */
 export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): number {
   return othersSeenAtMs + index * patienceMs;

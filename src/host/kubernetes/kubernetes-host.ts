@@ -200,7 +200,7 @@ export class KubernetesHost implements Host {
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
   }
 
-  /** True after all followed resources were listed once, and while a leader does not wait for a list of Jobs. */
+  /** True if all followed resources have been listed once, and no leader waits for a list of Jobs. */
   ready(): boolean {
     return this.unready().length === 0;
   }

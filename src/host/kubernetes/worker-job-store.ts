@@ -195,10 +195,10 @@ class FollowedScope<R extends WorkerJob | WorkerPod> implements AwaitedList {
   readonly path: string;
   /** Error of the last failed list or watch; undefined after a success. */
   problem: LogfleetError | undefined;
-  /** True until the list that `relist` requested is in the cache, or the API server refuses it for lack of rights. */
+  /** True until the list that `relist` requested is in the cache, or until the API server refuses the list because a right is missing. */
   isAwaited = false;
   readonly #reflector: Reflector<R>;
-  /** Called when the API server refuses a list or watch for lack of rights. */
+  /** Called when the API server refuses a list or watch because a right is missing. */
   #forbidden: () => void = () => undefined;
 
   constructor(options: WorkerJobStoreOptions, cache: ResourceCache<R>, path: string, scope: string | undefined) {

@@ -1,4 +1,4 @@
-/** Bars, histograms and timelines as SVG. Each has a text for screen readers, and no information that only a colour shows. */
+/** Bars, histograms and timelines as SVG. Each chart has a text for screen readers, and shows no information by colour alone. */
 import { apportion } from '../../render/bars.ts';
 import { renderMinute } from '../../render/text.ts';
 
@@ -9,7 +9,7 @@ export interface Segment {
   readonly look: string;
 }
 
-/** Resolution of bars. A small amount above 0 gets at least one of these cells. */
+/** Number of cells in a bar. Each amount above 0 gets at least one cell. */
 const cells = 200;
 
 /** Bar whose segments have lengths in proportion to their amounts. */
@@ -115,7 +115,7 @@ function Axis({ range }: { range: TimeRange }) {
   );
 }
 
-/** Bars of counts over time, all with the same length of time. `undefined` stands for an unknown count. */
+/** Histogram of counts over time. All bars stand for periods of the same length. `undefined` stands for an unknown count. */
 export function Histogram({
   counts,
   range,

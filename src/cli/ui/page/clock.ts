@@ -1,4 +1,4 @@
-/** Time of the browser, for ages and remaining times that change while nothing else does. */
+/** Clock of the browser, for ages and remaining times that change every second. */
 import { useEffect, useState } from 'preact/hooks';
 
 const tickMs = 1_000;

@@ -1,5 +1,5 @@
 /**
- * Rows of the list that the browser holds: those in view, and some before and after them. All others stay at the server. A row that was
+ * Rows of the list that the browser holds: those in view, and some before and after them. The server keeps all other rows. A row that was
  * read once is kept while the filter stays the same, so that scrolling back shows no empty rows.
  */
 import type { ListPage, ListRow } from '../page-data.ts';

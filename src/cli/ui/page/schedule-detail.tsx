@@ -1,4 +1,4 @@
-/** Details of a schedule: which time is exported, gaps, runs, and the lag behind the present. */
+/** Details of a schedule: exported time, gaps, runs, and the lag behind the present. */
 import type { SearchExportScheduleStatus } from '../../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../../api/kinds.ts';
 import { renderAge, renderAgeSince, renderBytes, renderMinute } from '../../render/text.ts';
