@@ -14,12 +14,13 @@ import { buildPage, builtPage } from '../src/cli/ui/page-assets.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** Gives npm packages in CommonJS format the `require` that a module of an ES bundle lacks. */
+/** Defines `require` for the npm packages in CommonJS format, because an ES module has no `require`. */
 const requireInModules =
   "import { createRequire as logfleetCreateRequire } from 'node:module'; const require = logfleetCreateRequire(import.meta.url);";
 
 /**
- * Gives `await import()` of an npm package in CommonJS format the same names as in Node. esbuild alone gives it only the name `default`.
+ * Lets `await import()` of an npm package in CommonJS format return the same named exports as in Node. Without this plugin, the result has
+ * only the export `default`.
  */
 const namedExports: Plugin = {
   name: 'named-exports',
@@ -55,9 +56,9 @@ const programOptions = {
   banner: { js: requireInModules },
   plugins: [namedExports],
   minify: true,
-  // Only a checkout builds the page of `logfleet ui` when it is needed.
+  // The bundle does not need esbuild, because only a checkout builds the page of `logfleet ui` at its start.
   external: ['esbuild'],
-  // Stack traces show the names of functions and classes.
+  // The names of functions and classes stay readable in stack traces.
   keepNames: true,
   // The sources are published beside the bundle.
   sourcemap: 'linked',

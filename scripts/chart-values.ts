@@ -1,4 +1,4 @@
-/** Table of the Helm chart's values for the chart's README, from `values.schema.json` and `values.yaml`. */
+/** Renders the table of values in the README of the Helm chart, from `values.schema.json` and `values.yaml`. */
 
 interface ValueSchema {
   readonly description: string;
@@ -8,7 +8,7 @@ interface ValueSchema {
 const start = '<!-- Table of values: written by `make generate`. -->\n';
 const end = '<!-- End of the table. -->';
 
-/** Returns the README with a new table. Throws if the marks of the table are missing. */
+/** Returns the README with a new table. Throws if the comments before and after the table are missing. */
 export function withValuesTable(readme: string, schema: ValueSchema, defaults: object): string {
   const [before, rest] = readme.split(start);
   const after = rest?.split(end)[1];

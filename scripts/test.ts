@@ -34,7 +34,10 @@ interface TestRun {
 
 interface Suite {
   readonly checks: readonly { readonly name: string; readonly program: string; readonly args: readonly string[] }[];
-  /** Test runs at the same time. The output of the first run is shown at once, and the output of the others when they have ended. */
+  /**
+   * Runs of vitest that take place at the same time. The output of the first run is shown immediately, and that of each other run after its
+   * end.
+   */
   readonly runs: readonly TestRun[];
 }
 
@@ -46,7 +49,7 @@ const suites: Readonly<Record<string, Suite>> = {
   test: {
     checks: [style, types, pageTypes, generatedFiles, tools],
     runs: [
-      // A lower priority than that of the programs which the other run starts, so that they are as fast as on an idle machine.
+      // This run has a lower priority, so that the programs of the other run are as fast as on an idle machine.
       { projects: ['soak', ...waiting].map((each) => `!${each}`), nice: 15 },
       { projects: waiting, nice: 0, needsTools: true },
     ],
@@ -74,7 +77,7 @@ process.exitCode = failed === 0 ? 0 : 1;
 interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly nice?: number;
-  /** False if the output is shown only when the program has ended. */
+  /** True (default) if the output is shown immediately. Otherwise it is shown after the end of the program. */
   readonly isShown?: boolean;
 }
 

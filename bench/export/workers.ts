@@ -31,18 +31,18 @@ export interface WorkersFigures {
 
 /** Durations of the phases of an export in seconds. */
 interface Phases {
-  /** From the start of the workers until the plan is written. */
+  /** Time from the start of the workers until the plan is written. */
   readonly planning: number;
-  /** Until the last commit record is written. */
+  /** Time from the plan until the last commit record is written. */
   readonly rows: number;
-  /** Until the export manifest is written: the digest, and the check of the files. */
+  /** Time from the last commit record until the export manifest is written. The digest is made and the files are checked in this time. */
   readonly proof: number;
 }
 
 const range = { from: '2026-10-01T00:00:00Z', to: '2026-11-01T00:00:00Z' } as const;
 /** Number of repetitions. The runs of one and of two workers alternate, so that a slower machine affects both. */
 const repetitions = 3;
-/** Time in ms between two looks at the threads of the workers. */
+/** Interval in ms at which the states of the workers' threads are read. */
 const sampleMs = 100;
 
 export async function measureWorkers(quick: boolean): Promise<readonly WorkersFigures[]> {

@@ -100,7 +100,7 @@ async function measurePage(browser: Browser, url: string, objects: ClusterObject
   return { firstPaintMs: ascending(firstPaintMs), firstRowsMs: ascending(firstRowsMs), changeMs: ascending(changeMs) };
 }
 
-/** Script that promises the time of the first frame that contains a row of the list. */
+/** Script that resolves to the time of the first frame that contains a row of the list. */
 const noticeRows = `window.firstRowsMs = new Promise((resolve) => {
   new MutationObserver((_, observer) => {
     if (!document.querySelector('.row a')) return;

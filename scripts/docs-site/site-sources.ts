@@ -17,7 +17,7 @@ export function copySources(checkout: string, target: string): Readonly<Record<s
   return titles;
 }
 
-/** Splits Markdown into code, which stays as it is, and text. Code is every second part. */
+/** Splits Markdown into text and code. Every second part is code, in which links are not changed. */
 const codeParts = /(^ *```[\s\S]*?^ *```$|`[^`\n]*`)/gm;
 const linkTarget = /\]\(([^)\s#]+)(#[^)\s]*)?\)/g;
 
@@ -36,7 +36,10 @@ function linkedToPages(markdown: string, page: string, checkout: string, target:
     .join('');
 }
 
-/** Returns the path on the site of what shows a file or folder of the checkout. A missing file keeps its path, and VitePress reports it. */
+/**
+ * Returns the path of the site's page for a file or folder of the checkout. The path of a missing file stays unchanged, and VitePress
+ * reports it.
+ */
 function pageFor(path: string, checkout: string, target: string): string {
   const source = join(checkout, path);
   if (pages.includes(path)) return fileOf(path);

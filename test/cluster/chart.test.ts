@@ -135,7 +135,7 @@ interface Schema {
 const schema: Schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 
-/** A value of the chart without named members, with its path. */
+/** A value of the chart that has no members of its own, with its path. */
 interface Leaf {
   readonly path: readonly string[];
   readonly schema: Schema;
@@ -202,8 +202,8 @@ describe('values.schema.json', () => {
     });
   }
 
-  test('has only examples that arrive in the objects', async () => {
-    // Without the CRDs, whose long texts contain many of the examples.
+  test('has only examples that appear in the rendered objects', async () => {
+    // The CRDs are left out, because their long texts contain many of the examples.
     const examples = withValue(exampleValues(), ['crds', 'install'], false);
     const objects = await renderChart(examples);
     const before = await renderChart({ crds: { install: false }, exportVolume: { enabled: true } });

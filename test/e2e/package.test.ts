@@ -219,7 +219,7 @@ test('the bill of materials lists the packages of the bundle and Node, but no pa
   expect(names).not.toContain('vitest');
 });
 
-test('a second build gives the same bytes, also with other rights for new files', async () => {
+test('a second build gives the same bytes, also with another umask', async () => {
   const before = process.umask(0o077);
   try {
     await writeArchives('second');

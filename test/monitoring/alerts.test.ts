@@ -32,7 +32,7 @@ const schedule = 'namespace="logging",schedule="hourly"';
 const policyState = (state: string, reason: string) =>
   `logfleet_policy_state{${policy},state="${state}",reason="${reason}",pod="a"}`;
 
-/** Series of an operator that is well, from which each case differs. */
+/** Series of a healthy operator. Each case changes some of these series. */
 const healthy: InputSeries = {
   'logfleet_build_info{namespace="logfleet",pod="a",version="0.1.0"}': '1x600',
   'logfleet_leader{namespace="logfleet",pod="a"}': '1x600',
@@ -156,7 +156,7 @@ function alertTest(alert: string, { series, before, fires, labels, ends }: Alert
 }
 
 describe('the alerts', () => {
-  test('have a test each', () => {
+  test('each have a test', () => {
     expect(Object.keys(cases)).toEqual(alertRules.map(({ alert }) => alert));
   });
 

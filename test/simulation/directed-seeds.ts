@@ -1,7 +1,10 @@
 /** Seeds of the directed simulations of upgrades. The seed chooses, for example, the request at which a process is killed. */
 import { countFrom } from './history-pool.ts';
 
-/** Number of seeds by direction. Directions that kill a process need one for each request of a small rollout, before and after it. */
+/**
+ * Number of seeds of each direction. A direction that kills a process needs two seeds for each request of a small rollout: one to kill
+ * before the request, and one to kill after it.
+ */
 const counts: Readonly<Record<string, number>> = {
   killed: 80,
   killedLagging: 80,
@@ -16,7 +19,7 @@ export function allSeeds(direction: string): Iterable<number> {
   return countFrom(1, counts[direction] ?? usualCount);
 }
 
-/** Seeds of a direction for `make test`: all for the plain kill, and otherwise every fifth. */
+/** Seeds of a direction for `make test`: all seeds of the direction `killed`, and every fifth seed of the others. */
 export function someSeeds(direction: string): Iterable<number> {
   const seeds = [...allSeeds(direction)];
   return direction === 'killed' ? seeds : seeds.filter((seed) => seed % 5 === 1);

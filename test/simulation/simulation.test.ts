@@ -8,7 +8,7 @@ import { countFrom, upgradePool } from './history-pool.ts';
 import { planHistory } from './plan.ts';
 import { upgradeProgram, violationsTold } from './replay.ts';
 
-test('a hundred histories', { timeout: 600_000 }, async () => {
+test('a hundred random simulations break no rule', { timeout: 600_000 }, async () => {
   const violated = await upgradePool.run({ seeds: countFrom(1, 100) });
   expect(violated.map((reply) => violationsTold(upgradeProgram, reply))).toEqual([]);
 });

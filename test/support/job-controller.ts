@@ -44,7 +44,7 @@ export class JobController {
   limitsInstead: RequestLimits | undefined;
   /** Time in ms for which a pod of a deleted Job still runs. */
   graceMs = 0;
-  /** Times at which pods whose Job is deleted were first seen. */
+  /** Time at which each pod of a deleted Job was first seen without its Job. */
   readonly #withoutJob = new Map<string, number>();
   #pods = 0;
   /** Called before each pod starts. A returned exit status and message replace the run of the worker. */

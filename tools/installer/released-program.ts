@@ -33,7 +33,7 @@ export interface ReleasedProgram {
   readonly versionVariable: string;
   /** Beginning of the URLs of the program's releases. The paths of a `ReleaseArchive` follow. */
   readonly releases: string;
-  /** Archive of a version for a platform. `system` is as in `linux`, `processor` as in `amd64`. */
+  /** Archive of a version for a platform. `system` is a name such as `linux`, and `processor` a name such as `amd64`. */
   archive(version: string, system: string, processor: string): ReleaseArchive;
   /** Build tags of Go, separated by commas. */
   readonly tags?: string;

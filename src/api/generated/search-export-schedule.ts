@@ -126,7 +126,7 @@ export interface SearchExportScheduleStatus {
    * the first run is complete.
    */
   readonly coveredUntil?: string;
-  /** Latest time of the cron schedule at which a due run ends. It is not after `spec.endTime`. */
+  /** Latest time of the cron schedule, up to `spec.endTime`, at which a due run ends. */
   readonly lastScheduleTime?: string;
   /**
    * Time at which the next run becomes due: `template.spec.settleDelay` after the end of its time range. Absent if the

@@ -638,8 +638,9 @@ export interface SearchExportStatus {
   /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
   readonly kubernetesJob?: KubernetesJobStatus;
   /**
-   * Progress of the export, as each running pod of its Kubernetes Job knows it, and the obstacle that keeps the pod
-   * from continuing. A pod writes its own item, if its ServiceAccount has the right to do so.
+   * Running pods of the export's Kubernetes Job, each with the progress of the whole export as the pod knows it, and
+   * with the obstacle that keeps the pod from continuing. A pod writes its own item, if its ServiceAccount has the
+   * right to do so.
    */
   readonly workers?: readonly WorkerStatus[];
   /** Search jobs of the export that are running at the log service. */
@@ -749,7 +750,9 @@ export interface KubernetesJobStatus {
   readonly failedPods?: number;
 }
 
-/** Progress of the export, as one pod of the Kubernetes Job knows it, and the obstacle of this pod. */
+/**
+ * A pod of the Kubernetes Job, with the progress of the whole export as the pod knows it, and the obstacle of the pod.
+ */
 export interface WorkerStatus {
   /** Number of the pod in the Kubernetes Job, from 0 (`JOB_COMPLETION_INDEX`). */
   readonly index: number;

@@ -8,7 +8,7 @@ import { exportProgram, violationsTold } from '../replay.ts';
 import { runHistory } from './history.ts';
 import { planExportHistory } from './plan.ts';
 
-test('a hundred histories', { timeout: 600_000 }, async () => {
+test('a hundred random simulations break no rule', { timeout: 600_000 }, async () => {
   const violated = await exportPool.run({ seeds: countFrom(1, 100) });
   expect(violated.map((reply) => violationsTold(exportProgram, reply))).toEqual([]);
 });

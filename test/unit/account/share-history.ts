@@ -82,7 +82,7 @@ export function shareHistory(random: Random): ShareHistory {
         workers: 1 + pick(4),
         share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
       };
-      // The Job of a paused export has the name of its former Job, which the operator has seen appear and disappear.
+      // A resumed export creates a Job with the name of its former Job. The operator has seen the former Job appear and disappear.
       const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
       const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
       const held = shares.reserve(name, wanted, limits);

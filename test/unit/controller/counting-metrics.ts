@@ -35,7 +35,7 @@ export class CountingMetrics implements Metrics {
     this.#observed.push({ name, read });
   }
 
-  /** Returns the present series of the observed gauges, by name and label values. */
+  /** Returns the current series of the observed gauges, by name and label values. */
   observed(): ReadonlyMap<string, number> {
     const scrape = {};
     const samples = this.#observed.flatMap(({ name, read }) =>

@@ -1,6 +1,6 @@
 /**
- * Tests requests to Google Cloud Storage through a proxy that does not answer. The tests have a file of their own, because undici keeps the
- * timers that it finds at its first request.
+ * Tests requests to Google Cloud Storage through a proxy that does not answer. The tests have a file of their own, because undici keeps
+ * using the timer functions that exist at its first request, and these tests replace them.
  */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';

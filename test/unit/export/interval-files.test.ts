@@ -62,7 +62,7 @@ test.each([
   }
 });
 
-// Rows of three hours alternate. By message time, the third hour ends the file of the first one.
+// Rows of three hours alternate. With partitions by message time, a row of the third hour ends the file of the first hour.
 test.each([
   [false, [1, 1, 1, 1]],
   [true, [2, 1, 1]],

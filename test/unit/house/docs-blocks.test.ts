@@ -20,7 +20,7 @@ import {
 import { recordingContext } from '../cli/recording-context.ts';
 import { readText } from './source-file.ts';
 
-/** Commands in the text of pages, between backticks. Texts with `…` or words in capitals such as COMMAND are forms of commands. */
+/** Commands in the text of pages, between backticks. Texts with `…` or the word COMMAND are patterns, not commands. */
 const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
   const text = readText(page);
   return [...text.matchAll(/(?<!`)`((?:npx )?logfleet [^`]+)`/g)]
@@ -32,7 +32,7 @@ const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
     .filter((command) => !/…|\bCOMMAND\b/.test(command.text));
 });
 
-/** Thrown in place of running a command, when its command line is correct. */
+/** Thrown instead of running a command whose command line is correct. */
 class CorrectCommandLine extends Error {}
 
 /** Parses a command line of logfleet without running the command. Returns the error of the parser. */
