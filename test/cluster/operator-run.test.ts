@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { describe, expect, vi } from 'vitest';
+import { packageVersion } from '../../src/cli/version.ts';
 import { operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
 import { conditionOf, test } from '../e2e/support/cluster.ts';
 import { expectPromiseKept } from '../e2e/support/oracles.ts';
@@ -110,6 +111,20 @@ test.concurrent('an annotation pauses a policy, and its removal resumes the poli
   await namespace.reason('production', 'AllUpdated');
   expect((await tenant.tasks()).length).toBe(6);
   await expectPromiseKept(tenant, once);
+});
+
+test.concurrent('logfleet version shows the version that the leader wrote on its lease', async ({
+  namespace,
+  operator,
+}) => {
+  await operator();
+  const annotation = `jsonpath={.metadata.annotations.logfleet\\.dev/operator-version}=${packageVersion()}`;
+  await namespace.kubectl(['wait', '--for=create', `lease/${operatorLeaseName}`, '--timeout=60s']);
+  await namespace.kubectl(['wait', `--for=${annotation}`, `lease/${operatorLeaseName}`, '--timeout=60s']);
+  const flags = ['--operator-namespace', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
+  const { stdout, stderr } = await runToEnd(['version', ...flags]);
+  expect(stdout).toContain(`operator ${packageVersion()} in namespace ${namespace.name}\n`);
+  expect(stderr).toBe('');
 });
 
 test.concurrent('the settings of the operator pause and resume all policies', async ({
