@@ -1,4 +1,5 @@
-# The image of the operator: the bundle of logfleet on a base with Node, but without npm and shell. Runs as nobody, on a read-only root.
+# The image of the operator: the bundle of logfleet on a base with Node, but without npm and shell. Runs without root rights,
+# on a read-only file system.
 # `make base-images` sets the digests of the base images to those of the newest images.
 FROM node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d AS package
 WORKDIR /checkout

@@ -1,6 +1,7 @@
 /**
  * Recognizes the status of an export that is older than the export. After a restore from a backup, an export may have the status of the
- * deleted resource, which names files that the destination may have lost. logfleet ignores that status, and reads the destination (E3).
+ * deleted resource. That status may name files that the destination has lost, so logfleet ignores the status and reads the destination
+ * (E3).
  *
  * Invariant: no status that logfleet writes has a condition `Ready` that is older than the export, even if the clock of logfleet is behind
  * that of the API server.

@@ -1,6 +1,6 @@
 /**
  * `logfleet completion SHELL`: prints a script with which a shell completes commands, flags and fixed values. The script is made from the
- * definitions of the command line, so it needs no call of logfleet while a user types.
+ * definitions of the command line, so the shell does not start logfleet while a user types.
  */
 import type { Command, Option } from 'commander';
 import { type CommandContext, exitStatus } from './context.ts';
@@ -63,7 +63,7 @@ function firstSentence(text: string): string {
   return /^.*?[.:](?=\s|$)/.exec(text)?.[0].slice(0, -1) ?? text;
 }
 
-/** Quotes a text for bash, zsh and fish. Apostrophes become typographic ones, because each shell escapes them in another way. */
+/** Quotes a text for bash, zsh and fish. Apostrophes become typographic apostrophes, because each shell escapes apostrophes differently. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`;
 }
@@ -141,13 +141,13 @@ function zshFlag({ names, description, takesValue, values }: Flag): string {
   return names.map((name) => quoted(`*${name}[${plain(description)}]${value}`)).join(' ');
 }
 
-/** Completes the first argument from words, and leaves the others to the user. */
+/** Completes the first argument from words, and offers no completions for further arguments. */
 function zshWords(words: readonly string[]): string {
   const isPrefix = words.every((word) => word.endsWith('/'));
   return quoted(isPrefix ? `1:argument:compadd -S "" -- ${words.join(' ')}` : `1:argument:(${words.join(' ')})`);
 }
 
-/** Removes characters with a meaning in a specification of zsh. */
+/** Removes the characters that have a special meaning in the completion specifications of zsh. */
 function plain(description: string): string {
   return description.replaceAll(/[[\]\\]/g, '').replaceAll(':', ',');
 }

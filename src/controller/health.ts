@@ -20,7 +20,7 @@ export interface Health {
   readonly stalled: boolean;
   /** True if the service, the destination of an export, or a rate limit of these two fails now, and logfleet retries (H2). */
   readonly outage?: boolean;
-  /** True if the message already says when the outage began. Such a message comes from another process, for example a pod of an export. */
+  /** True if the message already says when the outage began. Another process, for example a pod of an export, wrote such a message. */
   readonly mentionsOutageStart?: boolean;
 }
 

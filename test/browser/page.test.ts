@@ -108,7 +108,7 @@ describe('the details', () => {
     await page.context().close();
   });
 
-  test('offer the awaited command for copying', async () => {
+  test('offer a copy of the command that the resource waits for', async () => {
     const { page } = await openPage(browser, shown.url, 'cvp/network/edge');
     await page.getByRole('button', { name: 'Copy the command: Approve the stage' }).click();
     await page.getByText('Copied').first().waitFor();

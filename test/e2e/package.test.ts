@@ -191,7 +191,7 @@ describe('the tarball', () => {
     expect(stdout).toContain('5 collectors');
   });
 
-  test('is a kubectl plugin behind symbolic links', async () => {
+  test('works as a kubectl plugin that is started through symbolic links', async () => {
     const folder = join(directory, 'plugins');
     mkdirSync(folder);
     symlinkSync(join(tarball, 'bin'), join(folder, 'linked'));

@@ -47,7 +47,7 @@ export interface AlertQuery {
 /** Query for the firing alerts, with all their labels. */
 export const firing = 'ALERTS{alertstate="firing"}';
 
-/** Query for the names of the alerts that fired at any time in the given range before. */
+/** Query for the names of all alerts that fired in the given time range before the query. */
 export function firedWithin(range: string): string {
   return `count by (alertname) (max_over_time(${firing}[${range}:])) ^ 0`;
 }

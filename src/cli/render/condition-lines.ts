@@ -21,8 +21,8 @@ export function isAtWork(status: WithConditions | undefined): boolean {
 }
 
 /**
- * What a resource's state means for a person, which decides the colour of the state. `stalled`: a person must act. `waiting`: the resource
- * is paused, or waits for an approval. `working`: logfleet is working on the resource. `ready`: nothing is left to do.
+ * Meaning of a resource's state for a person. The tone decides the colour of the state. `stalled`: a person must act. `waiting`: the
+ * resource is paused, or waits for an approval. `working`: logfleet is working on the resource. `ready`: nothing is left to do.
  */
 export type Tone = 'stalled' | 'waiting' | 'working' | 'ready';
 

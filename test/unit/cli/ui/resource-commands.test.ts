@@ -18,7 +18,7 @@ function awaited(resource: AnyResource) {
   return resourceCommands(resource, flags).flatMap(({ command, isAwaited }) => (isAwaited ? [command] : []));
 }
 
-describe('the awaited command', () => {
+describe('the command that a resource waits for', () => {
   test.each([
     ['payments', 'logfleet retry cvp/payments --context production -n payments'],
     ['edge', 'logfleet approve cvp/edge --context production -n network --stage rest'],
