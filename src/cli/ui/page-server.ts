@@ -6,7 +6,7 @@
  * - The server listens on 127.0.0.1 only, and answers only GET and HEAD. It changes nothing.
  * - A request with another host name in `Host` is refused. Otherwise, a website whose name an attacker points to 127.0.0.1 could read the
  *   resources (DNS rebinding). A request from a page of another origin is refused, too.
- * - A browser gets at most four messages about changes a second.
+ * - A browser gets at most four messages about changes a second. The stream of a browser that reads none of them is closed.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -35,6 +35,8 @@ const shortestIntervalMs = 250;
 /** Maximum number of identities in a message about changes. */
 const maxNamed = 200;
 const maxRows = 200;
+/** Maximum number of unsent bytes of a stream. A stream with more is closed, and the browser connects again. */
+const maxUnsentBytes = 1_048_576;
 
 const securityHeaders = {
   'Content-Security-Policy': [
@@ -98,12 +100,15 @@ export class PageServer {
 
   #respond(request: IncomingMessage, response: ServerResponse): void {
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
-    const answer = refusalOf(request, this.#port) ?? this.#answer(new URL(request.url ?? '/', 'http://localhost'));
+    const answer = refusalOf(request, this.#port) ?? this.#answer(URL.parse(request.url ?? '/', 'http://localhost'));
     if (answer === 'stream') this.#openStream(response);
     else write(request, response, answer);
   }
 
-  #answer({ pathname, searchParams }: URL): Answer | 'stream' {
+  /** Returns the answer for an address. The address is null if the path of the request is invalid, such as `//`. */
+  #answer(address: URL | null): Answer | 'stream' {
+    if (!address) return textAnswer(400, 'the path of the request is invalid; the page is at /');
+    const { pathname, searchParams } = address;
     const asset = this.#options.assets.get(pathname);
     if (asset) return { status: 200, ...asset };
     switch (pathname) {
@@ -200,5 +205,6 @@ function write({ method }: IncomingMessage, response: ServerResponse, { status, 
 }
 
 function send(stream: ServerResponse, event: string, data: PlaceMessage | ChangeMessage): void {
-  stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  if (stream.writableLength > maxUnsentBytes) stream.destroy();
+  else stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }

@@ -39,7 +39,7 @@ export function resourceCommands(resource: AnyResource, options: TargetOptions):
 function exportCommands(resource: AnyResource, { dir: _, ...flags }: TargetOptions) {
   if (resource.kind !== 'SearchExport') return [];
   const { manifest, kubernetesJob } = resource.status ?? {};
-  const logs = kubernetesJob && `kubectl logs job/${kubernetesJob.name}${targetFlags(flags)}`;
+  const logs = kubernetesJob && `kubectl logs ${shellWord(`job/${kubernetesJob.name}`)}${targetFlags(flags)}`;
   return [
     ...(manifest ? [{ purpose: 'Verify the files', command: `logfleet verify ${shellWord(manifest.url)}` }] : []),
     ...(logs === undefined ? [] : [{ purpose: 'Read the logs', command: logs }]),

@@ -1,6 +1,7 @@
 /** Tests the HTTP server of `logfleet ui`: which requests it answers, its headers, and its messages about changes. */
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../../../src/api/kinds.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
@@ -91,6 +92,10 @@ describe('a request', () => {
   test('for an unknown path gets 404', async () => {
     expect(await ask({ path: '/../../etc/passwd' })).toMatchObject({ status: 404 });
   });
+
+  test('for an invalid path gets 400', async () => {
+    expect(await ask({ path: '//' })).toMatchObject({ status: 400 });
+  });
 });
 
 test('each answer forbids scripts, styles and connections of other origins', async () => {
@@ -175,6 +180,16 @@ describe('the stream of messages', () => {
     await expect.poll(warnings).toHaveLength(1);
     reader.trouble(undefined);
     await expect.poll(warnings).toEqual([]);
+  });
+
+  test('is closed when a browser reads no messages, so that they do not fill the memory', async () => {
+    const opened = Promise.withResolvers<IncomingMessage>();
+    const outgoing = request({ host: '127.0.0.1', port, path: '/api/changes', agent: false }, opened.resolve);
+    outgoing.on('error', () => {});
+    outgoing.end();
+    const answer = await opened.promise;
+    for (let count = 0; count < 10; count++) reader.trouble('x'.repeat(4_000_000));
+    await expect(text(answer)).rejects.toThrow('aborted');
   });
 });
 

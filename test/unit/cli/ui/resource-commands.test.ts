@@ -65,6 +65,12 @@ describe('the other commands', () => {
       'kubectl logs job/errors-x7 --kubeconfig admin.conf -n logging',
     );
   });
+
+  test('quote the name of a Job, because everybody with access to the status can write it', () => {
+    const status = { kubernetesJob: { name: 'x;$(id)' } };
+    const resource = shownResource({ kind: 'SearchExport', name: 'errors', status });
+    expect(offered(resource)).toContain("kubectl logs 'job/x;$(id)' -n logging");
+  });
 });
 
 describe('the details of a resource', () => {
