@@ -26,7 +26,8 @@ export interface NotifierOptions {
   /** Secret with the address of the webhook. It is read before each delivery, so that a change applies at once. */
   readonly secret: ResourceKey;
   readonly secrets: Pick<SecretReader, 'get'>;
-  readonly send: (webhook: Webhook, notification: Notification) => Promise<void>;
+  /** Sends a notification. Rejects when the signal is aborted. */
+  readonly send: (webhook: Webhook, notification: Notification, signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -99,7 +100,7 @@ export class Notifier {
     const { secret, secrets, send } = this.#options;
     const members = await secrets.get(secret);
     if (!members) throw invalid(`(${secret.name} in namespace ${secret.namespace}) does not exist`);
-    await send(decodeWebhook(members), notification);
+    await send(decodeWebhook(members), notification, this.#stopped.signal);
   }
 }
 

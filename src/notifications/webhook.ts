@@ -14,7 +14,7 @@ export interface Webhook {
   readonly caCertificates: string | undefined;
 }
 
-/** Maximum time in ms to connect, to receive the headers of the response, and between two chunks of its body. */
+/** Maximum time in ms to connect, and to receive the headers of the response. */
 const timeoutMs = 10_000;
 
 /** Reads the webhook from the keys of a Secret. Throws an error that says which key is wrong, without its value. */
@@ -36,12 +36,13 @@ export function invalid(problem: string): LogfleetError {
 
 /**
  * Sends a notification. Rejects with an error whose handling is `backoff` if a later attempt may succeed, and otherwise `stall`. Error
- * messages contain no address and no token, because the address of a webhook is a secret.
+ * messages contain no address and no token, because the address of a webhook is a secret. An aborted signal ends the request.
  */
 export async function sendNotification(
   { url, token, format, caCertificates }: Webhook,
   notification: Notification,
   environment: Environment,
+  signal: AbortSignal,
 ): Promise<void> {
   const address = new URL(url.reveal());
   const dispatcher = dispatcherFor(address, environment, caCertificates);
@@ -49,10 +50,14 @@ export async function sendNotification(
   try {
     const { statusCode, body } = await request(address, {
       ...{ dispatcher, method: 'POST', body: renderBody(notification, format) },
-      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token.reveal()}` }) },
-      ...{ headersTimeout: timeoutMs, bodyTimeout: timeoutMs },
+      headers: {
+        'content-type': 'application/json',
+        ...(token && { authorization: `Bearer ${token.reveal().trim()}` }),
+      },
+      ...{ headersTimeout: timeoutMs, signal },
     });
-    await body.dump();
+    // The body is not read, because an endless response would block the queue.
+    body.on('error', () => {}).destroy();
     status = statusCode;
   } catch (error) {
     throw failed('backoff', `the webhook of notifications cannot be reached: ${codeOf(error)}`);

@@ -40,7 +40,7 @@ export async function runInCluster(
           ...common,
           secret: secretKey(options.notificationSecret, operatorNamespace),
           secrets: { get: (key) => host.secrets.get(key) },
-          send: (webhook, notification) => sendNotification(webhook, notification, env),
+          send: (webhook, notification, signal) => sendNotification(webhook, notification, env, signal),
         });
   const host: KubernetesHost = new KubernetesHost({
     ...common,

@@ -10,6 +10,7 @@ import { httpsServer, selfSigned } from '../../support/loopback.ts';
 const owner = { kind: 'SearchExport', namespace: 'logging', name: 'audit', uid: 'u-1' } as const;
 const event = { type: 'Warning', reason: 'ExportedIncomplete', message: 'One interval is unproven.' } as const;
 const notification = notificationOf(owner, event, 0);
+const never = new AbortController().signal;
 
 async function receiver(status = 200) {
   const certificate = await selfSigned(['localhost', '127.0.0.1']);
@@ -25,13 +26,14 @@ async function receiver(status = 200) {
 }
 
 function webhook(url: string, caCertificates: string | undefined): Webhook {
-  return { url: new SecretText(url), token: new SecretText('token-1'), format: 'json', caCertificates };
+  // A Secret that is made from a file often ends with a newline.
+  return { url: new SecretText(url), token: new SecretText('token-1\n'), format: 'json', caCertificates };
 }
 
 test('a notification is posted as JSON with the token, and trusts the certificate authority of the Secret', async () => {
   const { certificate, received, url, close } = await receiver();
   if (!notification) throw new Error('the Event has no notification');
-  await sendNotification(webhook(url, certificate.cert), notification, {});
+  await sendNotification(webhook(url, certificate.cert), notification, {}, never);
   const [{ request, body }] = received as [(typeof received)[0]];
   expect([request.method, request.url]).toEqual(['POST', '/hooks/secret-path']);
   expect(request.headers).toMatchObject({ authorization: 'Bearer token-1', 'content-type': 'application/json' });
@@ -47,7 +49,7 @@ test.each([
 ])('an answer %d is handled as %s', async (status, kind) => {
   const { certificate, url, close } = await receiver(status);
   if (!notification) throw new Error('the Event has no notification');
-  const sending = sendNotification(webhook(url, certificate.cert), notification, {});
+  const sending = sendNotification(webhook(url, certificate.cert), notification, {}, never);
   await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind } });
   await close();
 });
@@ -55,10 +57,33 @@ test.each([
 test('an untrusted or unreachable receiver is tried again, and the error does not contain its address', async () => {
   const { url, close } = await receiver();
   if (!notification) throw new Error('the Event has no notification');
-  const untrusted = await sendNotification(webhook(url, undefined), notification, {}).catch((error: Error) => error);
+  const untrusted = await sendNotification(webhook(url, undefined), notification, {}, never).catch(
+    (error: Error) => error,
+  );
   expect(untrusted).toMatchObject({ handling: { kind: 'backoff' } });
   await close();
-  const gone = await sendNotification(webhook(url, undefined), notification, {}).catch((error: Error) => error);
+  const gone = await sendNotification(webhook(url, undefined), notification, {}, never).catch((error: Error) => error);
   expect(gone).toMatchObject({ handling: { kind: 'backoff' } });
   expect(`${untrusted} ${gone}`).not.toMatch(/secret-path|token-1/);
+});
+
+test('a request to a receiver that never answers ends when its signal is aborted', async () => {
+  const certificate = await selfSigned(['localhost', '127.0.0.1']);
+  const asked = Promise.withResolvers<void>();
+  await using server = await httpsServer(certificate, () => asked.resolve());
+  const abort = new AbortController();
+  if (!notification) throw new Error('the Event has no notification');
+  const target = webhook(`https://127.0.0.1:${server.port}/`, certificate.cert);
+  const sending = sendNotification(target, notification, {}, abort.signal);
+  await asked.promise;
+  abort.abort();
+  await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind: 'backoff' } });
+});
+
+test('a notification is sent although the body of the answer never ends', async () => {
+  const certificate = await selfSigned(['localhost', '127.0.0.1']);
+  await using server = await httpsServer(certificate, (_, response) => response.writeHead(200).write('thanks'));
+  if (!notification) throw new Error('the Event has no notification');
+  const target = webhook(`https://127.0.0.1:${server.port}/`, certificate.cert);
+  await expect(sendNotification(target, notification, {}, never)).resolves.toBeUndefined();
 });

@@ -23,7 +23,10 @@ const secret = (members: Readonly<Record<string, string>>) =>
   new Map(Object.entries(members).map(([key, text]) => [key, new SecretText(text)]));
 const webhook = { url: 'https://hooks.example.com/T0/secret-path' };
 
-function world(answer: (sent: number) => Error | undefined = () => undefined) {
+function world(
+  answer: (sent: number) => Error | undefined = () => undefined,
+  received: (signal: AbortSignal) => Promise<void> = async () => undefined,
+) {
   const clock = new VirtualClock();
   const metrics = new CountingMetrics();
   const sent: Notification[] = [];
@@ -32,8 +35,9 @@ function world(answer: (sent: number) => Error | undefined = () => undefined) {
     ...{ clock, metrics, log: silentLogger, random: seededRandom(1) },
     secret: { namespace: 'logfleet', name: 'webhook' },
     secrets: { get: async () => secret(webhook) },
-    send: async (_, notification) => {
+    send: async (_, notification, signal) => {
       times.push(clock.monotonic());
+      await received(signal);
       const error = answer(times.length);
       if (error) throw error;
       sent.push(notification);
@@ -122,6 +126,16 @@ describe('the queue of notifications', () => {
     await clock.during(notifier.stop(5_000));
     expect(outcomes()).toEqual({ failed: 1, dropped: 2 });
   });
+});
+
+test('a shutdown ends a request to a receiver that never answers', async () => {
+  const { clock, notifier, outcomes } = world(
+    () => undefined,
+    (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(passing))),
+  );
+  notifier.announce(owner, stop);
+  await clock.during(notifier.stop(5_000));
+  expect(outcomes()).toEqual({ failed: 1 });
 });
 
 describe('the Secret of notifications', () => {
