@@ -1,7 +1,7 @@
 /**
- * Finds the Secret and the selector for `logfleet fleet`. With `--policy`, both come from that policy. Otherwise the selector comes from
- * the command line, and the credentials come from environment variables, or from the only Secret that the policies of a cluster or
- * directory use.
+ * Finds the Secret and the selector for `logfleet fleet`. With `--policy`, both come from that policy, unless the command line has a
+ * selector. Without `--policy`, the selector comes from the command line, and the credentials come from environment variables, or from the
+ * only Secret that the policies of a cluster or directory use.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
