@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { compileCache } from '../../support/compile-cache.ts';
 
 /** Start script of logfleet. `LOGFLEET_TEST_PROGRAM` names the one of an installed package, which is then tested instead of the checkout. */
-const launcher =
+export const launcher =
   process.env['LOGFLEET_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
 export interface Ended {

@@ -1,0 +1,101 @@
+/**
+ * Runs the commands in the code blocks of the documentation. Each command either runs here, page by page and in order, or has a reason in
+ * `exceptions`. `test/unit/house/docs-blocks.test.ts` checks the arguments of all commands of logfleet.
+ */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { helmProgram } from '../../tools/installer/helm.ts';
+import { controlPlane } from '../support/control-plane.ts';
+import { blockCommands, blocksOf, commandsOf, type DocsCommand, programCalls } from '../support/docs-commands.ts';
+import { DocsSession } from './support/docs-session.ts';
+
+/** Commands that do not run, and why. The pattern matches the page and the text of a command. */
+const exceptions: readonly (readonly [reason: string, pattern: RegExp])[] = [
+  ['kubectl and Helm check the arguments below', /: (?:kubectl|helm) /],
+  [
+    'the targets of the Makefile have tests of their own, or build a whole site',
+    /: (?:make|python3|LOGFLEET_TEST_PROGRAM=\S+ npx vitest) /,
+  ],
+  ['needs Docker and a registry', /: docker /],
+  [
+    'needs a cluster with a running operator',
+    /(?:--namespace|-n) [\w-]+|--all$|--context|plan .*-A|ui -A|: jq |: curl |\| kubectl/,
+  ],
+  ['needs a second computer', /: ssh /],
+  ['needs a tarball of `make package`, which test/e2e/package.test.ts runs', /logfleet-0\.1\.0-linux-x64/],
+  ['shows an example of output for files that the page does not make', /^(?:docs\/cli|docs\/pull-requests)\.md: /],
+  ['needs an archive of several days', /--manifests-only|s3:\/\//],
+  ['reads a file of the reader', /messages\.ndjson/],
+  [
+    'continues the rollout of README.md, or runs until Ctrl-C; test/e2e/directory-run.test.ts has tests of such commands',
+    /^docs\/(?:install|ui)\.md: npx logfleet .*policies/,
+  ],
+  ['needs the commands in examples/quiet-build/policy.yaml, which take 90 seconds', /quiet-build/],
+];
+
+const named = ({ page, text }: DocsCommand) => `${page}: ${text}`;
+
+function reasonFor(command: DocsCommand): string | undefined {
+  return exceptions.find(([, pattern]) => pattern.test(named(command)))?.[0];
+}
+
+/** Pages whose commands run. The pages of a row run one after the other in the same folder. */
+const sessions: readonly (readonly string[])[] = [
+  ['README.md'],
+  ['docs/exports.md'],
+  ['docs/schedules.md'],
+  ['docs/simulator.md'],
+  ['simulator/README.md'],
+];
+
+test('each command runs, or has a reason why it does not run', () => {
+  const others = blockCommands.filter(
+    (command) => reasonFor(command) === undefined && !sessions.flat().includes(command.page),
+  );
+  expect(others.map(named)).toEqual([]);
+});
+
+test('each exception applies to a command', () => {
+  const unused = exceptions.filter(([reason]) => !blockCommands.some((command) => reasonFor(command) === reason));
+  expect(unused).toEqual([]);
+});
+
+/** Runs the commands of a page, and saves the files that the page says to save. */
+async function runPage(page: string, session: DocsSession): Promise<void> {
+  for (const block of blocksOf(page)) {
+    const [, file] = /Save this \w+ as `([^`]+)`:$/.exec(block.introduction) ?? [];
+    if (file !== undefined) session.save(file, block.text);
+    if (block.language !== 'console') continue;
+    for (const command of commandsOf(block).filter((each) => reasonFor(each) === undefined)) {
+      await session.run(command.text);
+    }
+  }
+}
+
+describe.concurrent('the commands on the pages', () => {
+  test.each(sessions.map((pages) => [pages.join(', '), pages] as const))('%s run without errors', async (_, pages) => {
+    const session = new DocsSession();
+    try {
+      for (const page of pages) await runPage(page, session);
+    } finally {
+      await session.close();
+    }
+  });
+});
+
+test.each(['kubectl', 'helm'])('%s knows the commands and flags of the documentation', async (program) => {
+  const path = program === 'helm' ? await helmProgram() : controlPlane().kubectl;
+  const calls = programCalls(blockCommands).filter((call) => call.program === program);
+  expect(calls.length).toBeGreaterThan(4);
+  const unknown: string[] = [];
+  for (const { command, args } of calls) {
+    // With --help as the last argument, the program checks the flags before it, and does nothing.
+    const failed = await promisify(execFile)(path, [...args, '--help']).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    if (failed) unknown.push(`${named(command)}: ${failed}`);
+  }
+  expect(unknown).toEqual([]);
+});

@@ -1,0 +1,111 @@
+/**
+ * Runs the commands of a documentation page in a folder of its own, as a person would: each `$` line in bash, with the files that the page
+ * says to save. The simulator listens at a free port instead of the port on the page.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { launcher } from './program.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** Address of the simulator in the documentation. */
+const documentedAddress = '127.0.0.1:8443';
+
+/** Commands that run until they are interrupted. */
+const isEndless = /\blogfleet (?:simulate|ui)\b|--watch\b/;
+
+export class DocsSession {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'logfleet-docs-session-'));
+  readonly #endless: ChildProcess[] = [];
+  /** Lines that set variables and aliases. They apply to all later commands. */
+  #settings = 'shopt -s expand_aliases\n';
+  #address = documentedAddress;
+
+  constructor() {
+    cpSync(join(root, 'examples'), join(this.#folder, 'examples'), { recursive: true });
+    mkdirSync(join(this.#folder, 'bin'));
+    this.#program('logfleet', `exec "${process.execPath}" "${launcher}" "$@"`);
+    this.#program('npx', 'exec "$@"');
+  }
+
+  save(file: string, content: string): void {
+    mkdirSync(dirname(join(this.#folder, file)), { recursive: true });
+    writeFileSync(join(this.#folder, file), content);
+  }
+
+  /**
+   * Runs a command. Throws if the command fails. An endless command continues to run after its first line of output. curl repeats requests
+   * that are refused for the rate limit, and an answer such as 404 is a failure.
+   */
+  async run(command: string): Promise<void> {
+    const line = command
+      .replace(`--listen ${documentedAddress}`, '--listen 127.0.0.1:0')
+      .replaceAll(documentedAddress, this.#address)
+      .replace(/\bcurl\b/, 'curl --fail --retry 5');
+    if (/^(?:export|alias) /.test(line)) this.#settings += `${line}\n`;
+    else if (isEndless.test(line)) await this.#start(line);
+    else await this.#complete(line);
+  }
+
+  /** Ends all programs, and removes the folder. */
+  async close(): Promise<void> {
+    await this.#endEndless();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #program(name: string, script: string): void {
+    const file = join(this.#folder, 'bin', name);
+    writeFileSync(file, `#!/bin/sh\n${script}\n`);
+    chmodSync(file, 0o755);
+  }
+
+  #spawn(line: string): ChildProcess {
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('LOGFLEET_'));
+    return spawn('bash', ['-c', `set -o pipefail\n${this.#settings}${line}`], {
+      cwd: this.#folder,
+      env: { ...Object.fromEntries(inherited), PATH: `${join(this.#folder, 'bin')}:${process.env['PATH']}` },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+  }
+
+  async #complete(line: string): Promise<void> {
+    const child = this.#spawn(line);
+    const [stdout, stderr, [status]] = await Promise.all([
+      text(child.stdout as NonNullable<typeof child.stdout>),
+      text(child.stderr as NonNullable<typeof child.stderr>),
+      once(child, 'close'),
+    ]);
+    // 141 is the status of a program whose output is no longer read, such as by `head`.
+    if (status !== 0 && status !== 141) throw new Error(`"${line}" ends with status ${status}:\n${stdout}\n${stderr}`);
+  }
+
+  /** Starts an endless command, and waits for its first output. A simulator replaces all programs that were started before. */
+  async #start(line: string): Promise<void> {
+    if (/ simulate /.test(line)) await this.#endEndless();
+    const child = this.#spawn(line);
+    this.#endless.push(child);
+    const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
+    const output = Promise.race(streams.map((stream) => once(stream, 'data'))).then(([chunk]) => String(chunk));
+    for (const stream of streams) stream.resume();
+    const ended = once(child, 'exit').then(() => {
+      throw new Error(`"${line}" ended before it printed anything`);
+    });
+    const first = await Promise.race([output, ended]);
+    ended.catch(() => {});
+    if (first.startsWith('{')) this.#address = new URL(JSON.parse(first).baseURL).host;
+  }
+
+  async #endEndless(): Promise<void> {
+    for (const child of this.#endless.splice(0)) {
+      if (child.exitCode !== null || child.pid === undefined) continue;
+      const ended = once(child, 'exit');
+      process.kill(-child.pid, 'SIGTERM');
+      await ended;
+    }
+  }
+}
