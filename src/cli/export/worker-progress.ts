@@ -50,7 +50,8 @@ export class WorkerProgress {
   readonly #options: WorkerProgressOptions;
   readonly #client: ApiClient;
   #timer: Timer | undefined;
-  #applied: ShownWork = {};
+  /** Work in the status. Undefined until the first write, because a former pod with the same index can have left other work there. */
+  #applied: ShownWork | undefined;
   #appliedAtMs = Number.NEGATIVE_INFINITY;
   #isEnded = false;
 
