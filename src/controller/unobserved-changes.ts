@@ -15,6 +15,8 @@ export interface ObservableResource {
 
 interface Unobserved {
   readonly key: ResourceKey;
+  /** Generation of the resource at the change. */
+  readonly generation: number | undefined;
   readonly sinceMs: number;
 }
 
@@ -30,8 +32,14 @@ export class UnobservedChanges {
   /** Notes a change of a resource or of its status at the monotonic time `nowMs`. */
   changed({ namespace, name }: ResourceKey, nowMs: number): void {
     const text = keyText({ namespace, name });
-    if (!isUnobserved(this.#read({ namespace, name }))) this.#unobserved.delete(text);
-    else if (!this.#unobserved.has(text)) this.#unobserved.set(text, { key: { namespace, name }, sinceMs: nowMs });
+    const resource = this.#read({ namespace, name });
+    const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
+    // Own status writes are not reported here, so the status can show the earlier change by now.
+    if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
+      this.#unobserved.delete(text);
+    if (!isUnobserved(resource) || this.#unobserved.has(text)) return;
+    const generation = resource?.metadata.generation;
+    this.#unobserved.set(text, { key: { namespace, name }, generation, sinceMs: nowMs });
   }
 
   /** Returns the age in ms of the oldest change that no status shows yet, or 0 if there is none. */

@@ -39,6 +39,13 @@ test('a status that shows the generation ends the age', () => {
   expect(changes.oldestMs(5_000)).toBe(0);
 });
 
+test('the age of a change does not include an earlier change that the status already shows', () => {
+  const { changes, set } = world();
+  set('first', 1, undefined, 1_000);
+  set('first', 2, 1, 600_000);
+  expect(changes.oldestMs(601_000)).toBe(1_000);
+});
+
 test('a deleted resource has no age', () => {
   const { changes, set, remove } = world();
   set('first', 1, undefined, 1_000);
