@@ -21,7 +21,7 @@ const isEndless = /\blogfleet (?:simulate|ui)\b|--watch\b/;
 export class DocsSession {
   readonly #folder = mkdtempSync(join(tmpdir(), 'logfleet-docs-session-'));
   readonly #endless: ChildProcess[] = [];
-  /** Lines that set variables and aliases. They apply to all later commands. */
+  /** Lines that set variables and aliases, as they are on the page. They apply to all later commands. */
   #settings = 'shopt -s expand_aliases\n';
   #address = documentedAddress;
 
@@ -44,7 +44,6 @@ export class DocsSession {
   async run(command: string): Promise<void> {
     const line = command
       .replace(`--listen ${documentedAddress}`, '--listen 127.0.0.1:0')
-      .replaceAll(documentedAddress, this.#address)
       .replace(/\bcurl\b/, 'curl --fail --retry 5');
     if (/^(?:export|alias) /.test(line)) this.#settings += `${line}\n`;
     else if (isEndless.test(line)) await this.#start(line);
@@ -65,7 +64,8 @@ export class DocsSession {
 
   #spawn(line: string): ChildProcess {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('LOGFLEET_'));
-    return spawn('bash', ['-c', `set -o pipefail\n${this.#settings}${line}`], {
+    const script = `set -o pipefail\n${this.#settings}${line}`.replaceAll(documentedAddress, this.#address);
+    return spawn('bash', ['-c', script], {
       cwd: this.#folder,
       env: { ...Object.fromEntries(inherited), PATH: `${join(this.#folder, 'bin')}:${process.env['PATH']}` },
       stdio: ['ignore', 'pipe', 'pipe'],
