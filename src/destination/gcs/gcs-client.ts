@@ -17,8 +17,7 @@ import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 /** Maximum number of attempts of a request. */
 const maxTries = 3;
 const firstRetryMs = 500;
-/** Maximum time in ms until a connection is open. Through a proxy, the limit also applies to the proxy's answer to CONNECT. */
-const connectTimeoutMs = 5_000;
+const defaultConnectTimeoutMs = 5_000;
 /** Maximum time in ms from sending a request to the first byte of the store's answer. */
 const answerTimeoutMs = 120_000;
 /** Maximum time in ms between two chunks of an answer. */
@@ -49,6 +48,8 @@ export interface GcsClientOptions {
   readonly settings: GcsSettings;
   readonly environment: Environment;
   readonly clock: Clock;
+  /** Maximum time in ms until a connection is open, by default 5 s. Also the time for a proxy's answer to CONNECT. */
+  readonly connectTimeoutMs?: number;
 }
 
 export class GcsClient {
@@ -57,10 +58,10 @@ export class GcsClient {
   readonly #dispatcher: Dispatcher;
   readonly #clock: Clock;
 
-  constructor({ settings, environment, clock }: GcsClientOptions) {
+  constructor({ settings, environment, clock, connectTimeoutMs = defaultConnectTimeoutMs }: GcsClientOptions) {
     this.#endpoint = (settings.endpoint ?? defaultEndpoint).replace(/\/+$/, '');
     this.#authorization = authorizationOf(settings, this.#endpoint);
-    this.#dispatcher = dispatcherFor(new URL(this.#endpoint), environment);
+    this.#dispatcher = dispatcherFor(new URL(this.#endpoint), environment, connectTimeoutMs);
     this.#clock = clock;
   }
 
@@ -119,7 +120,7 @@ export class GcsClient {
   }
 }
 
-function dispatcherFor(origin: URL, environment: Environment): Dispatcher {
+function dispatcherFor(origin: URL, environment: Environment, connectTimeoutMs: number): Dispatcher {
   const options = {
     connections: maxConnections,
     connectTimeout: connectTimeoutMs,
