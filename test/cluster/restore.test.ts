@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { expect, vi } from 'vitest';
+import type { SearchExport } from '../../src/api/kinds.ts';
 import { ledgerPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
 import { expectExported, exportManifest, type Place, volumePlace } from '../e2e/support/exports.ts';
@@ -52,6 +53,17 @@ async function restore(namespace: Namespace, content: string): Promise<void> {
   }
 }
 
+/** Time at which the export became ready, in RFC 3339. */
+function transitionOf(resource: SearchExport): string {
+  return conditionOf(resource, 'Ready')?.lastTransitionTime ?? '';
+}
+
+/** Waits until the second of `time` has passed. The API server stores the creation times of resources in whole seconds. */
+async function secondAfter(time: string): Promise<void> {
+  const nextMs = Math.floor(Date.parse(time) / 1_000) * 1_000 + 1_000;
+  await vi.waitUntil(() => Date.now() >= nextMs, { timeout: 60_000 });
+}
+
 test.concurrent('a stopped rollout stays stopped, and retries no collector', async ({
   tenant,
   namespace,
@@ -89,8 +101,9 @@ test.concurrent('a complete export whose files are lost is exported again, and e
 }) => {
   const first = await operator('logfleet-0', place.flags);
   await namespace.apply(namespace.secretManifest(tenant), exportManifest(place, namespace.name));
-  const { status: before } = await namespace.exportReason('audit', 'Exported');
+  const completed = await namespace.exportReason('audit', 'Exported');
   await first.kill();
+  await secondAfter(transitionOf(completed));
   const content = await backup(namespace);
   await lose(namespace);
   const [, directory = ''] = place.flags[1]?.split('=') ?? [];
@@ -98,10 +111,12 @@ test.concurrent('a complete export whose files are lost is exported again, and e
   mkdirSync(directory);
   await restore(namespace, content);
   const restored = await namespace.exportReason('audit', 'Exported');
-  expect(restored.status).toEqual(before);
+  expect(restored.status).toEqual(completed.status);
   expect(readdirSync(directory)).toEqual([]);
   await operator('logfleet-1', place.flags);
-  await namespace.exportUntil('audit', (resource) => conditionOf(resource, 'Complete') === undefined);
-  const { status } = await namespace.exportReason('audit', 'Exported');
+  const { status } = await namespace.exportUntil(
+    'audit',
+    (resource) => conditionOf(resource, 'Complete') !== undefined && transitionOf(resource) !== transitionOf(completed),
+  );
   await expectExported(place, status?.fingerprint ?? '', namespace.name);
 });
