@@ -75,7 +75,7 @@ export class IntervalSearch implements RunningSearch {
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
-  /** Measures how long the search job runs; undefined if the planning of the export created the job. */
+  /** Registers this search while its duration is unknown; undefined if the planning of the export created the job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   #isSearching = true;
@@ -196,7 +196,7 @@ export class IntervalSearch implements RunningSearch {
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    if (finished && this.#begun) quirks.took(clock.monotonic() - job.createdAtMs, finished.statuses);
+    if (finished) quirks.took(clock.monotonic() - job.createdAtMs, finished.statuses);
     this.#begun?.ends();
     this.#isSearching = false;
     this.#tools.onProgress();

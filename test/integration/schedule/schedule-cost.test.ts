@@ -6,8 +6,12 @@ import { reasons } from '../../../src/api/conditions.ts';
 import { leastPerRun } from './least-requests.ts';
 import { dayMs, every, hourMs, minuteMs, ScheduleWorld, startMs } from './schedule-world.ts';
 
-test('a backfill beside due runs needs at most 1.10 times the least requests', async () => {
-  const world = new ScheduleWorld({ messages: every(20 * minuteMs, startMs - 3 * dayMs, startMs + 2 * dayMs) });
+test.each([
+  ['of a second', '1s'],
+  ['of five seconds', '5s'],
+])('a backfill beside due runs needs at most 1.10 times the least requests, with searches %s', async (_, duration) => {
+  const messages = every(20 * minuteMs, startMs - 3 * dayMs, startMs + 2 * dayMs);
+  const world = new ScheduleWorld({ messages, scenario: { search: { duration } } });
   world.add({ startTime: new Date(startMs - 2 * dayMs).toISOString().replace('.000', '') });
   world.start();
   expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
