@@ -3,13 +3,13 @@
  * plane, so each file creates its own namespaces and leaves everything else unchanged. The project `cluster-wide` has its own
  * control plane.
  */
-import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { inject } from 'vitest';
 import { type ControlPlaneAccess, renderKubeconfig } from './control-plane-process.ts';
 import './control-plane-setup.ts';
+import { type ProgramResult, runProgram } from './run-program.ts';
 
 export type { ControlPlaneAccess } from './control-plane-process.ts';
 
@@ -76,33 +76,13 @@ export async function userFor(namespace: string, serviceAccount: string): Promis
   return { token: status.token, kubeconfig };
 }
 
-export interface KubectlResult {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs kubectl as the administrator or with another kubeconfig. `input` is the standard input of kubectl. */
 export function kubectl(
   args: readonly string[],
-  options: { readonly kubeconfig?: string; readonly input?: string | Uint8Array } = {},
-): Promise<KubectlResult> {
+  { kubeconfig, input }: { readonly kubeconfig?: string; readonly input?: string | Uint8Array } = {},
+): Promise<ProgramResult> {
   const access = controlPlane();
-  return new Promise((resolve, reject) => {
-    const child = spawn(access.kubectl, ['--kubeconfig', options.kubeconfig ?? access.adminKubeconfig, ...args]);
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
-    child.on('error', reject).on('close', (status) => resolve({ status, stdout, stderr }));
-    // Writing to the standard input may fail, because kubectl can end before it has read all of it.
-    child.stdin.on('error', () => {});
-    child.stdin.end(options.input ?? '');
-  });
+  return runProgram(access.kubectl, ['--kubeconfig', kubeconfig ?? access.adminKubeconfig, ...args], { input });
 }
 
 function expectMade(answer: ApiAnswer): ApiAnswer['body'] {

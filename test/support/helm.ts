@@ -1,9 +1,9 @@
 /** Runs Helm with the project's chart, with folders of its own instead of those of the user. */
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { helmProgram } from '../../tools/installer/helm.ts';
-import { controlPlane, type KubectlResult } from './control-plane.ts';
+import { controlPlane } from './control-plane.ts';
+import { type ProgramResult, runProgram } from './run-program.ts';
 
 export const chart = join(import.meta.dirname, '../../charts/logfleet');
 
@@ -21,31 +21,14 @@ export interface RenderedObject {
 }
 
 /** Runs Helm against the control plane of the test run, with these values of the chart. */
-export async function helm(args: readonly string[], values?: object): Promise<KubectlResult> {
+export async function helm(args: readonly string[], values?: object): Promise<ProgramResult> {
   const { adminKubeconfig, directory } = controlPlane();
+  const folder = join(directory, 'helm');
+  const folders = { HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder, HELM_DATA_HOME: folder };
+  const env = { ...process.env, KUBECONFIG: adminKubeconfig, ...folders };
   const program = await helmProgram();
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, values === undefined ? args : [...args, '--values', '-'], {
-      env: {
-        ...process.env,
-        KUBECONFIG: adminKubeconfig,
-        HELM_CACHE_HOME: join(directory, 'helm'),
-        HELM_CONFIG_HOME: join(directory, 'helm'),
-        HELM_DATA_HOME: join(directory, 'helm'),
-      },
-    });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
-    child.on('error', reject).on('close', (status) => resolve({ status, stdout, stderr }));
-    child.stdin.on('error', () => {});
-    child.stdin.end(JSON.stringify(values) ?? '');
-  });
+  if (values === undefined) return runProgram(program, args, { env });
+  return runProgram(program, [...args, '--values', '-'], { env, input: JSON.stringify(values) });
 }
 
 /** Renders the chart with `helm template`. Throws with Helm's message if Helm refuses the values. */

@@ -1,17 +1,21 @@
 /**
  * Provides Azurite, Microsoft's emulator of Azure Blob Storage, for the tests of destinations. It comes from the first of these sources that
- * has it: the script in `LOGFLEET_AZURITE`, the cache outside the checkout, npm. `tools/azurite/package-lock.json` fixes all versions.
+ * has it: the script in `LOGFLEET_AZURITE`, the cache outside the checkout, npm.
  */
-import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { cached } from './cache.ts';
-import { startStep } from './progress.ts';
-import { modulesDirectory } from './versions.ts';
+import { type NpmTool, npmModules, npmToolVersion } from './npm-packages.ts';
 
-const packageDirectory = join(modulesDirectory, 'azurite');
-const script = join('node_modules', 'azurite', 'dist', 'src', 'blob', 'main.js');
+const script = join('azurite', 'dist', 'src', 'blob', 'main.js');
+
+const azurite: NpmTool = {
+  folder: 'azurite',
+  mainPackage: 'azurite',
+  describe: (version) => `Azurite ${version} with npm, 245 MB`,
+  explain: (version, reason) =>
+    `The tests of destinations need Azurite ${version}, which npm cannot install (${reason}). Give this machine access to a ` +
+    `registry of npm, or set LOGFLEET_AZURITE to the script ${script} in the node_modules of an installed Azurite. Then run this again.`,
+};
 
 /** Returns the absolute path of the script that Node runs. The message of an error says what to do. */
 export async function azuriteScript(): Promise<string> {
@@ -20,32 +24,10 @@ export async function azuriteScript(): Promise<string> {
   if (given) {
     throw new Error(`LOGFLEET_AZURITE names ${given}, which cannot be found. Name Azurite's ${script}, or unset it.`);
   }
-  return join(await cached('azurite', azuriteVersion(), install), script);
+  return join(await npmModules(azurite), script);
 }
 
 /** Returns the version in tools/azurite/package.json. */
 export function azuriteVersion(): string {
-  return JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')).dependencies.azurite;
-}
-
-async function install(directory: string): Promise<void> {
-  const step = startStep(`installing Azurite ${azuriteVersion()} with npm, 245 MB once on this machine`);
-  try {
-    for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
-      copyFileSync(join(packageDirectory, name), join(directory, name));
-    }
-    await promisify(execFile)('npm', ['ci', '--ignore-scripts', '--loglevel=error'], { cwd: directory });
-    step.end('done');
-  } catch (cause) {
-    throw new Error(nowhereToBeHad((cause as Error).message), { cause });
-  } finally {
-    step.end();
-  }
-}
-
-function nowhereToBeHad(reason: string): string {
-  return (
-    `The tests of destinations need Azurite ${azuriteVersion()}, which npm cannot install (${reason}). Give this machine access ` +
-    `to a registry of npm, or set LOGFLEET_AZURITE to the ${script} of an installed Azurite. Then run this again.`
-  );
+  return npmToolVersion(azurite);
 }

@@ -5,8 +5,9 @@
 import { expect } from 'vitest';
 import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
 import { resourcePath } from '../../../src/host/kubernetes/api-paths.ts';
-import { callApi, type KubectlResult, kubectl } from '../../support/control-plane.ts';
+import { callApi, kubectl } from '../../support/control-plane.ts';
 import { type Installation, install } from '../../support/installation.ts';
+import type { ProgramResult } from '../../support/run-program.ts';
 import { watchUntil } from '../../support/watch.ts';
 import { test as endToEnd } from './end-to-end.ts';
 import { policyManifest, type SpecPart } from './manifest-directory.ts';
@@ -24,7 +25,7 @@ export class Namespace {
     this.name = name;
   }
 
-  async kubectl(args: readonly string[], input?: string): Promise<KubectlResult> {
+  async kubectl(args: readonly string[], input?: string): Promise<ProgramResult> {
     return kubectl(['--namespace', this.name, ...args], input === undefined ? {} : { input });
   }
 

@@ -1,0 +1,38 @@
+/** Runs a program to its end and collects its output. */
+import { spawn } from 'node:child_process';
+
+export interface ProgramResult {
+  /** Exit code; null if a signal ended the program. */
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ProgramOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  /** The standard input of the program. */
+  readonly input?: string | Uint8Array | undefined;
+}
+
+/** Runs a program. Rejects only if it cannot be started. */
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  { env = process.env, input = '' }: ProgramOptions = {},
+): Promise<ProgramResult> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.on('error', reject).on('close', (status) => resolve({ status, stdout, stderr }));
+    // Writing to the standard input may fail, because the program can end before it has read all of it.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+  });
+}
