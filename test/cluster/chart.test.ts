@@ -7,7 +7,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { runProgram } from '../../src/cli/program.ts';
-import { controlPlane, kubectl } from '../support/control-plane.ts';
+import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 import { chart, helm, objectsOf, type RenderedObject, renderChart } from '../support/helm.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
 
@@ -244,3 +244,11 @@ test('the version of the chart and of its image is the version of logfleet', () 
   const { version: ofChart, appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'));
   expect({ ofChart, appVersion }).toEqual({ ofChart: version, appVersion: version });
 });
+    ['tag', { image: { tag: '1.0.0+build' } }],
+    ['repository', { image: { repository: 'registry.example.com/logfleet:0.1.0' } }],
+    ['repository', { image: { repository: 'registry.example.com/logfleet@sha256' } }],
+    ['size', { exportVolume: { size: '10ki' } }],
+    ['app.kubernetes.io/name', { podLabels: { 'app.kubernetes.io/name': 'other' } }],
+    ['env', { env: [{ name: 'LOGFLEET_NAMESPACES', value: 'team-a' }] }],
+    ['replicas', { exportVolume: { enabled: true, accessModes: ['ReadWriteOnce'] } }],
+    ['operator.install', { crds: { install: false }, operator: { install: false } }],

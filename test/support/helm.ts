@@ -32,8 +32,12 @@ export async function helm(args: readonly string[], values?: object): Promise<Pr
 }
 
 /** Renders the chart with `helm template`. Throws with Helm's message if Helm refuses the values. */
-export async function renderChart(values: object = {}, namespace = 'logfleet'): Promise<readonly RenderedObject[]> {
-  const { status, stdout, stderr } = await helm(['template', 'logfleet', chart, '--namespace', namespace], values);
+export async function renderChart(
+  values: object = {},
+  namespace = 'logfleet',
+  release = 'logfleet',
+): Promise<readonly RenderedObject[]> {
+  const { status, stdout, stderr } = await helm(['template', release, chart, '--namespace', namespace], values);
   if (status !== 0) throw new Error(stderr);
   return objectsOf(stdout);
 }

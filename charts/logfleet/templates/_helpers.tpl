@@ -6,7 +6,7 @@ app.kubernetes.io/name: logfleet
 
 {{/* Labels that only Helm adds. */}}
 {{- define "logfleet.helmLabels" -}}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
@@ -15,6 +15,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "logfleet.image" -}}
 {{- $name := printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
 {{- with .Values.image.digest }}{{ $name }}@{{ . }}{{ else }}{{ $name }}{{ end }}
+{{- end }}
+
+{{/* Not empty if only one node can mount the volume of exports. */}}
+{{- define "logfleet.isSingleNode" -}}
+{{- if and .Values.exportVolume.enabled (not (has "ReadWriteMany" .Values.exportVolume.accessModes)) }}true{{ end }}
 {{- end }}
 
 {{/* Rules of the Role or ClusterRole `logfleet-secrets`. The operator must not list Secrets. */}}
@@ -63,7 +68,7 @@ kind: {{ ternary "Role" "ClusterRole" (hasKey . "namespace") }}
 metadata:
   name: {{ .name }}
   {{- with .namespace }}
-  namespace: {{ . }}
+  namespace: {{ quote . }}
   {{- end }}
   labels:
     {{- include "logfleet.labels" .root | nindent 4 }}
@@ -78,7 +83,7 @@ kind: {{ ternary "RoleBinding" "ClusterRoleBinding" (hasKey . "namespace") }}
 metadata:
   name: {{ .name }}
   {{- with .namespace }}
-  namespace: {{ . }}
+  namespace: {{ quote . }}
   {{- end }}
   labels:
     {{- include "logfleet.labels" .root | nindent 4 }}
@@ -89,5 +94,5 @@ roleRef:
 subjects:
   - kind: ServiceAccount
     name: logfleet
-    namespace: {{ .root.Release.Namespace }}
+    namespace: {{ .root.Release.Namespace | quote }}
 {{- end }}
