@@ -1,7 +1,7 @@
 /**
  * `logfleet manifests`: prints the Kubernetes manifests that install logfleet, for `kubectl apply -f -`. They are the resources of
  * `manifests/cluster-wide`, or with `--namespaces` those of `manifests/namespaced`, with the role bindings repeated in each namespace.
- * `--export-jobs` adds the component `manifests/export-jobs`.
+ * `--export-jobs` adds the component `manifests/export-jobs`, and `--notification-secret` the component `manifests/notifications`.
  *
  * Invariant: `kubectl kustomize` gives the same output for the same folders. A cluster test compares both.
  */
@@ -23,8 +23,12 @@ export async function manifestsCommand(options: ManifestsOptions, context: Comma
   assertNames(options);
   const { namespaces } = options;
   const installed = namespaces ? forNamespaces(namespaces, options) : readPlaced('cluster-wide', options);
-  const documents = options.exportJobs ? [...installed, ...addExportJobs(installed, options)] : installed;
-  context.stdout.write(documents.map(render).join(''));
+  const { exportJobs, notificationSecret } = options;
+  const added = [
+    ...(notificationSecret === undefined ? [] : addNotifications(installed, notificationSecret, options)),
+    ...(exportJobs ? addExportJobs(installed, options) : []),
+  ];
+  context.stdout.write([...installed, ...added].map(render).join(''));
   return exitStatus.ok;
 }
 
@@ -37,11 +41,7 @@ function readPlaced(folder: string, options: ManifestsOptions): readonly Documen
 
 function forNamespaces(namespaces: readonly string[], options: ManifestsOptions): readonly Document[] {
   const base = readPlaced('base', options);
-  for (const document of base) {
-    if (kindOf(document) === 'Deployment') {
-      document.addIn([...container, 'env'], { name: 'LOGFLEET_NAMESPACES', value: namespaces.join() });
-    }
-  }
+  setVariable(base, 'LOGFLEET_NAMESPACES', () => namespaces.join());
   const bindings = [...new Set(namespaces)].flatMap((namespace) => {
     const documents = readFile('namespaced/operator-binding.yaml');
     for (const document of documents) place(document, namespace, options);
@@ -50,13 +50,23 @@ function forNamespaces(namespaces: readonly string[], options: ManifestsOptions)
   return [...base, ...bindings];
 }
 
+/** Adds notifications: names the Secret with the webhook in the operator's Deployment, and returns the right to read the Secret. */
+function addNotifications(
+  installed: readonly Document[],
+  secret: string,
+  options: ManifestsOptions,
+): readonly Document[] {
+  setVariable(installed, 'LOGFLEET_NOTIFICATION_SECRET', () => secret);
+  const documents = readPlaced('notifications', options);
+  for (const document of documents) {
+    if (kindOf(document) === 'Role') document.setIn(['rules', 0, 'resourceNames'], [secret]);
+  }
+  return documents;
+}
+
 /** Adds exports in Kubernetes Jobs: sets the image of their pods in the operator's Deployment, and returns further roles. */
 function addExportJobs(installed: readonly Document[], options: ManifestsOptions): readonly Document[] {
-  for (const document of installed) {
-    if (kindOf(document) !== 'Deployment') continue;
-    const value = document.getIn([...container, 'image']);
-    document.addIn([...container, 'env'], { name: 'LOGFLEET_WORKER_IMAGE', value });
-  }
+  setVariable(installed, 'LOGFLEET_WORKER_IMAGE', (deployment) => deployment.getIn([...container, 'image']));
   const { namespaces } = options;
   if (!namespaces) return readPlaced('export-jobs', options);
   return [...new Set(namespaces)].flatMap((namespace) => {
@@ -68,6 +78,14 @@ function addExportJobs(installed: readonly Document[], options: ManifestsOptions
     }
     return documents;
   });
+}
+
+/** Adds an environment variable to the operator's container. */
+function setVariable(documents: readonly Document[], name: string, value: (deployment: Document) => unknown): void {
+  for (const document of documents) {
+    if (kindOf(document) !== 'Deployment') continue;
+    document.addIn([...container, 'env'], { name, value: value(document) });
+  }
 }
 
 function render(document: Document): string {
@@ -106,10 +124,11 @@ function kindOf(document: Document): string {
   return String(document.get('kind'));
 }
 
-function assertNames({ namespace, namespaces = [], secrets = [] }: ManifestsOptions): void {
+function assertNames({ namespace, namespaces = [], secrets = [], notificationSecret }: ManifestsOptions): void {
+  const secretNames = [...secrets, ...(notificationSecret === undefined ? [] : [notificationSecret])];
   const wrong =
     [namespace, ...namespaces].find((name) => !namespaceForm.test(name)) ??
-    secrets.find((name) => !secretForm.test(name));
+    secretNames.find((name) => !secretForm.test(name));
   if (wrong === undefined) return;
   throw new UsageError(
     `${JSON.stringify(wrong)} is not a name in Kubernetes; write lower-case letters, digits and hyphens`,

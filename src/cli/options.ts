@@ -54,6 +54,8 @@ export interface ManifestsOptions {
   readonly secrets?: readonly string[];
   /** True to add the rights and the image for exports in Kubernetes Jobs. */
   readonly exportJobs?: boolean;
+  /** Name of the Secret with the webhook of notifications, in the namespace of the operator. Absent means no notifications. */
+  readonly notificationSecret?: string;
 }
 
 export interface ValidateOptions {

@@ -186,6 +186,10 @@ function addManifests(program: Command, runs: Runs): void {
       '--image <image>',
       'Container image of the operator (default: the image in manifests/base/deployment.yaml).',
     )
+    .option(
+      '--notification-secret <name>',
+      'Add what notifications need: the name of the Secret with their webhook, and the right to read it.',
+    )
     .option('--export-jobs', 'Add what exports in Kubernetes Jobs need: the rights, and the image of their pods.')
     .addHelpText(
       'after',

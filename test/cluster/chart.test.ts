@@ -71,6 +71,7 @@ describe('the chart renders the objects of', () => {
     ['crds', [], { operator: { install: false } }],
     ['cluster-wide', ['export-jobs'], { exportJobs: { enabled: true } }],
     ['cluster-wide', ['export-volume'], { exportVolume: { enabled: true } }],
+    ['cluster-wide', ['notifications'], { notifications: { secretName: 'logfleet-notifications' } }],
     ['cluster-wide', ['monitoring'], { monitoring: { podMonitor: on, alerts: on, dashboard: on } }],
   ])('manifests/%s with components %j', async (base, components, values) => {
     expect(comparable(await renderChart(values))).toEqual(comparable(await kustomized(base, components)));
@@ -95,12 +96,14 @@ describe('the chart renders the objects of', () => {
       image: { repository: 'registry.example.com/logfleet', tag: '0.1.0' },
       namespaces: ['team-a', 'team-b'],
       secretNames: ['log-service', 'export-store'],
+      notifications: { secretName: 'webhook' },
       exportJobs: { enabled: true },
     };
     const flags = '--namespace logging --namespaces team-a,team-b --secrets log-service,export-store --export-jobs';
+    const notifications = ['--notification-secret', 'webhook'];
     const image = ['--image', 'registry.example.com/logfleet:0.1.0'];
     const ours = comparable(await renderChart(values, 'logging'));
-    expect(ours).toEqual(comparable(await printed(...flags.split(' '), ...image)));
+    expect(ours).toEqual(comparable(await printed(...flags.split(' '), ...image, ...notifications)));
   });
 });
 
@@ -181,6 +184,70 @@ function has(value: unknown, rendered: unknown): boolean {
   return Object.entries(value).every(([name, member]) => has(member, (rendered as Record<string, unknown>)[name]));
 }
 
+/** Values whose text would be a number, a boolean or null in YAML without quotes. */
+const ambiguous = { number: '123', exponent: '1e3', yes: 'true' };
+
+test('names that look like numbers or booleans stay texts', async () => {
+  const { number, exponent, yes } = ambiguous;
+  const values = {
+    namespaces: [number, exponent],
+    secretNames: [number],
+    notifications: { secretName: number },
+    exportJobs: { enabled: true },
+    exportVolume: { enabled: true, size: number, storageClassName: yes },
+    priorityClassName: exponent,
+  };
+  const existing = { exportVolume: { enabled: true, existingClaim: number } };
+  const rendered = [...(await renderChart(values, number, number)), ...(await renderChart(existing, number, number))];
+  /** Paths of fields that have the number 123 or 1000, or a boolean where the values have a text. */
+  const changed: string[] = [];
+  JSON.stringify(rendered, (name, value) => {
+    if (value === 123 || value === 1000 || (value === true && /class/i.test(name))) changed.push(name);
+    return value;
+  });
+  expect(changed).toEqual([]);
+  expect(JSON.stringify(rendered)).toContain(`"storageClassName":"${yes}"`);
+});
+
+test('values of the user replace those that the chart sets for the pods', async () => {
+  const objects = await renderChart({
+    exportVolume: { enabled: true },
+    podSecurityContext: { fsGroup: 4711 },
+    podAnnotations: { 'kubectl.kubernetes.io/default-container': 'sidecar' },
+  });
+  const { metadata, spec } = objects.find(({ kind }) => kind === 'Deployment')?.['spec'].template ?? {};
+  expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, fsGroup: 4711 });
+  expect(metadata.annotations).toEqual({ 'kubectl.kubernetes.io/default-container': 'sidecar' });
+  const { status, stdout } = await helm(['template', 'logfleet', chart], {
+    exportVolume: { enabled: true },
+    podSecurityContext: { fsGroup: 4711 },
+  });
+  expect({ status, groups: stdout.match(/fsGroup:/g) }).toEqual({ status: 0, groups: ['fsGroup:'] });
+});
+
+test('a claim that one node can mount makes an upgrade end the old pod first, also after another upgrade', async () => {
+  const namespace = await createNamespace('chart');
+  const strategy = async () =>
+    (await callApi('GET', `/apis/apps/v1/namespaces/${namespace}/deployments/logfleet`)).body.spec.strategy;
+  const rolling = { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%' } };
+  const base = { crds: { install: false }, namespaces: [namespace], replicas: 1 };
+  const to = ['logfleet', chart, '--namespace', namespace];
+  const claim = { enabled: true, existingClaim: 'exports' };
+  expect(await helm(['install', ...to], { ...base, exportVolume: claim })).toMatchObject({ status: 0 });
+  expect(await strategy()).toMatchObject(rolling);
+  const single = { ...base, exportVolume: { ...claim, accessModes: ['ReadWriteOncePod'] } };
+  expect(await helm(['upgrade', ...to], single)).toMatchObject({ status: 0, stderr: '' });
+  expect(await strategy()).toMatchObject({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } });
+  expect(await helm(['upgrade', ...to], base)).toMatchObject({ status: 0, stderr: '' });
+  expect(await strategy()).toMatchObject(rolling);
+});
+
+test('the notes for the image keep the values of the release, and use the defaults of a newer chart', async () => {
+  const namespace = await createNamespace('chart');
+  const { stdout } = await helm(['install', 'logfleet', chart, '--namespace', namespace, '--dry-run=client'], {});
+  expect(stdout).toContain(`helm upgrade logfleet CHART --namespace ${namespace} --reset-then-reuse-values`);
+});
+
 describe('values.schema.json', () => {
   test('describes each value of values.yaml and no other, with an example and the default', () => {
     expect(leaves.map(({ path }) => path.join('.')).filter((path) => !isDefined(path.split('.')))).toEqual([]);
@@ -232,6 +299,14 @@ describe('values.schema.json', () => {
     ['size', { exportVolume: { size: 'large' } }],
     ['egressPorts', { networkPolicy: { egressPorts: ['https'] } }],
     ['tag', { image: { tag: 1 } }],
+    ['tag', { image: { tag: '1.0.0+build' } }],
+    ['repository', { image: { repository: 'registry.example.com/logfleet:0.1.0' } }],
+    ['repository', { image: { repository: 'registry.example.com/logfleet@sha256' } }],
+    ['size', { exportVolume: { size: '10ki' } }],
+    ['app.kubernetes.io/name', { podLabels: { 'app.kubernetes.io/name': 'other' } }],
+    ['env', { env: [{ name: 'LOGFLEET_NAMESPACES', value: 'team-a' }] }],
+    ['replicas', { exportVolume: { enabled: true, accessModes: ['ReadWriteOnce'] } }],
+    ['operator.install', { crds: { install: false }, operator: { install: false } }],
   ])('refuses a wrong %s, and names it', async (name, values) => {
     const { status, stderr } = await helm(['template', 'logfleet', chart], values);
     expect(status).toBe(1);
@@ -244,11 +319,3 @@ test('the version of the chart and of its image is the version of logfleet', () 
   const { version: ofChart, appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'));
   expect({ ofChart, appVersion }).toEqual({ ofChart: version, appVersion: version });
 });
-    ['tag', { image: { tag: '1.0.0+build' } }],
-    ['repository', { image: { repository: 'registry.example.com/logfleet:0.1.0' } }],
-    ['repository', { image: { repository: 'registry.example.com/logfleet@sha256' } }],
-    ['size', { exportVolume: { size: '10ki' } }],
-    ['app.kubernetes.io/name', { podLabels: { 'app.kubernetes.io/name': 'other' } }],
-    ['env', { env: [{ name: 'LOGFLEET_NAMESPACES', value: 'team-a' }] }],
-    ['replicas', { exportVolume: { enabled: true, accessModes: ['ReadWriteOnce'] } }],
-    ['operator.install', { crds: { install: false }, operator: { install: false } }],

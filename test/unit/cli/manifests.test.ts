@@ -71,6 +71,18 @@ test('with --export-jobs and --namespaces, the operator may create Jobs in these
   }
 });
 
+test('with --notification-secret, the operator may read this Secret in its own namespace only', async () => {
+  const flags = ['--secrets', 'log-service', '--notification-secret', 'webhook'];
+  const all = await manifests('--namespace', 'ops', '--namespaces', 'team-a', ...flags);
+  expect(names(all, 'RoleBinding')).toContain('ops/logfleet-notifications');
+  const role = all.find(({ kind, metadata }) => kind === 'Role' && metadata.name === 'logfleet-notifications');
+  expect(role?.rules).toEqual([
+    { apiGroups: [''], resources: ['secrets'], resourceNames: ['webhook'], verbs: ['get'] },
+  ]);
+  const [container] = all.find(({ kind }) => kind === 'Deployment')?.spec?.template.spec.containers ?? [];
+  expect(container.env).toContainEqual({ name: 'LOGFLEET_NOTIFICATION_SECRET', value: 'webhook' });
+});
+
 test.each([[['--namespaces', 'team-a']], [[]]])('with --secrets, %s, only these Secrets may be read', async (flags) => {
   const all = await manifests(...flags, '--secrets', 'log-service,store');
   const rules = all.flatMap(({ rules = [] }) => rules).filter((rule) => JSON.stringify(rule).includes('"secrets"'));
