@@ -1,0 +1,76 @@
+/**
+ * Tests that an operator with a webhook sends notifications: an operator for other namespaces, which `logfleet manifests` has installed, runs
+ * with the rights and the variables of its Deployment.
+ */
+import { text } from 'node:stream/consumers';
+import { expect } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { runProgram } from '../../src/cli/program.ts';
+import { Namespace } from '../e2e/support/cluster.ts';
+import { test } from '../e2e/support/end-to-end.ts';
+import { volumePlace } from '../e2e/support/exports.ts';
+import { logs, oldVersion } from '../e2e/support/simulator.ts';
+import { createNamespace, kubectl, userFor } from '../support/control-plane.ts';
+import { httpsServer, selfSigned } from '../support/loopback.ts';
+import { recordingContext } from '../unit/cli/recording-context.ts';
+
+/** Environment of the operator's container, without variables that refer to fields. */
+function environmentOf(manifests: string): Record<string, string> {
+  const objects = parseAllDocuments(manifests).map((document) => document.toJS({ maxAliasCount: -1 }));
+  const [container] = objects.find(({ kind }) => kind === 'Deployment').spec.template.spec.containers;
+  const env: readonly { readonly name: string; readonly value?: string }[] = container.env;
+  return Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
+}
+
+test('the operator notifies a webhook of policies and schedules, but not of the runs of a schedule', async ({
+  tenant,
+  start,
+  onTestFinished,
+}) => {
+  const bodies: Record<string, string>[] = [];
+  const certificate = await selfSigned(['localhost', '127.0.0.1']);
+  await using server = await httpsServer(certificate, (request, response) => {
+    void text(request).then((body) => {
+      bodies.push(JSON.parse(body));
+      response.end();
+    });
+  });
+  const place = volumePlace();
+  onTestFinished(() => place.remove());
+
+  const own = new Namespace(await createNamespace('notifications'));
+  const served = new Namespace(await createNamespace('team'));
+  const context = recordingContext();
+  const flags = ['--namespace', own.name, '--namespaces', served.name, '--notification-secret', 'webhook'];
+  expect(await runProgram(['manifests', ...flags], context)).toBe(0);
+  const input = context.stdout.text;
+  expect(await kubectl(['apply', '--filename', '-'], { input })).toMatchObject({ status: 0 });
+  await own.apply({
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'webhook', namespace: own.name } },
+    stringData: { url: `https://127.0.0.1:${server.port}/hook`, 'ca.crt': certificate.cert },
+  });
+  const { kubeconfig } = await userFor(own.name, 'logfleet');
+  const here = { LOGFLEET_OPERATOR_NAMESPACE: own.name, LOGFLEET_HEALTH_LISTEN: '127.0.0.1:0' };
+  const env = { ...environmentOf(input), ...here, POD_NAME: 'logfleet-0' };
+  await start(['run', '--kubeconfig', kubeconfig, '--grace', '1s', ...place.flags], { env });
+
+  await tenant.equip({ groups: { web: { count: 2, version: oldVersion, upgrade: { duration: '2s' } } } });
+  await served.apply(served.secretManifest(tenant), served.policyManifest('production'), {
+    ...{ apiVersion: 'logfleet.dev/v1alpha1', kind: 'SearchExportSchedule' },
+    metadata: { name: 'hourly', namespace: served.name },
+    spec: {
+      ...{ schedule: '0 * * * *', startTime: logs.from, endTime: logs.to },
+      template: {
+        spec: { credentialsSecretRef: { name: 'log-service' }, query: '*', destination: place.destination },
+      },
+    },
+  });
+  const received = () => bodies.map(({ subject, kind, name, reason }) => [subject, kind, name, reason]).sort();
+  await expect.poll(received).toEqual([
+    ['Completed', 'CollectorVersionPolicy', 'production', 'AllUpdated'],
+    ['Completed', 'SearchExportSchedule', 'hourly', 'ScheduleEnded'],
+  ]);
+  const { stdout } = await served.kubectl(['get', 'events', '--output', 'json']);
+  const events: readonly { readonly reason: string }[] = JSON.parse(stdout).items;
+  expect(events.filter(({ reason }) => reason === 'Exported').length).toBeGreaterThan(0);
+});
