@@ -6,11 +6,9 @@
  * service, so callers report rejected credentials to `unauthorized`.
  */
 
-import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
-import type { Logger } from '../base/log.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Ports } from '../base/ports.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Leadership, ResourceKey, SecretReader } from '../host/host.ts';
 import { serviceLimits } from '../service/budget/request-budget.ts';
@@ -56,11 +54,8 @@ const refusalHoldMs = stallRetryMs - 1_000;
 /** Time in ms after which an unused Secret is forgotten, and its client closed if no other Secret uses the client. */
 const idleMs = 3_600_000;
 
-export interface AccountsOptions {
+export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly secrets: SecretReader;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly connect: Connect;
   /** Leadership of this process. Without leadership, no request is sent (L1). */
   readonly leadership: Leadership;

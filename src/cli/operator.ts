@@ -2,13 +2,14 @@
  * The operator: a host, the reconcilers of all kinds, and their controllers. The same operator runs in a cluster, on a directory and in
  * simulations, with different hosts, clocks and connections.
  */
+
 import { Accounts } from '../account/accounts.ts';
 import { type RequestLimits, WorkerShares } from '../account/worker-shares.ts';
 import type { KindName } from '../api/kinds.ts';
-import { type Clock, sleep, systemClock } from '../base/clock.ts';
+import { sleep, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
-import type { Random } from '../base/random.ts';
+import type { Ports } from '../base/ports.ts';
 import { Controller } from '../controller/controller.ts';
 import type { Reconciler } from '../controller/reconciler.ts';
 import { Writer } from '../destination/writer.ts';
@@ -23,13 +24,9 @@ import { type Connect, connectOverTls } from '../service/connect.ts';
 import type { CommandContext } from './context.ts';
 import { packageVersion } from './version.ts';
 
-export interface OperatorOptions {
+export interface OperatorOptions extends Ports {
   readonly host: Host;
   readonly connect: Connect;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
   /** Request limits of this process. If absent, the limits of the log service apply. A worker has only a share of these limits. */
   readonly limits?: RequestLimits;

@@ -20,29 +20,24 @@
 
 import { aborted } from '../base/aborted.ts';
 import { assert, unreachable } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
-import type { Counter, Histogram, Metrics } from '../base/metrics.ts';
-import type { Random } from '../base/random.ts';
+import type { Counter, Histogram } from '../base/metrics.ts';
+import type { Ports } from '../base/ports.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Leadership, ResourceKey, ResourceSource } from '../host/host.ts';
 import type { Reconciler, Result } from './reconciler.ts';
 import { type ObservableResource, UnobservedChanges } from './unobserved-changes.ts';
 import { type BackoffSettings, WorkQueue } from './work-queue.ts';
 
-export interface ControllerOptions {
+export interface ControllerOptions extends Ports {
   /** Label for metrics and logs: the kind of the resources in lower case. */
   readonly name: string;
   readonly reconciler: Reconciler;
   /** Source of the resources that the controller reconciles. */
   readonly source: ResourceSource<ObservableResource>;
   readonly workers: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly leadership: Leadership;
   readonly backoff?: BackoffSettings;
 }

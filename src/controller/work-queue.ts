@@ -12,9 +12,9 @@
  * The owner of the queue decides when to take a key and how to process it.
  */
 
-import type { Clock, Timer } from '../base/clock.ts';
-import type { Counter, Histogram, Metrics } from '../base/metrics.ts';
-import type { Random } from '../base/random.ts';
+import type { Timer } from '../base/clock.ts';
+import type { Counter, Histogram } from '../base/metrics.ts';
+import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
 export interface BackoffSettings {
@@ -26,12 +26,9 @@ export interface BackoffSettings {
 /** Default delays after failures. The first one gives a failing service time to recover. Changes of a resource are not delayed. */
 export const defaultBackoff: BackoffSettings = { firstDelayMs: 500, maxDelayMs: 300_000 };
 
-export interface WorkQueueOptions {
+export interface WorkQueueOptions extends Omit<Ports, 'log'> {
   /** Label of the queue in metrics. */
   readonly name: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly metrics: Metrics;
   readonly backoff?: BackoffSettings;
   /** Called when a key is ready to be taken from the queue, possibly during a call of `add` or `done`. */
   readonly onReady: () => void;

@@ -8,11 +8,11 @@
  * - The queue is not stored: notifications that were not delivered when the process ends are lost. A change is never announced by two
  *   processes, because only the leader publishes Events, and each Event only once.
  */
-import { type Clock, sleep } from '../base/clock.ts';
+
+import { sleep } from '../base/clock.ts';
 import { asLogfleetError } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
 import type { Counter, Metrics } from '../base/metrics.ts';
-import type { Random } from '../base/random.ts';
+import type { Ports } from '../base/ports.ts';
 import { retryDelayMs, scatteredMs } from '../base/retry-delay.ts';
 import type { OwnerRef, ResourceEvent, ResourceKey, SecretReader } from '../host/host.ts';
 import { type Notification, notificationOf } from './notification.ts';
@@ -22,16 +22,12 @@ const mostQueued = 100;
 /** With the delays of `backoffMs`, the last attempt is about five minutes after the first one. */
 const mostTries = 10;
 
-export interface NotifierOptions {
+export interface NotifierOptions extends Ports {
   /** Secret with the address of the webhook. It is read before each delivery, so that a change applies at once. */
   readonly secret: ResourceKey;
   readonly secrets: Pick<SecretReader, 'get'>;
   /** Sends a notification. Rejects when the signal is aborted. */
   readonly send: (webhook: Webhook, notification: Notification, signal: AbortSignal) => Promise<void>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }
 
 export class Notifier {

@@ -1,10 +1,9 @@
 /** Reconciler of SearchExportSchedules, with one runtime per schedule. Runtimes are dropped when the term of leadership changes. */
+
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';
-import type { Clock } from '../base/clock.ts';
 import { keyText } from '../base/key-text.ts';
-import type { Logger } from '../base/log.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Ports } from '../base/ports.ts';
 import { type Reconciler, type Result, requeue } from '../controller/reconciler.ts';
 import type { Destination } from '../destination/destination.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
@@ -17,14 +16,11 @@ import { measureSchedules } from './schedule-metrics.ts';
 import { ScheduleRuntime } from './schedule-runtime.ts';
 import { TickCalendars } from './tick-calendar.ts';
 
-export interface ScheduleReconcilerOptions {
+export interface ScheduleReconcilerOptions extends Omit<Ports, 'random'> {
   readonly host: Host;
   readonly secrets: AwaitedSecrets;
-  readonly clock: Clock;
   /** Identity of this process as the writer of files. */
   readonly writer: () => Promise<Writer>;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly places: ExportPlaces;
   /** Opens a destination. Tests can replace this function. */
   readonly openDestination?: ((settings: DestinationSettings) => Promise<Destination>) | undefined;

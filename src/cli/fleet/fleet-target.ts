@@ -3,10 +3,10 @@
  * selector. Without `--policy`, the selector comes from the command line, and the credentials come from environment variables, or from the
  * only Secret that the policies of a cluster or directory use.
  */
+
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
-import type { Clock } from '../../base/clock.ts';
 import { keyText } from '../../base/key-text.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
 import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
 import type { ResourceKey, SecretReader } from '../../host/host.ts';
 import { compileSelection, type Matcher } from '../../policy/members/selector.ts';
@@ -30,17 +30,12 @@ interface TargetArguments {
   readonly policy: string | undefined;
 }
 
-interface Ports {
-  readonly clock: Clock;
-  readonly random: Random;
-}
-
 /** Finds the Secret and the selector. A selector on the command line replaces the selector and the exclusions of the policy. */
 export async function fleetTarget(
   { selector, policy: named }: TargetArguments,
   place: FleetPlace,
   context: CommandContext,
-  ports: Ports,
+  ports: Pick<Ports, 'clock' | 'random'>,
 ): Promise<FleetTarget> {
   const written = selector === undefined ? undefined : compileSelection(parseSelector(selector, context));
   const decoded = named !== undefined && isFile(named) ? await decodeFile(named, place, context) : [];
@@ -66,7 +61,11 @@ async function decodeFile(
   return decodeSources(sources, namespace);
 }
 
-function onlyPolicy(file: string, decoded: readonly DecodedFile[], ports: Ports): CollectorVersionPolicy {
+function onlyPolicy(
+  file: string,
+  decoded: readonly DecodedFile[],
+  ports: Pick<Ports, 'clock' | 'random'>,
+): CollectorVersionPolicy {
   const policies = resourcesIn('CollectorVersionPolicy', decoded, ports);
   const [policy] = policies;
   if (policy && policies.length === 1) return policy;

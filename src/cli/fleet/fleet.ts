@@ -2,11 +2,13 @@
  * `logfleet fleet [SELECTOR]`: lists the collectors of the service, or those that a selector of a policy selects, with the share of each
  * version. Writes nothing.
  */
+
 import { Accounts } from '../../account/accounts.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
-import { type Random, systemRandom } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
+import { systemRandom } from '../../base/random.ts';
 import type { Connect } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { TroubleLines } from '../live/trouble-lines.ts';
@@ -18,11 +20,9 @@ import { type ReadFleet, readFleet } from './fleet-reading.ts';
 import { type FleetTarget, fleetTarget } from './fleet-target.ts';
 import { byName, fleetCsv, fleetDocument, renderFleet, type ShownFleet } from './fleet-view.ts';
 
-interface FleetDependencies {
+interface FleetDependencies extends Pick<Ports, 'clock' | 'random'> {
   readonly open: OpenFleetPlace;
   readonly connect: Connect;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 const defaultTimeoutMs = 10 * 60_000;

@@ -8,12 +8,13 @@ import { Accounts } from '../../account/accounts.ts';
 import type { AnyResource, ResourceOf } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
-import { type Random, systemRandom } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
+import { systemRandom } from '../../base/random.ts';
 import { pausedForAll } from '../../controller/pauses.ts';
 import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
 import type { OperatorSettings } from '../../host/host.ts';
@@ -35,11 +36,11 @@ import { type Planned, type PlanningOptions, planPolicies } from './planner.ts';
 import { renderSchedulePlan, schedulePlanDocument } from './schedule-plan-view.ts';
 import { hasRunsLeft, runsOf, type ScheduleOutlook } from './schedule-planner.ts';
 
-interface PlanDependencies {
+type PlanPorts = Pick<Ports, 'clock' | 'random'>;
+
+interface PlanDependencies extends PlanPorts {
   readonly open: OpenPlace;
   readonly connect: Connect;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 interface Plans extends Planned {
@@ -134,16 +135,11 @@ async function plan(
   }
 }
 
-interface Ports {
-  readonly clock: Clock;
-  readonly random: Random;
-}
-
 /** Returns the policies of the manifests, and the existing policies, which can select the same collectors. */
 async function policiesAmong(
   decoded: readonly DecodedFile[],
   place: PlanPlace,
-  options: Ports & Pick<MemoryHostOptions, 'secrets' | 'settings'>,
+  options: PlanPorts & Pick<MemoryHostOptions, 'secrets' | 'settings'>,
 ): Promise<Pick<PlanningOptions, 'host' | 'wanted'>> {
   const isAny = decoded.some(({ resources }) => resources.some(({ kind }) => kind === 'CollectorVersionPolicy'));
   const placed = new Map((isAny ? await place.policies() : []).map((policy) => [keyText(policy.metadata), policy]));
@@ -158,7 +154,7 @@ async function placedAmong<K extends PlannedKind>(
   kind: K,
   decoded: readonly DecodedFile[],
   place: PlanPlace,
-  ports: Ports,
+  ports: PlanPorts,
 ): Promise<readonly ResourceOf<K>[]> {
   const given = decoded.flatMap(({ resources }) => resources.filter((resource) => resource.kind === kind));
   const found = await Promise.all(given.map(({ key }) => place.find(kind, key)));

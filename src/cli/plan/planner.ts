@@ -10,12 +10,11 @@ import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { unlessAborted } from '../../base/aborted.ts';
 import { assert } from '../../base/assert.ts';
-import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
 import { Controller } from '../../controller/controller.ts';
 import type { Reconciler } from '../../controller/reconciler.ts';
 import type { Host, ResourceKey } from '../../host/host.ts';
@@ -24,11 +23,9 @@ import { planRollout, type RolloutPlan } from '../../policy/plan/rollout-plan.ts
 import { PolicyReconciler } from '../../policy/policy-reconciler.ts';
 import type { NextBuild } from '../../policy/rollout/target.ts';
 
-export interface PlanningOptions {
+export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly host: Host;
   readonly accounts: Accounts;
-  readonly clock: Clock;
-  readonly random: Random;
   /** Policies to plan. Other policies are read only because they can select the same collectors. */
   readonly wanted: readonly ResourceKey[];
   /** Assumed duration of one upgrade in ms. If undefined, planning uses the measured duration, or else a default. */

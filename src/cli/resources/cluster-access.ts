@@ -2,12 +2,14 @@
  * Reads and annotates resources of an API server, with the credentials and the rights of the user. Resources for `-o json` keep the same
  * fields as in kubectl.
  */
+
 import type { AnyResource, KindName } from '../../api/kinds.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { asLogfleetError, failure } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
-import { type Random, systemRandom } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
+import { systemRandom } from '../../base/random.ts';
 import { isRecord } from '../../base/record.ts';
 import type { LedgerStore, ResourceKey, SecretReader } from '../../host/host.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
@@ -37,12 +39,10 @@ export async function openCluster(
   return new ClusterReader({ api, place, defaultNamespace: namespace, clock: systemClock, random: systemRandom });
 }
 
-interface ClusterReaderOptions {
+interface ClusterReaderOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly api: KubeApi;
   readonly place: string;
   readonly defaultNamespace: string;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 export class ClusterReader implements ResourceReader {

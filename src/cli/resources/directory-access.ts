@@ -8,9 +8,10 @@ import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { renderFinding } from '../../api/finding.ts';
 import type { AnyResource } from '../../api/kinds.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
-import { type Random, systemRandom } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
+import { systemRandom } from '../../base/random.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
@@ -21,9 +22,7 @@ import type { CommandContext } from '../context.ts';
 import { UsageError } from '../usage-error.ts';
 import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
-interface DirectoryPorts {
-  readonly clock: Clock;
-  readonly random: Random;
+interface DirectoryPorts extends Pick<Ports, 'clock' | 'random'> {
   /** Returns the name of the user, which requests contain as their author. Undefined if the name is unknown. */
   readonly user: () => string | undefined;
 }

@@ -13,6 +13,7 @@
  * - Reads and writes run one after the other.
  * - A resource that the operator created has no manifest. It is deleted as soon as its owner has no manifest.
  */
+
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import {
   type AnyResource,
@@ -29,7 +30,8 @@ import { sameValue } from '../../base/canonical-text.ts';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
-import { createUid, type Random } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
+import { createUid } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import type { Creation, NewResource, OperatorSettings, OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectorySettings, type FoundSettings, identifySettings } from './directory-settings.ts';
@@ -56,10 +58,8 @@ export const deletionDelayMs = 5_000;
 /** Maximum time in ms that the start of the operator waits for manifest files that keep changing. */
 const longestWritingMs = 10_000;
 
-export interface DirectoryContentsOptions {
+export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly directories: readonly string[];
-  readonly clock: Clock;
-  readonly random: Random;
   /** True in the operator, which waits until manifest files are completely written. False in commands such as `logfleet get`. */
   readonly isOperator: boolean;
 }

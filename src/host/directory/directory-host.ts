@@ -11,10 +11,9 @@ import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderFinding } from '../../api/finding.ts';
 import { referenceOf } from '../../api/kinds.ts';
-import type { Clock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import type { EventSink, Host, OwnerRef, SecretReader } from '../host.ts';
@@ -29,12 +28,9 @@ import { type Notice, renderNotice } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
 
-export interface DirectoryHostOptions {
+export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
   /** Directories of manifests. Each directory stores status and ledgers in its own `.logfleet` folder. */
   readonly directories: readonly string[];
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   /** Keys and values for every Secret that has no manifest, from environment variables such as `LOGFLEET_BASE_URL`. */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
 }

@@ -11,14 +11,16 @@
  * file for `silenceMs`, for example after suspension, no longer holds the lock. `held` uses the clock that shows more
  * elapsed time.
  */
+
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
 import { dirname, join } from 'node:path';
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
+import type { Ports } from '../../base/ports.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
-import { createUid, type Random } from '../../base/random.ts';
+import { createUid } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
 import { codeOf, diskError, isAbsent, makeFolder } from './durable-file.ts';
 import type { StateDirectory } from './state-directory.ts';
@@ -36,9 +38,7 @@ interface Holder extends ProcessIdentity {
   readonly token: string;
 }
 
-interface ProcessLockOptions {
-  readonly clock: Clock;
-  readonly random: Random;
+interface ProcessLockOptions extends Pick<Ports, 'clock' | 'random'> {
   /** Machine or container in which process ids are unique. Only tests set it. */
   readonly scope?: string;
 }

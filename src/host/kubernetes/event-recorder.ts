@@ -8,12 +8,13 @@
  * - A resource may publish a burst of at most 25 new Events, then one per 12 s. The queue holds 200 Events. Events
  *   beyond these limits are dropped and counted.
  */
+
 import { apiGroup, apiVersionName } from '../../api/kinds.ts';
-import { type Clock, sleep } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Counter, Metrics } from '../../base/metrics.ts';
-import { type Random, randomHex } from '../../base/random.ts';
+import type { Counter } from '../../base/metrics.ts';
+import type { Ports } from '../../base/ports.ts';
+import { randomHex } from '../../base/random.ts';
 import type { EventSink, OwnerRef, ResourceEvent } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { backoffDelay, hasCode } from './api-error.ts';
@@ -48,14 +49,10 @@ interface Allowance {
   filledAtMs: number;
 }
 
-interface EventRecorderOptions {
+interface EventRecorderOptions extends Ports {
   readonly client: ApiClient;
   /** Name of this process, shown as the reporting instance of Events. */
   readonly identity: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   /** Called with each published Event, also if the Event is not delivered. */
   readonly onEvent?: EventListener | undefined;
 }

@@ -5,11 +5,10 @@
  * Invariant: while nothing changes, the only requests are watches (one per followed kind and namespace, and one for the
  * settings), renewals of the leader's lease, and one list per watch every ten minutes.
  */
+
 import { type AnyResource, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Metrics } from '../../base/metrics.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
 import type { Creation, Host, Leadership, NewResource, OperatorSettings, OwnerRef, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
@@ -37,7 +36,7 @@ const writesAtOnce = 4;
  */
 const longestStepMs = 120_000;
 
-interface KubernetesHostOptions {
+interface KubernetesHostOptions extends Ports {
   readonly api: KubeApi;
   /** Namespaces whose resources the operator follows. A list of namespaces requires only Roles in these namespaces. */
   readonly namespaces: 'all' | readonly string[];
@@ -55,10 +54,6 @@ interface KubernetesHostOptions {
   readonly watchSeconds?: number;
   /** Called with each Event about a resource. */
   readonly onEvent?: EventListener;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }
 
 type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion'>;

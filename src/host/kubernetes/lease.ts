@@ -16,12 +16,13 @@
  * - Each process has its own name, with a random suffix. A Lease with that name was written by this process, even if the answer to the
  *   write was lost.
  */
+
 import { sameValue } from '../../base/canonical-text.ts';
-import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
+import { elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Gauge, Metrics } from '../../base/metrics.ts';
-import { type Random, randomHex } from '../../base/random.ts';
+import type { Gauge } from '../../base/metrics.ts';
+import type { Ports } from '../../base/ports.ts';
+import { randomHex } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { leasePath, microTime, operatorVersionAnnotation } from './api-paths.ts';
@@ -57,7 +58,7 @@ interface Observation {
   readonly sinceMs: number;
 }
 
-interface LeaseElectionOptions {
+interface LeaseElectionOptions extends Ports {
   readonly client: ApiClient;
   readonly namespace: string;
   readonly name: string;
@@ -65,10 +66,6 @@ interface LeaseElectionOptions {
   readonly identity: string;
   /** Version of logfleet, which the leader writes into an annotation of the Lease. */
   readonly version?: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }
 
 export class LeaseElection implements Leadership {

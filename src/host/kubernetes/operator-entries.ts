@@ -12,13 +12,14 @@
  * - A single operator sends no additional writes. Two operators write one question and one answer in ten minutes.
  * - Reconcilers do not see entries: this class removes them from what is read, and adds them to what is written.
  */
+
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type { OperatorEntry } from '../../api/generated/collector-version-policy.ts';
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Gauge, Metrics } from '../../base/metrics.ts';
+import type { Gauge } from '../../base/metrics.ts';
+import type { Ports } from '../../base/ports.ts';
 import { compareText } from '../../base/text-order.ts';
 import type { EventSink, Leadership, ResourceKey, ResourceSource } from '../host.ts';
 import { hasCode } from './api-error.ts';
@@ -52,12 +53,9 @@ const checkIntervalMs = 5_000;
 const changeDelayMs = 100;
 const nothing: Hidden = { entries: [], condition: undefined };
 
-interface OperatorEntriesOptions {
+interface OperatorEntriesOptions extends Omit<Ports, 'random'> {
   /** Namespace of the Lease of this operator. */
   readonly self: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly events: EventSink;
   readonly leadership: Leadership;
   readonly resources: () => Iterable<AnyResource>;

@@ -12,11 +12,11 @@
  *
  * Listeners of the cache decide which changes matter.
  */
-import { type Clock, sleep } from '../../base/clock.ts';
+
+import { sleep } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Counter, Metrics } from '../../base/metrics.ts';
-import type { Random } from '../../base/random.ts';
+import type { Counter } from '../../base/metrics.ts';
+import type { Ports } from '../../base/ports.ts';
 import { isRecord } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
@@ -56,7 +56,7 @@ interface Listing {
   readonly resources: readonly CachedResource[];
 }
 
-interface ReflectorOptions<R extends CachedResource> {
+interface ReflectorOptions<R extends CachedResource> extends Ports {
   readonly client: ApiClient;
   /** API path of the resources that the reflector lists and watches, in all namespaces or one. */
   readonly path: string;
@@ -74,10 +74,6 @@ interface ReflectorOptions<R extends CachedResource> {
   readonly onFailure?: (error: unknown) => void;
   /** Called when a list or watch succeeds after failures. */
   readonly onRecovery?: () => void;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }
 
 export class Reflector<R extends CachedResource> {

@@ -11,10 +11,7 @@
  */
 
 import { pausedByConfigMap, pausedMember, settingsName } from '../../api/operator-settings.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Metrics } from '../../base/metrics.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
 import { isRecord } from '../../base/record.ts';
 import type { OperatorSettings } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
@@ -24,15 +21,11 @@ import { Reflector } from './reflector.ts';
 import { type CachedResource, ResourceCache } from './resource-cache.ts';
 import { decodeMetadata } from './resource-decoding.ts';
 
-interface SettingsWatchOptions {
+interface SettingsWatchOptions extends Ports {
   readonly client: ApiClient;
   readonly namespace: string;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }
 
 /** Members of the ConfigMap `logfleet-settings` that are kept in memory. */

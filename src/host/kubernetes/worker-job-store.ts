@@ -2,12 +2,10 @@
  * The Kubernetes Jobs of exports, and their pods, on an API server. Reflectors follow only objects with the label of exports. Without the
  * rights of the component `manifests/export-jobs`, `problem` returns the error of the API server.
  */
-import type { Clock } from '../../base/clock.ts';
+
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Metrics } from '../../base/metrics.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ports } from '../../base/ports.ts';
 import { isRecord } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
 import { exportLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../worker-jobs.ts';
@@ -25,16 +23,12 @@ import { fieldManager } from './status-writer.ts';
  */
 const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 
-interface WorkerJobStoreOptions {
+interface WorkerJobStoreOptions extends Ports {
   readonly client: ApiClient;
   readonly image: string;
   /** Namespaces that are followed separately. A single element `undefined` means all namespaces. */
   readonly scopes: readonly (string | undefined)[];
   readonly watchSeconds?: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }
 
 type Listener = (exportUid: string) => void;

@@ -1,0 +1,12 @@
+/** Access of the operator's parts to time, randomness, log and metrics. Tests replace all of them. */
+import type { Clock } from './clock.ts';
+import type { Logger } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import type { Random } from './random.ts';
+
+export interface Ports {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
