@@ -192,11 +192,13 @@ export class IntervalSearch implements RunningSearch {
 
   /** Waits until the search job ends, or until the search is ended early. */
   async #search(job: SearchJob): Promise<SearchEnd> {
-    const { quirks, clock } = this.#tools;
+    const { quirks } = this.#tools;
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    if (finished) quirks.took(clock.monotonic() - job.createdAtMs, finished.statuses);
+    // The planning of an export may have searched a longer time range, which says nothing about the duration of other searches.
+    if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
+      quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
     this.#isSearching = false;
     this.#tools.onProgress();

@@ -121,6 +121,11 @@ export class SearchJob {
     return this.#gathering.progress();
   }
 
+  /** Time in ms from the creation of the job to the status that showed the end of the search; undefined before. */
+  get tookMs(): number | undefined {
+    return this.#doneAtMs === undefined ? undefined : this.#doneAtMs - this.createdAtMs;
+  }
+
   /** Error that ended the search job; undefined while the job is usable. */
   get end(): LogfleetError | undefined {
     return this.#end;
