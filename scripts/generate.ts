@@ -1,10 +1,12 @@
 /**
  * Generates files from `crds/`: types and schemas of the kinds that people write (`src/api/generated/`), the reference page
  * (`docs/reference.md`), the copies for kustomize and Helm (`manifests/crds/`, `charts/logfleet/crd-files/`), and the template of runs in the
- * schedule's CRD. The Helm chart also gets copies of `manifests/monitoring/`, and a table of its values in its README. `make generate` writes
- * all of these files. `make verify` writes them, too, and fails if that changes a file.
+ * schedule's CRD. The Helm chart also gets copies of `manifests/monitoring/`, and a table of its values in its README. Files that name the
+ * version of logfleet get the version in `package.json`. `make generate` writes all of these files. `make verify` writes them, too, and fails
+ * if that changes a file.
  *
- * Invariant: the output depends only on the files in `crds/`, `manifests/monitoring/` and `charts/logfleet/`, so two runs give the same bytes.
+ * Invariant: the output depends only on the files in `crds/`, `manifests/monitoring/` and `charts/logfleet/`, and on the version, so two runs
+ * give the same bytes.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -12,6 +14,8 @@ import { parse } from 'yaml';
 import { withValuesTable } from './chart-values.ts';
 import { type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { renderReference } from './reference-page.ts';
+import { packageVersion } from './release/program-folder.ts';
+import { versionedFiles, withVersion } from './release/versions.ts';
 import { withRunTemplate } from './run-template.ts';
 import { renderSchema } from './schema-module.ts';
 import { renderTypes } from './schema-types.ts';
@@ -48,6 +52,10 @@ const readme = join(chart, 'README.md');
 const valuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 write(readme, withValuesTable(readFileSync(readme, 'utf8'), valuesSchema, defaults));
+
+for (const file of versionedFiles) {
+  write(join(root, file), withVersion(readFileSync(join(root, file), 'utf8'), packageVersion()));
+}
 
 /** Writes a file unless it has this content already, so that programs that read it meanwhile never find it half-written. */
 function write(file: string, content: string): void {

@@ -11,24 +11,37 @@ import { renderKrewManifest } from './release/krew-manifest.ts';
 import { platforms, runtimes } from './release/node-runtime.ts';
 import { packageVersion } from './release/program-folder.ts';
 import { renderProvenance, sha256 } from './release/provenance.ts';
-import { releaseProblems } from './release/readiness.ts';
+import { argumentProblem, releaseProblems } from './release/readiness.ts';
 import { sourceTime } from './release/source-time.ts';
+import { versionedFiles } from './release/versions.ts';
 
 const root = join(import.meta.dirname, '..');
 const out = join(root, 'out');
 const [version = '', url = ''] = process.argv.slice(2);
 
 const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' });
+const commit = () => git('rev-parse', 'HEAD').trim();
 const text = (file: string) => readFileSync(join(root, file), 'utf8');
 
-if (!/^\d+\.\d+\.\d+/.test(version) || !URL.canParse(url)) {
+const wrong = argumentProblem(version, url);
+if (wrong !== undefined) {
   console.error(
-    'release: write make release VERSION=1.2.3 URL=https://HOST/FOLDER, with the folder in which you publish the files',
+    `release: ${wrong}. Write make release VERSION=1.2.3 URL=https://HOST/FOLDER, with the folder in which you publish the files`,
   );
   process.exit(2);
 }
 const problems = releaseProblems(version, {
   packageVersion: packageVersion(),
+  lockVersion: JSON.parse(text('package-lock.json')).version,
+  versioned: new Map(versionedFiles.map((file) => [file, text(file)])),
+  commit: commit(),
+  taggedCommit:
+    git(
+      'for-each-ref',
+      '--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)',
+      `refs/tags/v${version}`,
+    ).trim() || undefined,
+  recordedStates: readdirSync(join(root, 'test/recorded')),
   changes: git('status', '--porcelain'),
   changelog: text('CHANGELOG.md'),
   dockerfile: text('Dockerfile'),
@@ -36,7 +49,7 @@ const problems = releaseProblems(version, {
 for (const problem of problems) console.error(`release: ${problem}`);
 if (problems.length > 0) process.exit(1);
 
-await makeRelease(url.replace(/\/$/, ''));
+await makeRelease(url.replace(/\/+$/, ''));
 console.log(nextSteps());
 
 /** Writes the archives, and the files that describe them. */
@@ -53,7 +66,7 @@ async function makeRelease(address: string): Promise<void> {
   });
   const tarballs = platforms.map((platform) => [platform, archives.get(platform) ?? ''] as const);
   write('logfleet.yaml', renderKrewManifest(new Map(tarballs), address));
-  const build = { commit: git('rev-parse', 'HEAD').trim(), command: `make release VERSION=${version} URL=${address}` };
+  const build = { commit: commit(), command: `make release VERSION=${version} URL=${address}` };
   write(
     `logfleet-${version}.intoto.json`,
     renderProvenance(files(), { ...build, startedOn, runtimes: runtimePackages }),
@@ -84,8 +97,9 @@ function nextSteps(): string {
   git tag --sign ${tag} --message "logfleet ${version}" && git push origin ${tag}
   cosign sign-blob --bundle out/SHA256SUMS.sigstore.json out/SHA256SUMS
   upload all files of out/ to ${url}
-  npm publish out/logfleet-${version}.tgz --access public
+  npm publish out/logfleet-${version}.tgz --access public${version.includes('-') ? ' --tag next' : ''}
   docker buildx build --platform linux/amd64,linux/arm64 --build-arg SOURCE_DATE_EPOCH=${epoch} \\
     --provenance=mode=max --sbom=true --tag REGISTRY/logfleet:${version} --push .
+  helm push out/logfleet-${version}-chart.tgz oci://REGISTRY/charts
   propose out/logfleet.yaml to the index of krew: https://krew.sigs.k8s.io/docs/developer-guide/release/`;
 }

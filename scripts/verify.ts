@@ -1,7 +1,8 @@
 /** `make verify`: generates all generated files again and fails if a file changes. The changed files stay, ready to be committed. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { versionedFiles } from './release/versions.ts';
 
 const root = join(import.meta.dirname, '..');
 /** Paths of all files that `make generate` writes. */
@@ -12,6 +13,7 @@ const generated = [
   'charts/logfleet/crd-files',
   'charts/logfleet/monitoring-files',
   'charts/logfleet/README.md',
+  ...versionedFiles,
 ];
 
 const before = contents();
@@ -34,7 +36,7 @@ function contents(): Map<string, string> {
 }
 
 function filesOf(path: string): string[] {
-  if (path.endsWith('.md')) return [path];
+  if (statSync(join(root, path)).isFile()) return [path];
   return readdirSync(join(root, path), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));

@@ -1,8 +1,8 @@
 /**
- * Makes the archives of a release from one folder with the published program:
- * - an npm package,
- * - a tarball with Node for each platform, which is also the krew plugin `kubectl logfleet`,
- * - the layer of the operator's image.
+ * Makes the archives of a release:
+ * - an npm package, a tarball with Node for each platform, which is also the krew plugin `kubectl logfleet`, and the layer of the operator's
+ *   image, from one folder with the published program,
+ * - the Helm chart, from `charts/logfleet`.
  */
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,12 +12,13 @@ import type { BundledPackage } from './bundled-packages.ts';
 import { type NodeRuntime, nodeRuntime, type Platform, platforms } from './node-runtime.ts';
 import { packageVersion, writeProgram } from './program-folder.ts';
 
+const chart = join(import.meta.dirname, '../../charts/logfleet');
 const startScript = join(import.meta.dirname, 'start.sh');
 /** Names of the program in a tarball. kubectl finds its plugins by the second name. */
 const programNames = ['logfleet', 'kubectl-logfleet'];
 
-/** Names of the archives: `npm` for the npm package, `layer` for the layer of the image, and a platform for its tarball. */
-export const artifactKinds = ['npm', 'layer', ...platforms] as const;
+/** Names of the archives: `npm` for the npm package, `layer` for the layer of the image, `chart`, and a platform for its tarball. */
+export const artifactKinds = ['npm', 'layer', 'chart', ...platforms] as const;
 export type ArtifactKind = (typeof artifactKinds)[number];
 
 /** Writes one archive to a folder, and returns its path. */
@@ -27,6 +28,8 @@ export async function writeArtifact(kind: ArtifactKind, program: ProgramFolder, 
       return writeNpmPackage(program, out);
     case 'layer':
       return writeImageLayer(program, out);
+    case 'chart':
+      return writeChart(program.mtime, out);
     default:
       return writeTarball(program, kind, await nodeRuntime(kind), out);
   }
@@ -63,6 +66,23 @@ export function writeImageLayer({ folder, mtime }: ProgramFolder, out: string): 
   const file = join(out, `logfleet-${packageVersion()}-image-layer.tar.gz`);
   const includes = (path: string) => !/^(?:bin|src|simulator)\/|\.map$/.test(path);
   writeArchive(folder, file, { prefix: 'logfleet', mtime, includes });
+  return file;
+}
+
+/**
+ * Writes the Helm chart to a folder in the format of `helm package`, and returns its path. `helm package` itself writes the time of the build
+ * into the archive. It would also give the archive the same name as the npm package.
+ */
+export function writeChart(mtime: Date, out: string): string {
+  const file = join(out, `logfleet-${packageVersion()}-chart.tgz`);
+  const temporary = mkdtempSync(join(tmpdir(), 'logfleet-chart-'));
+  try {
+    // The modes of the archived files are changed, so that the files are copied first.
+    cpSync(chart, temporary, { recursive: true });
+    writeArchive(temporary, file, { prefix: 'logfleet', mtime });
+  } finally {
+    rmSync(temporary, { recursive: true });
+  }
   return file;
 }
 

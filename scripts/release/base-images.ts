@@ -8,7 +8,7 @@ export interface BaseImage {
   readonly digest: string | undefined;
 }
 
-const fromLine = /^(FROM )([^\s@]+)(?:@(sha256:[0-9a-f]{64}))?/gm;
+const fromLine = /^(FROM (?:--platform=\S+ )?)([^\s@]+)(?:@(sha256:[0-9a-f]{64}))?/gm;
 
 export function baseImages(dockerfile: string): readonly BaseImage[] {
   return [...dockerfile.matchAll(fromLine)].map(([, , name = '', digest]) => ({ name, digest }));

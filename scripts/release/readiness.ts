@@ -1,28 +1,58 @@
 /** Checks whether a checkout can be released as a version. */
 import { baseImages } from './base-images.ts';
+import { isVersion, withVersion } from './versions.ts';
 
 /** State of a checkout before a release. */
 export interface Checkout {
   /** Version in package.json. */
   readonly packageVersion: string;
+  /** Version in package-lock.json. */
+  readonly lockVersion: string;
+  /** Contents of the files with copies of the version, by their paths. */
+  readonly versioned: ReadonlyMap<string, string>;
+  /** Current commit. */
+  readonly commit: string;
+  /** Commit of the version's tag. Undefined if there is no such tag yet. */
+  readonly taggedCommit: string | undefined;
+  /** Names of the folders with recorded states, such as `release-1.2`. */
+  readonly recordedStates: readonly string[];
   /** Output of `git status --porcelain`. */
   readonly changes: string;
   readonly changelog: string;
   readonly dockerfile: string;
 }
 
+/** Returns what is wrong about the arguments of `make release`, or undefined. */
+export function argumentProblem(version: string, url: string): string | undefined {
+  if (!isVersion(version)) return 'VERSION must have the form 1.2.3, or 1.2.3-rc.1 before a release';
+  if (!URL.canParse(url) || new URL(url).protocol !== 'https:')
+    return 'URL must begin with https://, because krew needs it';
+  const { username, password, search, hash } = new URL(url);
+  // The address is published in the manifest for krew and in the provenance.
+  if (username || password || search || hash) return 'URL must have no user, password, query or fragment';
+  return undefined;
+}
+
 /** Returns what a person must correct before the release, or an empty list. */
-export function releaseProblems(
-  version: string,
-  { packageVersion, changes, changelog, dockerfile }: Checkout,
-): readonly string[] {
+export function releaseProblems(version: string, checkout: Checkout): readonly string[] {
+  const { packageVersion, lockVersion, versioned, commit, taggedCommit, recordedStates } = checkout;
+  const { changes, changelog, dockerfile } = checkout;
   const unpinned = baseImages(dockerfile).filter(({ digest }) => digest === undefined);
+  const stale = [...versioned].filter(([, content]) => withVersion(content, version) !== content);
+  const minor = version.replace(/\.\d+(?:-.*)?$/, '');
   return [
-    ...(version === packageVersion
+    ...(version === packageVersion && version === lockVersion
       ? []
       : [
-          `package.json has the version ${packageVersion}: run "npm version ${version} --no-git-tag-version", and commit`,
+          `package.json has the version ${packageVersion}, and package-lock.json ${lockVersion}: run "npm version ${version} --no-git-tag-version", and commit`,
         ]),
+    ...stale.map(([file]) => `${file} has another version: run "make generate", and commit`),
+    ...(taggedCommit === undefined || taggedCommit === commit
+      ? []
+      : [`the tag v${version} is at another commit (${taggedCommit}): check out the tag, or choose another version`]),
+    ...(recordedStates.includes(`release-${minor}`)
+      ? []
+      : [`test/recorded has no state of version ${minor}: run "node test/recorded/record.ts ${minor}", and commit`]),
     ...(changes === ''
       ? []
       : [`the checkout has changes that are not committed: commit or remove them\n${changes.trimEnd()}`]),

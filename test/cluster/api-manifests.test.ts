@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFi
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { packageVersion } from '../../src/cli/version.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 
 interface Deployment {
@@ -84,7 +85,7 @@ test.each([
     const documents = parseAllDocuments(stdout).map((document) => document.toJS());
     const placeOf = (kind: string) => documents.find((document) => document.kind === kind)?.metadata.namespace;
     expect([placeOf('Deployment'), placeOf('PersistentVolumeClaim')]).toEqual([namespace, namespace]);
-    expect(stdout).toContain('image: registry.example.com/logfleet:0.1.0');
+    expect(stdout).toContain(`image: registry.example.com/logfleet:${packageVersion()}`);
   }
 });
 

@@ -2,10 +2,14 @@
  * Tests the Helm chart with Helm itself: it renders the same objects as the kustomize bases and `logfleet manifests`, and each value
  * of values.schema.json has an effect.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { extract } from 'tar';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { filesBelow } from '../../scripts/release/archive.ts';
+import { writeChart } from '../../scripts/release/artifacts.ts';
+import { packageVersion } from '../../scripts/release/program-folder.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 import { chart, helm, objectsOf, type RenderedObject, renderChart } from '../support/helm.ts';
@@ -313,6 +317,35 @@ describe('values.schema.json', () => {
     expect(stderr).toContain(name);
   });
 });
+
+test('the chart of a release has the files of helm package, installs the same objects, and two builds give the same bytes', async () => {
+  const out = mkdtempSync(join(controlPlane().directory, 'packed-'));
+  const file = writeChart(new Date('2026-11-01T00:00:00Z'), out);
+  const first = readFileSync(file);
+  const before = process.umask(0o077);
+  try {
+    writeChart(new Date('2026-11-01T00:00:00Z'), out);
+  } finally {
+    process.umask(before);
+  }
+  expect(readFileSync(file).equals(first)).toBe(true);
+  expect(await helm(['package', chart, '--destination', out])).toMatchObject({ status: 0 });
+  const packed = contentOf(join(out, `logfleet-${packageVersion()}.tgz`));
+  const ours = contentOf(file);
+  // Helm sorts the fields of Chart.yaml.
+  expect(parse(ours.get('logfleet/Chart.yaml') ?? '')).toEqual(parse(packed.get('logfleet/Chart.yaml') ?? ''));
+  for (const each of [ours, packed]) each.delete('logfleet/Chart.yaml');
+  expect(ours).toEqual(packed);
+  const { stdout } = await helm(['template', 'logfleet', file, '--namespace', 'logfleet']);
+  expect(objectsOf(stdout)).toEqual(await renderChart());
+});
+
+/** Returns the contents of the files in an archive by their paths. */
+function contentOf(archive: string): Map<string, string> {
+  const cwd = mkdtempSync(join(controlPlane().directory, 'extracted-'));
+  extract({ file: archive, cwd, sync: true });
+  return new Map(filesBelow(cwd).map((path) => [path, readFileSync(join(cwd, path), 'utf8')]));
+}
 
 test('the version of the chart and of its image is the version of logfleet', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { packageVersion } from '../../src/cli/version.ts';
 import { pages } from '../../tools/docs-site/navigation.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -70,7 +71,7 @@ export const blockCommands: readonly DocsCommand[] = allBlocks
 /** Records a program with its arguments instead of starting it. Programs are not found, because PATH names no folder. */
 const recorder = `
 command_not_found_handle() { printf '%s\\0' "$index" "$#" "$@" >&9; }
-function logfleet-0.1.0-linux-x64/bin/logfleet { logfleet "$@"; }
+function logfleet-${packageVersion()}-linux-x64/bin/logfleet { logfleet "$@"; }
 shopt -s expand_aliases
 PATH=/dev/null
 `;

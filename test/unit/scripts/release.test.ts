@@ -7,15 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { filesBelow } from '../../../scripts/release/archive.ts';
 import { baseImages, newestDigest, withDigests } from '../../../scripts/release/base-images.ts';
 import { renderLicenses } from '../../../scripts/release/bundled-packages.ts';
 import { renderKrewManifest } from '../../../scripts/release/krew-manifest.ts';
 import { assertIntegrity, runtimes } from '../../../scripts/release/node-runtime.ts';
 import { renderProvenance, sha256 } from '../../../scripts/release/provenance.ts';
-import { releaseProblems } from '../../../scripts/release/readiness.ts';
+import { argumentProblem, releaseProblems } from '../../../scripts/release/readiness.ts';
 import { sourceTime } from '../../../scripts/release/source-time.ts';
+import { hasVersion, versionedFiles, withVersion } from '../../../scripts/release/versions.ts';
 import { readText } from '../house/source-file.ts';
 
+const root = join(import.meta.dirname, '../../..');
 const digest = `sha256:${'a1'.repeat(32)}`;
 const otherDigest = `sha256:${'b2'.repeat(32)}`;
 
@@ -33,6 +36,11 @@ function file(name: string, content: string): string {
 describe('a checkout can be released', () => {
   const ready = {
     packageVersion: '1.2.3',
+    lockVersion: '1.2.3',
+    versioned: new Map([['Chart.yaml', 'version: 1.2.3\nappVersion: 1.2.3\n']]),
+    commit: 'c0ffee',
+    taggedCommit: undefined,
+    recordedStates: ['record.ts', 'release-1.2'],
     changes: '',
     changelog: '# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-11-23\n',
     dockerfile: `FROM node:24@${digest} AS package\n`,
@@ -44,11 +52,62 @@ describe('a checkout can be released', () => {
 
   test.each([
     ['another version in package.json', { packageVersion: '1.2.2' }, 'package.json has the version 1.2.2'],
+    ['another version in package-lock.json', { lockVersion: '1.2.2' }, 'package-lock.json 1.2.2'],
+    ['another version in the chart', { versioned: new Map([['a', 'appVersion: 1.2.2\n']]) }, 'a has another version'],
+    ['a tag at another commit', { taggedCommit: 'beef' }, 'the tag v1.2.3 is at another commit (beef)'],
+    ['no recorded state', { recordedStates: ['release-1.1'] }, 'no state of version 1.2'],
     ['changes', { changes: ' M README.md\n' }, 'changes that are not committed'],
     ['no section of the changelog', { changelog: '## [Unreleased]\n' }, 'CHANGELOG.md has no section'],
     ['a base image without a digest', { dockerfile: 'FROM node:24\n' }, 'node:24 without a digest'],
   ])('but not with %s', (_, difference, problem) => {
     expect(releaseProblems('1.2.3', { ...ready, ...difference })).toEqual([expect.stringContaining(problem)]);
+  });
+
+  test('a tag at the released commit is no problem, so that everybody can repeat a release', () => {
+    expect(releaseProblems('1.2.3', { ...ready, taggedCommit: ready.commit })).toEqual([]);
+  });
+});
+
+test.each([
+  ['1.2.3', 'https://example.com/v1', undefined],
+  ['1.2.3-rc.1', 'https://example.com/v1', undefined],
+  ['1.2', 'https://example.com', 'VERSION'],
+  ['1.2.3+build', 'https://example.com', 'VERSION'],
+  ['1.2.3 ', 'https://example.com', 'VERSION'],
+  ['1.2.3', 'http://example.com', 'https://'],
+  ['1.2.3', 'release:', 'https://'],
+  ['1.2.3', 'https://me:secret@example.com', 'no user'],
+  ['1.2.3', 'https://example.com/?token=secret', 'query'],
+])('make release VERSION=%s URL=%s: the problem of the arguments is %s', (version, url, problem) => {
+  const found = argumentProblem(version, url);
+  if (problem === undefined) expect(found).toBeUndefined();
+  else expect(found).toContain(problem);
+  expect(found ?? '').not.toContain('secret');
+});
+
+describe('the version of logfleet', () => {
+  test.each([
+    ['an image', 'image: registry.example.com/logfleet:0.1.0', 'image: registry.example.com/logfleet:1.2.3-rc.1'],
+    ['an archive', 'logfleet-0.1.0-linux-x64.tar.gz', 'logfleet-1.2.3-rc.1-linux-x64.tar.gz'],
+    ['a label', 'app.kubernetes.io/version: 0.1.0-beta.2', 'app.kubernetes.io/version: 1.2.3-rc.1'],
+    ['a chart', 'version: 0.1.0\nappVersion: 0.1.0', 'version: 1.2.3-rc.1\nappVersion: 1.2.3-rc.1'],
+    ['a kustomization', 'newName: a/logfleet, newTag: 0.1.0', 'newName: a/logfleet, newTag: 1.2.3-rc.1'],
+    ['an output', 'operator 0.1.0 in namespace logfleet', 'operator 1.2.3-rc.1 in namespace logfleet'],
+  ])('is replaced in %s', (_, before, after) => {
+    expect(withVersion(before, '1.2.3-rc.1')).toBe(after);
+  });
+
+  test('is in no other file of the chart, the manifests and the documentation', () => {
+    const found = [
+      'Dockerfile',
+      'README.md',
+      ...['charts', 'manifests', 'docs'].flatMap((folder) =>
+        filesBelow(join(root, folder)).map((path) => `${folder}/${path}`),
+      ),
+    ]
+      .filter((path) => /(?:^Dockerfile|\.(?:md|ya?ml|tpl|txt|json))$/.test(path))
+      .filter((path) => hasVersion(readText(path)));
+    expect(found.sort()).toEqual([...versionedFiles].sort());
   });
 });
 
@@ -61,12 +120,12 @@ test('the Dockerfile names a digest for each base image, and builds with the Nod
 });
 
 describe('base images', () => {
-  const dockerfile = `FROM node:24 AS package\nFROM gcr.io/distroless/nodejs24-debian13:nonroot@${digest}\n`;
+  const dockerfile = `FROM --platform=$BUILDPLATFORM node:24 AS package\nFROM gcr.io/distroless/nodejs24-debian13:nonroot@${digest}\n`;
 
   test('get their digests in the Dockerfile, and nothing else changes', () => {
     const pinned = withDigests(dockerfile, new Map(baseImages(dockerfile).map(({ name }) => [name, otherDigest])));
     expect(pinned).toBe(
-      `FROM node:24@${otherDigest} AS package\nFROM gcr.io/distroless/nodejs24-debian13:nonroot@${otherDigest}\n`,
+      `FROM --platform=$BUILDPLATFORM node:24@${otherDigest} AS package\nFROM gcr.io/distroless/nodejs24-debian13:nonroot@${otherDigest}\n`,
     );
   });
 
