@@ -93,6 +93,8 @@ export class Controller {
       () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
     );
     this.#outcomes = metrics.counter('logfleet_reconciles_total', 'Reconciles, by outcome.', ['controller', 'outcome']);
+    // An alert sees the first internal error only if the counter has been 0 before.
+    this.#outcomes.add({ controller: name, outcome: 'bug' }, 0);
     this.#durations = metrics.histogram(
       'logfleet_reconcile_duration_seconds',
       'Duration of a reconcile.',

@@ -102,9 +102,12 @@ export class Notifier {
 
 /** Metric that counts notifications by outcome. Operators without a webhook also have the metric, because an alert uses it. */
 export function notificationCounter(metrics: Metrics): Counter {
-  return metrics.counter(
+  const counter = metrics.counter(
     'logfleet_notifications_total',
     'Notifications, by outcome: sent, failed after all attempts, or dropped because the queue was full.',
     ['outcome'],
   );
+  // An alert sees the first failure only if the counter has been 0 before.
+  for (const outcome of ['sent', 'failed', 'dropped']) counter.add({ outcome }, 0);
+  return counter;
 }

@@ -1,5 +1,6 @@
 /** Tests each alert with promtool: its expression, when it fires, when it does not, and that it ends. */
 import { describe, expect, test } from 'vitest';
+import { reasons } from '../../src/api/conditions.ts';
 import { metricDefinitions } from '../support/metric-catalogue.ts';
 import { readText } from '../unit/house/source-file.ts';
 import {
@@ -188,6 +189,25 @@ describe('the alerts', () => {
   test('fire and end as expected', async () => {
     const tests = Object.entries(cases).map(([alert, each]) => alertTest(alert, each));
     expect(await testAlerts(tests)).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
+  });
+
+  test('report each stalled resource once, whatever its reason is', async () => {
+    const kinds = ['policy', 'export', 'schedule'];
+    const all = kinds.flatMap((kind) => Object.values(reasons).map((reason) => ({ kind, reason })));
+    const stalled = all.map(({ kind, reason }) => {
+      const labels = `namespace="logging",${kind}="${reason}",state="Stalled",reason="${reason}"`;
+      return [`logfleet_${kind}_state{${labels}}`, '1x60'] as const;
+    });
+    // The alert about failed runs of a schedule has their number.
+    const gaps = { 'logfleet_schedule_gaps{namespace="logging",schedule="RunsFailed"}': '1x60' };
+    const expected = all
+      // A person aborted the rollout, so nobody has to be told.
+      .filter(({ kind, reason }) => kind !== 'policy' || reason !== reasons.aborted)
+      .map(({ kind, reason }) => `{${kind}="${reason}"}`);
+    const queries = [{ at: '60m', expr: `count by (${kinds}) (${firing})`, expected }];
+    const series = { ...healthy, ...Object.fromEntries(stalled), ...gaps };
+    const result = await testAlerts([{ name: 'stalled', interval: '1m', series, queries }]);
+    expect(result).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
   });
 
   test('no alert fires twice or ends when another replica becomes the leader', async () => {

@@ -5,7 +5,11 @@
 import { expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
+import { silentLogger } from '../../src/base/log.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
+import type { EventListener } from '../../src/host/kubernetes/event-recorder.ts';
+import { Notifier } from '../../src/notifications/notifier.ts';
+import { sendNotification } from '../../src/notifications/webhook.ts';
 import {
   every,
   hourMs,
@@ -30,6 +34,8 @@ interface Problem {
   readonly correct?: (world: ScheduleWorld) => void;
   /** Time in ms after which no alert may fire. */
   readonly endsMs?: number;
+  /** True if the operator has a webhook for notifications. */
+  readonly notifies?: true;
   /** False while Prometheus cannot scrape the operator. */
   readonly isScraped?: false;
 }
@@ -150,6 +156,49 @@ const problems: readonly Problem[] = [
     },
     lastsMs: 40 * minuteMs,
   },
+  {
+    alerts: ['LogfleetLedgerUnusable'],
+    begin: (world) => {
+      world.world.api.onRequest = ({ collection }) =>
+        collection.endsWith('/ledgers') ? { kind: 'status', status: 404, when: 'before' } : undefined;
+      world.world.addPolicy('web', { target });
+    },
+    lastsMs: 30 * minuteMs,
+    correct: (world) => {
+      world.world.api.onRequest = () => undefined;
+    },
+  },
+  {
+    alerts: ['LogfleetInternalErrors'],
+    begin: (world) => {
+      let calls = 0;
+      world.strike = () => {
+        if (calls++ === 0) throw new TypeError('an error in the program');
+        return undefined;
+      };
+      world.world.addExport('audit', {
+        timeRange: { from: '2026-11-01T00:00:00', to: '2026-11-01T04:00:00', timeZone: 'UTC' },
+      });
+    },
+    lastsMs: 30 * minuteMs,
+  },
+  {
+    alerts: ['LogfleetOtherOperator'],
+    begin: (world) => {
+      world.world.addPolicy('web', { target });
+      world.world.start({ operatorNamespace: 'elsewhere' });
+    },
+    lastsMs: 30 * minuteMs,
+    correct: (world) => void world.world.replicas.at(-1)?.stop(),
+  },
+  {
+    // The Secret with the webhook does not exist.
+    alerts: ['LogfleetNotificationsFailing'],
+    notifies: true,
+    begin: (world) => world.world.addPolicy('web', { target }),
+    lastsMs: 30 * minuteMs,
+    endsMs: 2 * hourMs,
+  },
   { alerts: ['LogfleetDown'], begin: () => {}, lastsMs: 15 * minuteMs, isScraped: false },
 ];
 
@@ -164,7 +213,15 @@ test.each(named)('%s: fires during its problem, and ends afterwards', { timeout:
   });
   const { clock } = world.world;
   const metrics = new PrometheusMetrics();
-  const { name } = world.world.start({ metrics, leaderElection: withLease });
+  const onEvent: EventListener = (owner, event) => {
+    if (problem.notifies) notifier.announce(owner, event);
+  };
+  const { name, host } = world.world.start({ metrics, leaderElection: withLease, onEvent });
+  const notifier = new Notifier({
+    ...{ clock, metrics, random: world.world.random, log: silentLogger, secrets: host.secrets },
+    secret: { namespace: 'logging', name: 'webhook' },
+    send: (webhook, notification, signal) => sendNotification(webhook, notification, {}, signal),
+  });
   const operator: ScrapedOperator = { name, metrics };
   await clock.advance(minuteMs);
   const recorded = new RecordedSeries(clock, minuteMs);

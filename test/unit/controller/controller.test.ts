@@ -176,6 +176,11 @@ describe('a controller', () => {
     expect(ofA()).toBeGreaterThan(1);
   });
 
+  test('shows zero internal errors before the first one, so that an alert sees the first one', () => {
+    const { metrics } = new World([]);
+    expect(metrics.values.get('logfleet_reconciles_total{test,bug}')).toBe(0);
+  });
+
   test('continues after any thrown value, and a success resets the failures', async () => {
     const thrown: unknown[] = [new TypeError('no such method'), 'a text', undefined, failure({ kind: 'backoff' })];
     const world = new World(['a'], {

@@ -7,7 +7,7 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import type { OwnerRef } from '../../../src/host/host.ts';
 import { type Notification, notificationOf, renderBody } from '../../../src/notifications/notification.ts';
-import { Notifier } from '../../../src/notifications/notifier.ts';
+import { Notifier, notificationCounter } from '../../../src/notifications/notifier.ts';
 import { decodeWebhook } from '../../../src/notifications/webhook.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { CountingMetrics } from '../controller/counting-metrics.ts';
@@ -44,7 +44,11 @@ function world(
     },
   });
   const outcomes = () =>
-    Object.fromEntries([...metrics.values].map(([key, count]) => [/\{(.*)\}/.exec(key)?.[1] ?? '', count]));
+    Object.fromEntries(
+      [...metrics.values]
+        .filter(([, count]) => count > 0)
+        .map(([key, count]) => [/\{(.*)\}/.exec(key)?.[1] ?? '', count]),
+    );
   return { clock, notifier, sent, times, outcomes };
 }
 
@@ -112,6 +116,13 @@ describe('the queue of notifications', () => {
     refused.notifier.announce(owner, stop);
     await refused.clock.advance(3_600_000);
     expect([refused.times.length, refused.outcomes()]).toEqual([1, { failed: 1 }]);
+  });
+
+  test('shows zero failures before the first one, so that an alert sees the first one', () => {
+    const metrics = new CountingMetrics();
+    notificationCounter(metrics);
+    const counts = ['sent', 'failed', 'dropped'].map((outcome) => [`logfleet_notifications_total{${outcome}}`, 0]);
+    expect(Object.fromEntries(metrics.values)).toEqual(Object.fromEntries(counts));
   });
 
   test('holds at most 100 notifications, and counts the others as dropped', async () => {
