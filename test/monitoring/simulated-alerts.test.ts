@@ -171,9 +171,8 @@ const problems: readonly Problem[] = [
   {
     alerts: ['LogfleetInternalErrors'],
     begin: (world) => {
-      let calls = 0;
-      world.strike = () => {
-        if (calls++ === 0) throw new TypeError('an error in the program');
+      world.strike = (call) => {
+        if (call === 'finish') throw new TypeError('an error in the program');
         return undefined;
       };
       world.world.addExport('audit', {
@@ -181,6 +180,9 @@ const problems: readonly Problem[] = [
       });
     },
     lastsMs: 30 * minuteMs,
+    correct: (world) => {
+      world.strike = () => undefined;
+    },
   },
   {
     alerts: ['LogfleetOtherOperator'],

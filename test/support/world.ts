@@ -13,6 +13,7 @@ import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
+import type { EventListener } from '../../src/host/kubernetes/event-recorder.ts';
 import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connect.ts';
@@ -171,6 +172,8 @@ export class World extends ServiceWorld {
       readonly watchSeconds?: number;
       readonly metrics?: Metrics;
       readonly workerImage?: string;
+      readonly operatorNamespace?: string;
+      readonly onEvent?: EventListener;
     } = {},
   ): Replica {
     const name = `replica-${++this.#names}`;
@@ -182,7 +185,8 @@ export class World extends ServiceWorld {
     const host = new KubernetesHost({
       api,
       namespaces: 'all',
-      operatorNamespace: 'logfleet-system',
+      operatorNamespace: options.operatorNamespace ?? 'logfleet-system',
+      ...(options.onEvent && { onEvent: options.onEvent }),
       identity: name,
       leaderElection: options.leaderElection ?? false,
       watchSeconds: options.watchSeconds ?? 300,
