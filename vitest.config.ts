@@ -25,10 +25,11 @@ const threaded = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
 /** Tests that start many programs at once get a longer time limit. */
 const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 2 * processors, testTimeout: 400_000, hookTimeout: 400_000 };
 
-/** Property tests that `make soak` runs with more random cases (`test/support/random-runs.ts`). */
-const propertyTests = [
+/** Tests that `make soak` runs with more cases (`test/support/random-runs.ts`). */
+const testsOfMany = [
   'simulator/test/log-data/made-up-data.test.ts',
   'simulator/test/search/status.test.ts',
+  'test/integration/host/directory/directory-damage.test.ts',
   'test/integration/policy/forecast.test.ts',
   'test/unit/api/manifest-file.test.ts',
   'test/unit/destination/commit-record.test.ts',
@@ -59,7 +60,7 @@ export default defineConfig({
       project('simulator', working),
       project('contract', working),
       project('simulation', threaded),
-      project('soak', soak, stores, propertyTests),
+      project('soak', soak, stores, testsOfMany),
       project('store', waiting, stores),
       project('monitoring', waiting),
       project('browser', waiting, [chromium]),

@@ -1,5 +1,5 @@
 /**
- * Tests the operator with simulated runs that each lead to the situations to which one rule applies. `make soak` runs five times as many:
+ * Tests the operator with simulated runs that each lead to the situations to which one rule applies. `make soak` runs ten times as many:
  * it kills the process at every request, also when the list lags or upgrades fail.
  */
 import { expect, test } from 'vitest';

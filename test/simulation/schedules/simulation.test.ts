@@ -2,6 +2,6 @@
 import { expect, test } from 'vitest';
 import { countFrom, schedulePool } from '../history-pool.ts';
 
-test('six random simulations of schedules break no rule', { timeout: 300_000 }, async () => {
-  expect(await schedulePool.run({ seeds: countFrom(1, 6) })).toEqual([]);
+test('three random simulations of schedules break no rule', { timeout: 300_000 }, async () => {
+  expect(await schedulePool.run({ seeds: countFrom(1, 3) })).toEqual([]);
 });

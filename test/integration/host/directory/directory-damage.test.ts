@@ -1,11 +1,12 @@
 /**
  * Tests damaged manifests at each point of a rollout: no upgrade starts without a valid manifest, and no state is lost
- * (D1 to D5).
+ * (D1 to D5). `make soak` tests all damages at each point, `make test` each damage at one point.
  */
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Scenario } from '../../../../simulator/scenario.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import { shareOf } from '../../../support/random-runs.ts';
 import { DirectoryWorld } from './directory-world.ts';
 
 const minuteMs = 60_000;
@@ -188,7 +189,8 @@ const points: readonly Point[] = [
   },
 ];
 
-describe.each(points)('while $name', ({ outcome, reach, state, upgrades }) => {
+describe.each(points.map((point, index) => ({ ...point, index })))('while $name', (point) => {
+  const { outcome, reach, state, upgrades, index } = point;
   test.each([false, true])(
     'no damage starts or forgets anything (restart: %s)',
     { timeout: 240_000 },
@@ -201,7 +203,7 @@ describe.each(points)('while $name', ({ outcome, reach, state, upgrades }) => {
       expect([web, databases]).not.toContain(undefined);
       const before = [web, databases].map((policy) => policy && remembered(policy));
       expect(stageState(world, 0)).toBe(state);
-      for (const damage of damages) {
+      for (const damage of shareOf(damages, points.length, index)) {
         for (const [file, text] of Object.entries(files)) damage.apply(world, file, text);
         if (restarts) {
           await world.stop();
