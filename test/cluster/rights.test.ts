@@ -132,14 +132,27 @@ describe('the roles of users', () => {
   });
 });
 
+/** A right that docs/rights.md lists for `logfleet ui`. */
+interface UiRight {
+  readonly resource: string;
+  readonly verb: string;
+}
+
+function uiRights(): readonly UiRight[] {
+  const lines = documentedRights().get('Rights for logfleet ui') ?? [];
+  return lines.flatMap((line) => {
+    const [, resource = '', verbs = ''] = /^([a-z]+)\.logfleet\.dev .*\[([a-z ]+)\]$/.exec(line) ?? [];
+    return verbs.split(' ').map((verb) => ({ resource, verb }));
+  });
+}
+
+const rulesOf = (rights: readonly UiRight[]) =>
+  rights.map(({ resource, verb }) => ({ apiGroups: ['logfleet.dev'], resources: [resource], verbs: [verb] }));
+
 test('logfleet ui shows all resources, and their changes, with the rights that docs/rights.md lists', async () => {
   const namespace = await createNamespace('ui');
-  const rights = documentedRights().get('Rights for logfleet ui') ?? [];
-  const rules = rights.map((line) => {
-    const [, resource, verbs = ''] = /^([a-z]+)\.logfleet\.dev .*\[([a-z ]+)\]$/.exec(line) ?? [];
-    return { apiGroups: ['logfleet.dev'], resources: [resource], verbs: verbs.split(' ') };
-  });
-  expect(rules.length).toBe(3);
+  const rules = rulesOf(uiRights());
+  expect(rules.length).toBe(6);
   const viewer = await user(namespace, 'ui-viewer', rules);
   for (const { resources } of rules) await untilAllowed(viewer, 'watch', `${resources[0]}.logfleet.dev`);
   const policies = `/apis/logfleet.dev/v1alpha1/namespaces/${namespace}/collectorversionpolicies`;
@@ -156,6 +169,30 @@ test('logfleet ui shows all resources, and their changes, with the rights that d
   const contentType = 'application/merge-patch+json';
   expect((await callApi('PATCH', `${policies}/production/status`, patch, { contentType })).status).toBe(200);
   await expect.poll(rows).toMatchObject([{ state: 'RollingOut' }]);
+  context.stop('SIGTERM');
+  expect(await ended).toBe(0);
+});
+
+test.each(uiRights())('logfleet ui needs the right to $verb $resource', async ({ resource, verb }) => {
+  const namespace = await createNamespace('ui');
+  const others = uiRights().filter((right) => right.resource !== resource || right.verb !== verb);
+  const viewer = await user(namespace, 'ui-viewer', rulesOf(others));
+  for (const right of others) await untilAllowed(viewer, right.verb, `${right.resource}.logfleet.dev`);
+  const context = recordingContext();
+  const ended = runProgram(['ui', '--kubeconfig', viewer.kubeconfig], context);
+  if (verb === 'list') {
+    expect(await ended).toBe(1);
+    expect(context.stderr.text).toContain(resource);
+    return;
+  }
+  await expect.poll(() => context.stdout.text, patience).toMatch(/^http:/);
+  const { body } = await fetch(`${context.stdout.text.trim()}api/changes`);
+  let shown = '';
+  for await (const part of body ?? []) {
+    shown += Buffer.from(part).toString();
+    if (shown.includes('out of date')) break;
+  }
+  expect(shown).toMatch(new RegExp(`The page is out of date.*${resource}`));
   context.stop('SIGTERM');
   expect(await ended).toBe(0);
 });
