@@ -61,6 +61,23 @@ test('the patch for exports adds a volume to the operator, and its flag', async 
   expect(items.some(({ kind }) => kind === 'PersistentVolumeClaim')).toBe(true);
 });
 
+test('a pod of the operator that is not ready can be evicted, so that it does not block the drain of a node', async () => {
+  const namespace = await createNamespace('manifests');
+  const args = ['apply', '--namespace', namespace, '--filename', join(manifests, 'base/pod-disruption-budget.yaml')];
+  expect(await kubectl(args)).toMatchObject({ status: 0 });
+  const pods = `/api/v1/namespaces/${namespace}/pods`;
+  const metadata = { name: 'logfleet-0', labels: { 'app.kubernetes.io/name': 'logfleet' } };
+  const spec = { containers: [{ name: 'logfleet', image: 'logfleet' }], automountServiceAccountToken: false };
+  const account = { metadata: { name: 'default' } };
+  expect((await callApi('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, account)).status).toBe(201);
+  expect((await callApi('POST', pods, { metadata, spec })).status).toBe(201);
+  const running = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] } };
+  const patch = { contentType: 'application/merge-patch+json' };
+  expect((await callApi('PATCH', `${pods}/logfleet-0/status`, running, patch)).status).toBe(200);
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'logfleet-0', namespace } };
+  expect((await callApi('POST', `${pods}/logfleet-0/eviction`, eviction)).status).toBe(201);
+});
+
 /** The kustomization in a Markdown code block or in the comments of a file. */
 function shownKustomization(file: string): string {
   const text = readFileSync(file, 'utf8').replaceAll(/^# {3}/gm, '');
