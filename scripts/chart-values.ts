@@ -3,6 +3,8 @@
 interface ValueSchema {
   readonly description: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
+  /** Examples of a value. A value with members but without examples is only a group of values. */
+  readonly examples?: readonly unknown[];
 }
 
 const start = '<!-- Table of values: written by `make generate`. -->\n';
@@ -23,9 +25,9 @@ function rowsOf(
   defaults: object,
   path: readonly string[] = [],
 ): readonly string[] {
-  return Object.entries(properties).flatMap(([name, { description, properties: members }]) => {
+  return Object.entries(properties).flatMap(([name, { description, properties: members, examples }]) => {
     const value = (defaults as Readonly<Record<string, unknown>>)[name];
-    if (members) return rowsOf(members, value as object, [...path, name]);
+    if (members && !examples) return rowsOf(members, value as object, [...path, name]);
     const shown = value === '' ? '' : `\`${JSON.stringify(value)}\``;
     return [`| \`${[...path, name].join('.')}\` | ${shown} | ${description} |`];
   });

@@ -152,7 +152,8 @@ interface Leaf {
 const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
 
 function leavesOf(schema: Schema, path: readonly string[] = []): readonly Leaf[] {
-  if (!schema.properties) return [{ path, schema }];
+  // A value with an example is a whole object of Kubernetes.
+  if (!schema.properties || schema.examples) return [{ path, schema }];
   return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
 }
 
@@ -310,6 +311,11 @@ describe('values.schema.json', () => {
     ['app.kubernetes.io/name', { podLabels: { 'app.kubernetes.io/name': 'other' } }],
     ['env', { env: [{ name: 'LOGFLEET_NAMESPACES', value: 'team-a' }] }],
     ['replicas', { exportVolume: { enabled: true, accessModes: ['ReadWriteOnce'] } }],
+    ['env', { env: [{ name: 'HTTPS_PROXY', value: 3128 }] }],
+    ['env', { env: [{ name: 'HTTPS_PROXY', valeu: 'http://proxy.example.com' }] }],
+    ['resources', { resources: { limit: { memory: '1Gi' } } }],
+    ['affinity', { affinity: { nodeAfinity: {} } }],
+    ['tolerations', { tolerations: [{ key: 'dedicated', operater: 'Exists' }] }],
     ['operator.install', { crds: { install: false }, operator: { install: false } }],
   ])('refuses a wrong %s, and names it', async (name, values) => {
     const { status, stderr } = await helm(['template', 'logfleet', chart], values);
