@@ -11,7 +11,7 @@ import { noMetrics } from '../base/metrics.ts';
 import { isRecord } from '../base/record.ts';
 import { compareText } from '../base/text-order.ts';
 import { ApiClient } from '../host/kubernetes/api-client.ts';
-import { leasePath, operatorLeaseName, operatorVersionAnnotation } from '../host/kubernetes/api-paths.ts';
+import { objectPath, operatorLeaseName, operatorVersionAnnotation } from '../host/kubernetes/api-paths.ts';
 import { readPage } from '../host/kubernetes/reflector.ts';
 import type { CommandContext } from './context.ts';
 import type { ClusterOptions, VersionOptions } from './options.ts';
@@ -68,7 +68,7 @@ async function openClient(options: VersionOptions, { cwd }: CommandContext): Pro
 }
 
 async function operatorsOf(client: ApiClient, namespace: string | undefined): Promise<readonly OperatorVersion[]> {
-  const leases = leasePath(namespace);
+  const leases = objectPath('leases', namespace);
   try {
     const query = { fieldSelector: `metadata.name=${operatorLeaseName}` };
     const { items } = readPage(await client.find(leases, { query, deadlineMs }), leases);

@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { leasePath, ledgerPath, operatorLeaseName, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
+import { objectPath, operatorLeaseName, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { Namespace } from '../e2e/support/cluster.ts';
 import { test as endToEnd } from '../e2e/support/end-to-end.ts';
 import { expectExported, exportManifest, type Place, volumePlace } from '../e2e/support/exports.ts';
@@ -105,10 +105,10 @@ async function kept(namespace: string): Promise<readonly string[]> {
   const folders = [
     resourcePath('CollectorVersionPolicy', namespace),
     resourcePath('SearchExport', namespace),
-    ledgerPath(namespace),
+    objectPath('ledgers', namespace),
   ];
   const lists = await Promise.all(folders.map((path) => callApi('GET', path)));
-  const paths = [claimPath(namespace), leasePath(namespace, operatorLeaseName)];
+  const paths = [claimPath(namespace), objectPath('leases', namespace, operatorLeaseName)];
   const single = await Promise.all(paths.map((path) => callApi('GET', path)));
   const objects = [...lists.flatMap(({ body }) => body.items), ...single.map(({ body }) => body)];
   return objects.map(({ metadata }) => `${metadata.name} ${metadata.uid}`);

@@ -12,7 +12,7 @@ import { openCluster } from '../../src/cli/resources/cluster-access.ts';
 import { buildJob } from '../../src/export/jobs/job-manifest.ts';
 import type { OwnerRef } from '../../src/host/host.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
-import { jobPath, leasePath, ledgerPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
+import { objectPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { connectToCluster } from '../../src/host/kubernetes/cluster-connection.ts';
 import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
@@ -381,11 +381,11 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
 
 /** Removes everything that a new operator has to create: the Ledger, the export, its Job and, unless `hasLease`, the lease. */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
-  await callApi('DELETE', ledgerPath(namespace));
-  await callApi('DELETE', jobPath(namespace));
+  await callApi('DELETE', objectPath('ledgers', namespace));
+  await callApi('DELETE', objectPath('jobs', namespace));
   await callApi('DELETE', resourcePath('SearchExport', namespace));
-  await callApi('DELETE', leasePath(namespace));
-  if (hasLease) await callApi('POST', leasePath(namespace), releasedLease(namespace));
+  await callApi('DELETE', objectPath('leases', namespace));
+  if (hasLease) await callApi('POST', objectPath('leases', namespace), releasedLease(namespace));
 }
 
 /** Returns whether the API server refuses any request of a new operator. */

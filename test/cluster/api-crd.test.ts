@@ -4,7 +4,7 @@ import type { CollectorVersionPolicyStatus } from '../../src/api/generated/colle
 import type { SearchExportStatus } from '../../src/api/generated/search-export.ts';
 import { kinds, ledgerPlural } from '../../src/api/kinds.ts';
 import { maxShardBytes } from '../../src/host/host.ts';
-import { ledgerPath } from '../../src/host/kubernetes/api-paths.ts';
+import { objectPath } from '../../src/host/kubernetes/api-paths.ts';
 import { callApi, createNamespace, kubectl } from '../support/control-plane.ts';
 
 const spec = {
@@ -136,7 +136,7 @@ describe('a ledger', () => {
     content: 'x'.repeat(maxShardBytes),
   };
   const create = (name: string, members: object = {}) =>
-    callApi('POST', ledgerPath(namespace), { ...ledger, ...members, metadata: { name } });
+    callApi('POST', objectPath('ledgers', namespace), { ...ledger, ...members, metadata: { name } });
 
   test('is one short line in kubectl get', async () => {
     expect((await create('line')).status).toBe(201);
@@ -161,7 +161,7 @@ describe('a ledger', () => {
   ])('keeps its %s for good', async (what, change) => {
     expect((await create(`keeps-${what}`)).status).toBe(201);
     const patch = { contentType: 'application/merge-patch+json' };
-    const { status, body } = await callApi('PATCH', ledgerPath(namespace, `keeps-${what}`), change, patch);
+    const { status, body } = await callApi('PATCH', objectPath('ledgers', namespace, `keeps-${what}`), change, patch);
     expect(status).toBe(422);
     expect(body.message).toContain(`leave ${what} as it is`);
   });

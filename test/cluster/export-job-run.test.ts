@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { SearchExport } from '../../src/api/kinds.ts';
-import { jobPath, podPath } from '../../src/host/kubernetes/api-paths.ts';
+import { objectPath } from '../../src/host/kubernetes/api-paths.ts';
 import { completionIndexLabel, jobNameLabel } from '../../src/host/worker-jobs.ts';
 import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
 import { exportManifest } from '../e2e/support/exports.ts';
@@ -60,7 +60,7 @@ async function applyExport(namespace: Namespace, tenant: Tenant, job: object = {
 }
 
 async function jobsIn({ name }: Namespace): Promise<readonly Job[]> {
-  const { body } = await callApi('GET', jobPath(name));
+  const { body } = await callApi('GET', objectPath('jobs', name));
   return (body as { readonly items: readonly Job[] }).items;
 }
 
@@ -105,7 +105,7 @@ test.concurrent('an export waits while a queue suspends its Job, and says so', a
   await applyExport(namespace, tenant, { template: { metadata } });
   const job = await oneJob(namespace);
   expect(job.metadata).toMatchObject(metadata);
-  const path = jobPath(namespace.name, job.metadata.name);
+  const path = objectPath('jobs', namespace.name, job.metadata.name);
   const isSuspended = (message: string | undefined) => message?.includes('suspended') === true;
   expect((await callApi('PATCH', path, { spec: { suspend: true } }, merge)).status).toBe(200);
   const waiting = await namespace.exportUntil('audit', (resource) =>
@@ -163,8 +163,15 @@ test.concurrent('two workers show an obstacle and their progress, and the termin
         ...{ [jobNameLabel]: job.metadata.name, [completionIndexLabel]: String(index) },
       },
     };
-    expect((await callApi('POST', podPath(namespace.name), { metadata, spec: template.spec })).status).toBe(201);
-    await callApi('PATCH', `${podPath(namespace.name, name)}/status`, { status: { phase: 'Running' } }, merge);
+    expect((await callApi('POST', objectPath('pods', namespace.name), { metadata, spec: template.spec })).status).toBe(
+      201,
+    );
+    await callApi(
+      'PATCH',
+      `${objectPath('pods', namespace.name, name)}/status`,
+      { status: { phase: 'Running' } },
+      merge,
+    );
   }
   // The first worker plans the export, so the second one waits.
   await tenant.equip({ faults: { away: { kind: 'status', status: 503, operations: ['createJob'] } } });
@@ -194,7 +201,7 @@ test.concurrent('two workers show an obstacle and their progress, and the termin
   for (const { name, report } of pods) {
     const terminated = { exitCode: 0, message: readFileSync(report, 'utf8') };
     const status = { phase: 'Succeeded', containerStatuses: [containerStatus(terminated)] };
-    const written = await callApi('PATCH', `${podPath(namespace.name, name)}/status`, { status }, merge);
+    const written = await callApi('PATCH', `${objectPath('pods', namespace.name, name)}/status`, { status }, merge);
     expect(written.status).toBe(200);
   }
   const now = new Date().toISOString().replace(/\.\d+Z/, 'Z');
@@ -203,7 +210,12 @@ test.concurrent('two workers show an obstacle and their progress, and the termin
     ...{ startTime: now, completionTime: now, succeeded: 2, completedIndexes: '0,1', terminating: 0, ready: 0 },
     conditions: [condition('SuccessCriteriaMet'), condition('Complete')],
   };
-  const ended = await callApi('PATCH', `${jobPath(namespace.name, job.metadata.name)}/status`, { status }, merge);
+  const ended = await callApi(
+    'PATCH',
+    `${objectPath('jobs', namespace.name, job.metadata.name)}/status`,
+    { status },
+    merge,
+  );
   expect({ status: ended.status, body: ended.status === 200 ? '' : ended.body }).toEqual({ status: 200, body: '' });
   const done = await namespace.exportReason('audit', 'Exported');
   expect(done.status).toMatchObject({ manifest: { rows: logs.messages, complete: true } });

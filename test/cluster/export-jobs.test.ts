@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { buildJob } from '../../src/export/jobs/job-manifest.ts';
-import { jobPath, podPath, serviceAccountPath } from '../../src/host/kubernetes/api-paths.ts';
+import { objectPath } from '../../src/host/kubernetes/api-paths.ts';
 import { callApi, controlPlane, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 import { exportOf } from '../unit/export/sample-view.ts';
 
@@ -58,7 +58,7 @@ test('the Job and its pod are accepted under the restricted pod security standar
     const { status, stderr } = await kubectl(args, { input: JSON.stringify(manifest) });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   }
-  const { body } = await callApi('GET', podPath(namespace, 'pod'));
+  const { body } = await callApi('GET', objectPath('pods', namespace, 'pod'));
   expect(JSON.stringify(body)).not.toContain('serviceAccountToken');
 });
 
@@ -76,15 +76,17 @@ test('the ClusterRole of the component is enough, and allows nothing else on pod
   const operator = await userFor(namespace, 'operator');
   const status = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) =>
     (await callApi(method, path, body, operator)).status;
-  await expect.poll(() => status('GET', jobPath(namespace)), { timeout: 40_000 }).toBe(200);
+  await expect.poll(() => status('GET', objectPath('jobs', namespace)), { timeout: 40_000 }).toBe(200);
   const job = jobIn(namespace);
-  expect(await status('POST', jobPath(namespace), job)).toBe(201);
-  expect(await status('GET', jobPath(namespace, job.metadata.name))).toBe(200);
-  expect(await status('GET', podPath(namespace))).toBe(200);
-  expect(await status('GET', serviceAccountPath(namespace, 'operator'))).toBe(200);
-  expect(await status('DELETE', jobPath(namespace, job.metadata.name), { propagationPolicy: 'Background' })).toBe(200);
-  expect(await status('POST', podPath(namespace), { metadata: { name: 'pod' } })).toBe(403);
-  expect(await status('DELETE', podPath(namespace, 'pod'))).toBe(403);
+  expect(await status('POST', objectPath('jobs', namespace), job)).toBe(201);
+  expect(await status('GET', objectPath('jobs', namespace, job.metadata.name))).toBe(200);
+  expect(await status('GET', objectPath('pods', namespace))).toBe(200);
+  expect(await status('GET', objectPath('serviceaccounts', namespace, 'operator'))).toBe(200);
+  expect(
+    await status('DELETE', objectPath('jobs', namespace, job.metadata.name), { propagationPolicy: 'Background' }),
+  ).toBe(200);
+  expect(await status('POST', objectPath('pods', namespace), { metadata: { name: 'pod' } })).toBe(403);
+  expect(await status('DELETE', objectPath('pods', namespace, 'pod'))).toBe(403);
 });
 
 test('the example of the component gives pods the image of the operator', async () => {

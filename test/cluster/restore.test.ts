@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 import type { SearchExport } from '../../src/api/kinds.ts';
-import { ledgerPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
+import { objectPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
 import { expectExported, exportManifest, type Place, volumePlace } from '../e2e/support/exports.ts';
 import { oldVersion } from '../e2e/support/simulator.ts';
@@ -38,7 +38,7 @@ async function backup(namespace: Namespace): Promise<string> {
 /** Deletes policies, exports and ledgers. Ledgers are deleted here, because no garbage collector runs in the test. */
 async function lose(namespace: Namespace): Promise<void> {
   await namespace.kubectl(['delete', 'cvp,sx,ledgers', '--all']);
-  for (const path of [resourcePath('CollectorVersionPolicy', namespace.name), ledgerPath(namespace.name)]) {
+  for (const path of [resourcePath('CollectorVersionPolicy', namespace.name), objectPath('ledgers', namespace.name)]) {
     expect((await callApi('GET', path)).body.items).toEqual([]);
   }
 }

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runProgram } from '../../src/cli/program.ts';
-import { leasePath, ledgerPath } from '../../src/host/kubernetes/api-paths.ts';
+import { objectPath } from '../../src/host/kubernetes/api-paths.ts';
 import {
   callApi,
   controlPlane,
@@ -93,10 +93,12 @@ describe('the roles of users', () => {
       const applied = await kubectl(['apply', '-f', '-'], { ...editor, input: text });
       expect(applied).toMatchObject({ status: 0, stderr: '' });
     }
-    expect((await callApi('POST', ledgerPath(namespace), ledger, editor)).status).toBe(403);
-    expect((await callApi('POST', ledgerPath(namespace), ledger)).status).toBe(201);
+    expect((await callApi('POST', objectPath('ledgers', namespace), ledger, editor)).status).toBe(403);
+    expect((await callApi('POST', objectPath('ledgers', namespace), ledger)).status).toBe(201);
     expect((await kubectl(['get', 'ledgers'], editor)).stdout).toContain('production-head');
-    expect((await callApi('DELETE', ledgerPath(namespace, 'production-head'), undefined, editor)).status).toBe(403);
+    expect(
+      (await callApi('DELETE', objectPath('ledgers', namespace, 'production-head'), undefined, editor)).status,
+    ).toBe(403);
     expect((await kubectl(['delete', 'cvp', 'production'], editor)).status).toBe(0);
   });
 
@@ -114,7 +116,7 @@ describe('the roles of users', () => {
     await untilAllowed(viewer, 'list', 'ledgers.logfleet.dev');
     const annotations = { 'logfleet.dev/operator-version': '9.8.7' };
     const lease = { metadata: { name: 'logfleet-operator', annotations }, spec: {} };
-    expect((await callApi('POST', leasePath(namespace), lease)).status).toBe(201);
+    expect((await callApi('POST', objectPath('leases', namespace), lease)).status).toBe(201);
     const context = recordingContext();
     const flags = ['--kubeconfig', viewer.kubeconfig, '--operator-namespace', namespace];
     expect(await runProgram(['version', ...flags], context)).toBe(0);
@@ -126,7 +128,7 @@ describe('the roles of users', () => {
     const namespace = await createNamespace('rights');
     const admin = await user(namespace, 'admin', await aggregated('admin', userRoles));
     await untilAllowed(admin, 'list', 'ledgers.logfleet.dev');
-    expect((await callApi('POST', ledgerPath(namespace), ledger, admin)).status).toBe(403);
+    expect((await callApi('POST', objectPath('ledgers', namespace), ledger, admin)).status).toBe(403);
     const { stdout } = await kubectl(['auth', 'can-i', 'update', 'cvp', '--subresource=status'], admin);
     expect(stdout.trim()).toBe('no');
   });

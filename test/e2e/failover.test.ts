@@ -7,7 +7,7 @@
  * runs 50 rounds, ten in each of five concurrent tests.
  */
 import { describe, expect, vi } from 'vitest';
-import { leasePath, operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
+import { objectPath, operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
 import { watchUntil } from '../support/watch.ts';
 import { type Namespace, test } from './support/cluster.ts';
 import { expectWithinLimits } from './support/oracles.ts';
@@ -76,7 +76,7 @@ function latencyOf(number: number): Latency {
 async function leaderAmong(namespace: Namespace, replicas: readonly Replica[]): Promise<Replica> {
   const holderOf = (lease: Lease) =>
     replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);
-  const leases = leasePath(namespace.name, undefined);
+  const leases = objectPath('leases', namespace.name, undefined);
   const lease = await watchUntil<Lease>(leases, operatorLeaseName, (one) => holderOf(one) !== undefined);
   return holderOf(lease) as Replica;
 }

@@ -13,7 +13,7 @@ import { isRecord } from '../../base/record.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
-import { configMapPath, leasePath, operatorLeaseName } from '../../host/kubernetes/api-paths.ts';
+import { objectPath, operatorLeaseName } from '../../host/kubernetes/api-paths.ts';
 import { readPage } from '../../host/kubernetes/reflector.ts';
 import { decodeMetadata } from '../../host/kubernetes/resource-decoding.ts';
 import type { CommandContext } from '../context.ts';
@@ -73,8 +73,8 @@ async function listLeases(client: ApiClient, advice: string): Promise<readonly s
   const fieldSelector = `metadata.name=${operatorLeaseName}`;
   try {
     const { items } = readPage(
-      await client.find(leasePath(undefined), { query: { fieldSelector } }),
-      leasePath(undefined),
+      await client.find(objectPath('leases', undefined), { query: { fieldSelector } }),
+      objectPath('leases', undefined),
     );
     return items.flatMap((item) => decodeMetadata(isRecord(item) && item.metadata)?.namespace ?? []).sort();
   } catch (error) {
@@ -88,7 +88,7 @@ async function listLeases(client: ApiClient, advice: string): Promise<readonly s
 /** Returns whether the namespace has the Lease of an operator. Also returns true if the user may not read Leases. */
 async function hasLease(client: ApiClient, namespace: string): Promise<boolean> {
   try {
-    return (await client.find(leasePath(namespace, operatorLeaseName))) !== undefined;
+    return (await client.find(objectPath('leases', namespace, operatorLeaseName))) !== undefined;
   } catch (error) {
     if (hasCode(error, 'host.forbidden')) return true;
     throw error;
@@ -96,7 +96,7 @@ async function hasLease(client: ApiClient, namespace: string): Promise<boolean> 
 }
 
 async function pausedBy(client: ApiClient, namespace: string): Promise<string | undefined> {
-  const configMap = await client.find(configMapPath(namespace, settingsName));
+  const configMap = await client.find(objectPath('configmaps', namespace, settingsName));
   const data = isRecord(configMap) && isRecord(configMap.data) ? configMap.data : {};
   return readPause(data[pausedMember]) && `the ConfigMap ${settingsName} in namespace ${namespace}`;
 }
@@ -106,7 +106,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
   const metadata = { name: settingsName, namespace };
   await client.call({
     method: 'PATCH',
-    path: configMapPath(namespace, settingsName),
+    path: objectPath('configmaps', namespace, settingsName),
     // With `force`, the key is changed even if another client has written it.
     query: { fieldManager: 'logfleet-cli', force: 'true' },
     contentType: 'application/apply-patch+yaml',

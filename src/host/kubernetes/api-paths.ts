@@ -1,28 +1,35 @@
 /** Text formats of the Kubernetes API: paths of resources, with percent-encoded names, and times. */
 import { apiGroup, apiVersionName, type KindName, kinds, ledgerPlural } from '../../api/kinds.ts';
 
-function namespaced(root: string, plural: string, namespace: string | undefined, name?: string): string {
-  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
-  const leaf = name === undefined ? '' : `/${encodeURIComponent(name)}`;
-  return `${root}${scope}/${plural}${leaf}`;
+const ownRoot = `/apis/${apiGroup}/${apiVersionName}`;
+
+/** Groups and versions of the types of objects that logfleet uses, besides its own resources. */
+const roots = {
+  [ledgerPlural]: ownRoot,
+  configmaps: '/api/v1',
+  persistentvolumeclaims: '/api/v1',
+  pods: '/api/v1',
+  secrets: '/api/v1',
+  serviceaccounts: '/api/v1',
+  events: '/apis/events.k8s.io/v1',
+  jobs: '/apis/batch/v1',
+  leases: '/apis/coordination.k8s.io/v1',
+} as const;
+
+/** Path of an object, or of all objects of a type in a namespace (undefined: in all namespaces). */
+export function objectPath(plural: keyof typeof roots, namespace: string | undefined, name?: string): string {
+  return namespaced(roots[plural], plural, namespace, name);
 }
 
 /** Path of a resource, or of all resources of a kind in a namespace (undefined: in all namespaces). */
 export function resourcePath(kind: KindName, namespace: string | undefined, name?: string): string {
-  return namespaced(`/apis/${apiGroup}/${apiVersionName}`, kinds[kind].plural, namespace, name);
+  return namespaced(ownRoot, kinds[kind].plural, namespace, name);
 }
 
-/** Path of a Ledger, or of all Ledgers in a namespace (undefined: in all namespaces). */
-export function ledgerPath(namespace: string | undefined, name?: string): string {
-  return namespaced(`/apis/${apiGroup}/${apiVersionName}`, ledgerPlural, namespace, name);
-}
-
-export function configMapPath(namespace: string, name?: string): string {
-  return namespaced('/api/v1', 'configmaps', namespace, name);
-}
-
-export function secretPath(namespace: string, name: string): string {
-  return namespaced('/api/v1', 'secrets', namespace, name);
+function namespaced(root: string, plural: string, namespace: string | undefined, name?: string): string {
+  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  const leaf = name === undefined ? '' : `/${encodeURIComponent(name)}`;
+  return `${root}${scope}/${plural}${leaf}`;
 }
 
 /** Name of the Lease that the replicas of one operator share in its namespace. */
@@ -30,30 +37,6 @@ export const operatorLeaseName = 'logfleet-operator';
 
 /** Annotation of the Lease with the version of the operator that wrote the Lease last. */
 export const operatorVersionAnnotation = 'logfleet.dev/operator-version';
-
-export function leasePath(namespace: string | undefined, name?: string): string {
-  return namespaced('/apis/coordination.k8s.io/v1', 'leases', namespace, name);
-}
-
-export function eventPath(namespace: string, name?: string): string {
-  return namespaced('/apis/events.k8s.io/v1', 'events', namespace, name);
-}
-
-export function jobPath(namespace: string | undefined, name?: string): string {
-  return namespaced('/apis/batch/v1', 'jobs', namespace, name);
-}
-
-export function podPath(namespace: string | undefined, name?: string): string {
-  return namespaced('/api/v1', 'pods', namespace, name);
-}
-
-export function serviceAccountPath(namespace: string, name: string): string {
-  return namespaced('/api/v1', 'serviceaccounts', namespace, name);
-}
-
-export function claimPath(namespace: string, name: string): string {
-  return namespaced('/api/v1', 'persistentvolumeclaims', namespace, name);
-}
 
 /**
  * Resource type of a request path, for metrics: `leases`, `collectorversionpolicies/status`. It never contains

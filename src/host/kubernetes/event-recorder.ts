@@ -18,7 +18,7 @@ import { randomHex } from '../../base/random.ts';
 import type { EventSink, OwnerRef, ResourceEvent } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { backoffDelay, hasCode } from './api-error.ts';
-import { eventPath, microTime } from './api-paths.ts';
+import { microTime, objectPath } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
 const maxQueued = 200;
@@ -175,7 +175,12 @@ export class EventRecorder implements EventSink {
   }
 
   async #create(series: Series, signal: AbortSignal): Promise<void> {
-    const call = { method: 'POST', path: eventPath(series.owner.namespace), query: { fieldManager }, signal } as const;
+    const call = {
+      method: 'POST',
+      path: objectPath('events', series.owner.namespace),
+      query: { fieldManager },
+      signal,
+    } as const;
     try {
       await this.#options.client.call({ ...call, body: this.#render(series) });
     } catch (error) {
@@ -188,7 +193,7 @@ export class EventRecorder implements EventSink {
 
   async #recount({ owner, name, count, lastTime }: Series, signal: AbortSignal): Promise<void> {
     await this.#options.client.call({
-      ...{ method: 'PATCH', path: eventPath(owner.namespace, name), query: { fieldManager }, signal },
+      ...{ method: 'PATCH', path: objectPath('events', owner.namespace, name), query: { fieldManager }, signal },
       contentType: 'application/merge-patch+json',
       body: { series: { count, lastObservedTime: lastTime } },
     });

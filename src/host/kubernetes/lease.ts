@@ -25,7 +25,7 @@ import type { Ports } from '../../base/ports.ts';
 import { randomHex } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
-import { leasePath, microTime, operatorVersionAnnotation } from './api-paths.ts';
+import { microTime, objectPath, operatorVersionAnnotation } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
 /** Time in ms for which other processes respect the leader's Lease after its last change. */
@@ -176,7 +176,7 @@ export class LeaseElection implements Leadership {
 
   async #read(signal?: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, clock } = this.#options;
-    const path = leasePath(namespace, name);
+    const path = objectPath('leases', namespace, name);
     const lease = await client.findObject<Lease>(path, { ...(signal && { signal }), deadlineMs: callDeadlineMs });
     if (!lease) {
       this.#absentSinceMs ??= clock.monotonic();
@@ -237,7 +237,7 @@ export class LeaseElection implements Leadership {
     const annotations = { ...stored?.annotations, ...(version && { [operatorVersionAnnotation]: version }) };
     return client.callForObject<Lease>({
       method: stored ? 'PUT' : 'POST',
-      path: leasePath(namespace, stored && name),
+      path: objectPath('leases', namespace, stored && name),
       query: { fieldManager },
       body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...metadata, annotations }, spec },
       deadlineMs: callDeadlineMs,

@@ -16,7 +16,7 @@ import { failure, type LogfleetError } from '../../base/errors.ts';
 import { assertShard, type Leadership, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
-import { ledgerPath } from './api-paths.ts';
+import { objectPath } from './api-paths.ts';
 import { fieldManager, metadataOnly } from './status-writer.ts';
 
 /**
@@ -79,8 +79,8 @@ export class KubernetesLedgerStore implements LedgerStore {
     };
     const target =
       expected === undefined
-        ? ({ method: 'POST', path: ledgerPath(namespace) } as const)
-        : ({ method: 'PUT', path: ledgerPath(namespace, name) } as const);
+        ? ({ method: 'POST', path: objectPath('ledgers', namespace) } as const)
+        : ({ method: 'PUT', path: objectPath('ledgers', namespace, name) } as const);
     const call = { ...target, query: { fieldManager }, body, accept: metadataOnly };
     try {
       const { metadata } = await crossing('ledger.write', () => this.#options.client.callForObject(call));
@@ -93,7 +93,7 @@ export class KubernetesLedgerStore implements LedgerStore {
 
   /** Returns the content of the Ledger with this name, or undefined if the Ledger does not exist. */
   async #get(namespace: string, name: string): Promise<StoredShard | undefined> {
-    const ledger = await this.#options.client.findObject<LedgerObject>(ledgerPath(namespace, name));
+    const ledger = await this.#options.client.findObject<LedgerObject>(objectPath('ledgers', namespace, name));
     return ledger && decodeLedger(ledger);
   }
 }
@@ -233,7 +233,7 @@ export class LedgerStartList {
   async take(owner: OwnerRef, name: string): Promise<StoredShard | undefined | 'unknown'> {
     const listing = this.#current(owner);
     const shards = await listing?.shards;
-    const path = ledgerPath(owner.namespace, name);
+    const path = objectPath('ledgers', owner.namespace, name);
     if (!listing || !shards || listing.byName.has(owner.uid)) return 'unknown';
     if (listing.byName.has(path)) {
       this.outdate(owner);
@@ -288,7 +288,7 @@ export class LedgerStartList {
         continue;
       }
       freeLength -= content.length;
-      shards.set(ledgerPath(metadata.namespace, metadata.name), decodeLedger(ledger));
+      shards.set(objectPath('ledgers', metadata.namespace, metadata.name), decodeLedger(ledger));
     }
     return shards;
   }
@@ -307,7 +307,7 @@ export class LedgerStartList {
 
   async #page(scope: string | undefined, limit: number, next: string | undefined): Promise<LedgerPage> {
     const query = { limit: String(limit), ...(next && { continue: next }) };
-    const call = { method: 'GET', path: ledgerPath(scope), query, deadlineMs: pageDeadlineMs } as const;
+    const call = { method: 'GET', path: objectPath('ledgers', scope), query, deadlineMs: pageDeadlineMs } as const;
     try {
       return (await this.#options.client.call(call)) as LedgerPage;
     } catch (error) {

@@ -5,7 +5,7 @@ import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey, SecretReader } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { errorOfSilence } from './api-error.ts';
-import { secretPath } from './api-paths.ts';
+import { objectPath } from './api-paths.ts';
 
 export class KubernetesSecretReader implements SecretReader {
   readonly #client: ApiClient;
@@ -15,7 +15,7 @@ export class KubernetesSecretReader implements SecretReader {
   }
 
   async get({ namespace, name }: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined> {
-    const path = secretPath(namespace, name);
+    const path = objectPath('secrets', namespace, name);
     const secret = await this.#client.find(path);
     if (secret === undefined) return undefined;
     if (!isRecord(secret)) throw errorOfSilence(`GET ${path}`, new Error('the answer is no Secret'));

@@ -16,7 +16,7 @@ import { isRecord } from '../../base/record.ts';
 import type { OperatorSettings } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { hasCode } from './api-error.ts';
-import { configMapPath } from './api-paths.ts';
+import { objectPath } from './api-paths.ts';
 import { Reflector } from './reflector.ts';
 import { type CachedResource, ResourceCache } from './resource-cache.ts';
 import { decodeMetadata } from './resource-decoding.ts';
@@ -52,7 +52,7 @@ export class SettingsWatch {
     this.#cache.subscribe(() => this.#adopt());
     this.#reflector = new Reflector<SettingsMap>({
       ...options,
-      path: configMapPath(namespace),
+      path: objectPath('configmaps', namespace),
       query: { fieldSelector: `metadata.name=${settingsName}` },
       scope: namespace,
       cache: this.#cache,

@@ -11,7 +11,7 @@ import type { ResourceKey } from '../host.ts';
 import { exportLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../worker-jobs.ts';
 import type { ApiClient } from './api-client.ts';
 import { hasCode } from './api-error.ts';
-import { claimPath, jobPath, podPath, serviceAccountPath } from './api-paths.ts';
+import { objectPath } from './api-paths.ts';
 import { leaseDurationMs, renewDeadlineMs } from './lease.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
@@ -46,8 +46,8 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     const announce = (uid: string) => {
       for (const listener of this.#listeners) listener(uid);
     };
-    this.#jobs = new Followed<WorkerJob>(options, jobPath, announce);
-    this.#pods = new Followed<WorkerPod>(options, podPath, announce);
+    this.#jobs = new Followed<WorkerJob>(options, 'jobs', announce);
+    this.#pods = new Followed<WorkerPod>(options, 'pods', announce);
   }
 
   /** Follows Jobs and pods until the signal is aborted. */
@@ -94,13 +94,13 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 
   async exists({ namespace, name }: ResourceKey): Promise<boolean> {
-    return (await this.#client.find(jobPath(namespace, name))) !== undefined;
+    return (await this.#client.find(objectPath('jobs', namespace, name))) !== undefined;
   }
 
   async create({ namespace }: ResourceKey, manifest: object): Promise<'created' | 'exists'> {
     try {
       await this.#client.call({
-        ...{ method: 'POST', path: jobPath(namespace), query: { fieldManager }, body: manifest },
+        ...{ method: 'POST', path: objectPath('jobs', namespace), query: { fieldManager }, body: manifest },
         // A Job must not be created after the leadership of this process has ended.
         deadlineMs: createDeadlineMs,
       });
@@ -114,7 +114,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   async remove({ metadata: { namespace, name, uid } }: WorkerJob): Promise<void> {
     const body = { preconditions: { uid }, propagationPolicy: 'Background' };
     try {
-      await this.#client.call({ method: 'DELETE', path: jobPath(namespace, name), body });
+      await this.#client.call({ method: 'DELETE', path: objectPath('jobs', namespace, name), body });
     } catch (error) {
       // The API server answers with a conflict if the Job was replaced by one with another uid, so the Job to delete is gone.
       if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) throw error;
@@ -122,13 +122,13 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 
   async serviceAccountLabels({ namespace, name }: ResourceKey): Promise<Readonly<Record<string, string>> | undefined> {
-    const found = await this.#client.find(serviceAccountPath(namespace, name));
+    const found = await this.#client.find(objectPath('serviceaccounts', namespace, name));
     if (!isRecord(found)) return undefined;
     return textsOf(isRecord(found.metadata) ? found.metadata.labels : undefined);
   }
 
   async claimAccessModes({ namespace, name }: ResourceKey): Promise<readonly string[] | undefined> {
-    const found = await this.#client.find(claimPath(namespace, name));
+    const found = await this.#client.find(objectPath('persistentvolumeclaims', namespace, name));
     if (!isRecord(found)) return undefined;
     const modes = isRecord(found.spec) ? found.spec.accessModes : undefined;
     return Array.isArray(modes) ? modes.map(String) : [];
@@ -142,14 +142,10 @@ class Followed<R extends WorkerJob | WorkerPod> {
   /** Uid of the export to which each Job or pod belongs. Needed when the object has already been removed from the cache. */
   readonly #uids = new Map<string, string>();
 
-  constructor(
-    options: WorkerJobStoreOptions,
-    pathOf: (namespace: string | undefined) => string,
-    announce: (exportUid: string) => void,
-  ) {
+  constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {
     const { scopes, log } = options;
     this.cache = new ResourceCache<R>(scopes, log);
-    this.#scopes = scopes.map((scope) => new FollowedScope(options, this.cache, pathOf(scope), scope));
+    this.#scopes = scopes.map((scope) => new FollowedScope(options, this.cache, objectPath(plural, scope), scope));
     this.cache.subscribe((key) => {
       const name = keyText(key);
       const uid = this.cache.get(key)?.metadata.labels[exportLabel] ?? this.#uids.get(name);

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
-import { leasePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { objectPath } from '../../../../src/host/kubernetes/api-paths.ts';
 import {
   LeaseElection,
   leaseDurationMs,
@@ -13,7 +13,7 @@ import type { MemoryApiClient } from '../../../support/memory-api-server.ts';
 import { createWorld, ProcessClock, surroundings, type World } from './world.ts';
 
 const namespace = 'logfleet-system';
-const path = leasePath(namespace, 'operator');
+const path = objectPath('leases', namespace, 'operator');
 /**
  * Maximum time in ms between two checks of the lease. A follower checks the lease every 2 s ± 10 %, and each request
  * takes a few milliseconds.

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type LedgerShard, maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
-import { ledgerPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { objectPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../../../../src/host/kubernetes/kube-api.ts';
 import { KubernetesLedgerStore, LedgerStartList } from '../../../../src/host/kubernetes/ledger-store.ts';
 import type { StoredObject } from '../../../support/memory-api-store.ts';
@@ -122,7 +122,7 @@ test('one of two writers on the same version gets a conflict', async () => {
 test('a write to a deleted Ledger is a conflict', async () => {
   const at = setting();
   const version = await write(at, 'head', 'one');
-  for (const { metadata } of ledgers(at.world)) at.world.server.remove(ledgerPath('logging', metadata.name));
+  for (const { metadata } of ledgers(at.world)) at.world.server.remove(objectPath('ledgers', 'logging', metadata.name));
   expect(await codeOf(write(at, 'head', 'two', version))).toBe('host.conflict');
 });
 
@@ -152,7 +152,7 @@ test('a Ledger with the right name and another owner is left alone', async () =>
   const at = setting();
   await write(at, 'head', 'one');
   for (const { metadata } of ledgers(at.world)) {
-    at.world.server.patch(ledgerPath('logging', metadata.name), { owner: { uid: 'other' } });
+    at.world.server.patch(objectPath('ledgers', 'logging', metadata.name), { owner: { uid: 'other' } });
   }
   expect(await codeOf(read(at, 'head'))).toBe('ledger.foreign');
 });
@@ -221,7 +221,10 @@ describe('after a start', () => {
       namespace === 'web' ? { kind: 'status', status: 403, when: 'before' } : undefined;
     expect(await codeOf(read(other, 'head'))).toBe('host.forbidden');
     expect(await read(at, 'head')).toBeUndefined();
-    expect(at.world.server.requests.map(({ path }) => path)).toEqual([ledgerPath('web'), ledgerPath('logging')]);
+    expect(at.world.server.requests.map(({ path }) => path)).toEqual([
+      objectPath('ledgers', 'web'),
+      objectPath('ledgers', 'logging'),
+    ]);
   });
 
   test('a shard that is read again is read by name, and so are all shards of its owner from then on', async () => {

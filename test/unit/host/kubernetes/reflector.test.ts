@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
-import { configMapPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { objectPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
 import { Reflector } from '../../../../src/host/kubernetes/reflector.ts';
 import { ResourceCache } from '../../../../src/host/kubernetes/resource-cache.ts';
@@ -291,7 +291,7 @@ test('an idle operator sends only watches, lease renewals, and a list every ten 
     const what = `${method} ${path}`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
   }
-  const collections = [resourcePath(policies, undefined), configMapPath('logfleet-system')];
+  const collections = [resourcePath(policies, undefined), objectPath('configmaps', 'logfleet-system')];
   expect([...counts.keys()].sort()).toEqual(
     [
       ...collections.flatMap((collection) => [`GET ${collection}`, `WATCH ${collection}`]),

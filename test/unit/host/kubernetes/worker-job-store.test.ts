@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jobPath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { objectPath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { KubernetesWorkerJobs } from '../../../../src/host/kubernetes/worker-job-store.ts';
 import { exportLabel } from '../../../../src/host/worker-jobs.ts';
 import { clientOf, createWorld, surroundings } from './world.ts';
@@ -37,7 +37,7 @@ test('a list of Jobs that fails is reported until it succeeds', async () => {
 test('a namespace without rights does not end the wait for the Jobs of another namespace', async () => {
   let status: number | undefined = 500;
   const { world, jobs } = followed((namespace) => (namespace === 'other' ? 403 : status));
-  world.server.create(jobPath('logging'), { metadata: { name: 'job', labels: { [exportLabel]: 'u1' } } });
+  world.server.create(objectPath('jobs', 'logging'), { metadata: { name: 'job', labels: { [exportLabel]: 'u1' } } });
   let known: readonly string[] | undefined;
   void jobs.relist().then(() => {
     known = [...jobs.jobs()].map(({ metadata }) => metadata.name);

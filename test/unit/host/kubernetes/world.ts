@@ -6,7 +6,7 @@ import { noMetrics } from '../../../../src/base/metrics.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import type { OwnerRef } from '../../../../src/host/host.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
-import { leasePath, operatorLeaseName, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { objectPath, operatorLeaseName, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
 import { MemoryApiServer, type MemoryApiServerOptions } from '../../../support/memory-api-server.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
@@ -21,7 +21,7 @@ export function createWorld(options: Partial<MemoryApiServerOptions> = {}): Worl
   const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
   // No process holds a lease, as after an installation, so that the first leader need not wait.
   for (const name of ['operator', operatorLeaseName])
-    server.create(leasePath('logfleet-system'), { metadata: { name } });
+    server.create(objectPath('leases', 'logfleet-system'), { metadata: { name } });
   return { clock, server };
 }
 
