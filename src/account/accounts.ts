@@ -6,7 +6,7 @@
  * service, so callers report rejected credentials to `unauthorized`.
  */
 
-import { LogfleetError } from '../base/errors.ts';
+import { failure, type LogfleetError } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Ports } from '../base/ports.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
@@ -282,10 +282,5 @@ function spenderOf({ account, credentials }: Shared): Spender {
 }
 
 function refused(place: CredentialPlace, serviceId: string): LogfleetError {
-  return new LogfleetError({
-    code: 'account.unauthorized',
-    reason: 'Unauthorized',
-    message: renderRefused(place, serviceId),
-    handling: { kind: 'stall' },
-  });
+  return failure('stall', 'account.unauthorized', renderRefused(place, serviceId), { reason: 'Unauthorized' });
 }

@@ -68,6 +68,20 @@ export function mayPass({ handling }: LogfleetError): boolean {
  */
 export function asLogfleetError(error: unknown): LogfleetError {
   if (error instanceof LogfleetError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new LogfleetError({ code: 'bug.unexpected', message, handling: { kind: 'bug' }, cause: error });
+  return new LogfleetError({
+    code: 'bug.unexpected',
+    message: messageOf(error),
+    handling: { kind: 'bug' },
+    cause: error,
+  });
+}
+
+/** Message of an error. Other thrown values are converted to text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Code of an error of the system, such as `ENOENT`. Undefined for other errors. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -12,6 +12,7 @@ import { type PlacedFinding, renderFinding } from '../api/finding.ts';
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { checkManifests, type SourceFile } from '../api/manifest-set.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { systemCode } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
 import { createUid, type Random } from '../base/random.ts';
 import { SecretText } from '../base/secret-text.ts';
@@ -127,12 +128,8 @@ function readSource(path: string, cwd: string): SourceFile {
   try {
     return { name, text: readFileSync(path) };
   } catch (error) {
-    throw new UsageError(`${name} cannot be read: ${codeOf(error)}`);
+    throw new UsageError(`${name} cannot be read: ${systemCode(error) ?? String(error)}`);
   }
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? String(error);
 }
 
 const { 'ca.crt': caFileVariable, ...plainVariables } = variables;
@@ -152,7 +149,7 @@ export async function secretFromVariables({
   const file = resolve(cwd, caFile);
   const authority = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new UsageError(
-      `the environment variable ${caFileVariable} names ${file}, which cannot be read (${codeOf(error)}): name a file with a CA certificate (PEM)`,
+      `the environment variable ${caFileVariable} names ${file}, which cannot be read (${systemCode(error) ?? String(error)}): name a file with a CA certificate (PEM)`,
     );
   });
   return members.set('ca.crt', new SecretText(authority));

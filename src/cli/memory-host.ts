@@ -23,8 +23,6 @@ export const alwaysLeading: Leadership = {
   subscribe: () => () => {},
 };
 
-export const notPaused: OperatorSettings = { paused: false, pausedBy: undefined };
-
 const noLedgers: Pick<LedgerStore, 'read'> = { read: async () => undefined };
 
 export interface MemoryHostOptions {
@@ -44,7 +42,7 @@ export class MemoryHost implements Host {
   readonly #listeners = new Set<(kind: KindName, key: ResourceKey) => void>();
   readonly #settings: OperatorSettings;
 
-  constructor({ resources, secrets, ledgers = noLedgers, settings = notPaused }: MemoryHostOptions) {
+  constructor({ resources, secrets, ledgers = noLedgers, settings = {} }: MemoryHostOptions) {
     this.#resources = new Map(resources.map((resource) => [identify(resource), resource]));
     this.secrets = secrets;
     const written = new Map<string, LedgerShard>();

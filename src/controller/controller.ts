@@ -221,19 +221,12 @@ export class Controller {
     return 'aborted';
   }
 
-  #followResult(key: string, result: Result): ReconcileOutcome {
+  #followResult(key: string, { delayMs, settled }: Result): ReconcileOutcome {
     this.#queue.forget(key);
-    switch (result.kind) {
-      case 'settled':
-        this.#unsettled.delete(key);
-        return 'settled';
-      case 'requeueAfter':
-        this.#markSettled(key, result.settled);
-        this.#queue.addAfter(key, result.delayMs);
-        return 'requeue_after';
-      default:
-        return unreachable(result);
-    }
+    this.#markSettled(key, settled);
+    if (delayMs === Number.POSITIVE_INFINITY) return 'settled';
+    this.#queue.addAfter(key, delayMs);
+    return 'requeue_after';
   }
 
   #followError(key: string, error: LogfleetError): ReconcileOutcome {

@@ -2,14 +2,16 @@
 import { stallRetryMs } from '../base/retry-delay.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-/**
- * Result of a reconcile that threw no error.
- * - `settled`: nothing is left to do for the resource until something changes.
- * - `requeueAfter`: the resource is reconciled again after `delayMs`. If `settled` is true, `logfleet run DIR` may end before that.
- */
-export type Result =
-  | { readonly kind: 'settled' }
-  | { readonly kind: 'requeueAfter'; readonly delayMs: number; readonly settled: boolean };
+/** Result of a reconcile that threw no error. */
+export interface Result {
+  /** Delay in ms until the resource is reconciled again. Infinity: not before something changes. */
+  readonly delayMs: number;
+  /** True if `logfleet run DIR` may end although the resource is reconciled again. */
+  readonly settled: boolean;
+}
+
+/** Result if nothing is left to do for the resource until something changes. */
+export const settled: Result = { delayMs: Number.POSITIVE_INFINITY, settled: true };
 
 export interface Reconciler {
   /**
@@ -29,8 +31,6 @@ const shortestDelayMs = 1;
  * with work left is reconciled after `stallRetryMs`.
  */
 export function requeue(delayMs: number, settled: boolean): Result {
-  if (delayMs === Number.POSITIVE_INFINITY) {
-    return settled ? { kind: 'settled' } : { kind: 'requeueAfter', delayMs: stallRetryMs, settled };
-  }
-  return { kind: 'requeueAfter', delayMs: Math.max(shortestDelayMs, delayMs), settled };
+  const isForgotten = delayMs === Number.POSITIVE_INFINITY && !settled;
+  return { delayMs: isForgotten ? stallRetryMs : Math.max(shortestDelayMs, delayMs), settled };
 }

@@ -11,7 +11,7 @@ import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
-import type { Reconciler, Result } from '../controller/reconciler.ts';
+import { type Reconciler, type Result, settled } from '../controller/reconciler.ts';
 import type { Destination } from '../destination/destination.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
 import { Writer } from '../destination/writer.ts';
@@ -92,12 +92,12 @@ export class ExportReconciler implements Reconciler {
     this.#writer ??= writerOf();
     const writer = await this.#writer;
     const name = keyText(key);
-    if (this.#isDraining && !this.#runtimes.has(name)) return { kind: 'settled' };
+    if (this.#isDraining && !this.#runtimes.has(name)) return settled;
     const resource = this.#source.get(key);
     if (resource?.metadata.uid !== this.#runtimes.get(name)?.uid) this.#retire(name);
     if (!resource) {
       accounts.secrets.leave(waiterOf(key));
-      return { kind: 'settled' };
+      return settled;
     }
     const runtime = this.#runtimes.get(name) ?? this.#begin(name, resource, writer);
     try {

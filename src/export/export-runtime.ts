@@ -16,7 +16,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { failure, LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
-import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
+import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
 import { echoOfRequest } from '../controller/status-text.ts';
@@ -185,7 +185,7 @@ export class ExportRuntime {
   }
 
   #pausedBy(resource: SearchExport): string | undefined {
-    return pausedForAll(this.#options.host) ?? pausedByOf(resource);
+    return this.#options.host.settings().pausedBy ?? pausedByOf(resource);
   }
 
   async #goOn(resource: SearchExport): Promise<Result> {

@@ -152,18 +152,17 @@ export interface Leadership {
 
 /** Operator-wide settings of the ConfigMap `logfleet-settings`. */
 export interface OperatorSettings {
-  /** True if no policy or export may start new work. Upgrades and searches in flight continue to their end. */
-  readonly paused: boolean;
   /**
    * Person or object that paused the operator, worded to follow "paused by". Undefined while the operator is not
-   * paused.
+   * paused. While it is paused, no policy or export may start new work. Upgrades and searches in flight continue to
+   * their end.
    */
-  readonly pausedBy: string | undefined;
+  readonly pausedBy?: string | undefined;
   /**
    * Message to users: why an unusable manifest stops all policies from starting upgrades (D1), and what to do.
    * Undefined if no policy is stopped.
    */
-  readonly upgradesBlocked?: string;
+  readonly upgradesBlocked?: string | undefined;
 }
 
 export interface Host {

@@ -8,7 +8,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import type { Health } from '../controller/health.ts';
-import { pausedByOf, pausedForAll, upgradesBlockedOf } from '../controller/pauses.ts';
+import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
 import { areCountsCurrent, type Decision, figuresOf } from './decide.ts';
@@ -81,8 +81,8 @@ export class Applier {
       notOffered,
       targetVersion,
       spec: policy.spec,
-      upgradesBlocked: upgradesBlockedOf(environment.host),
-      pausedBy: pausedForAll(environment.host) ?? pausedByOf(policy),
+      upgradesBlocked: environment.host.settings().upgradesBlocked,
+      pausedBy: environment.host.settings().pausedBy ?? pausedByOf(policy),
       fleet: undefined,
       ledgerFull: false,
       badCalendar: undefined,

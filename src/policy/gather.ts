@@ -10,7 +10,6 @@ import { annotations } from '../api/annotations.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import { LogfleetError } from '../base/errors.ts';
-import { pausedForAll, upgradesBlockedOf } from '../controller/pauses.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { UpgradeTask } from '../service/collectors/upgrade-service.ts';
 import type { PostOutcome } from './attempts/attempt.ts';
@@ -171,8 +170,8 @@ export class Gatherer {
         isLedgerWritten: kept.isWritten,
         typicalMs: duration.typicalMs,
         overlap: findOverlap(memberIndex, bound.ownership),
-        pausedForAll: pausedForAll(host),
-        upgradesBlocked: upgradesBlockedOf(host),
+        pausedForAll: host.settings().pausedBy,
+        upgradesBlocked: host.settings().upgradesBlocked,
       },
       calendar: calendar.current(policy.spec),
       now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },

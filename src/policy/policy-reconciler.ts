@@ -6,7 +6,7 @@
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { type Reconciler, type Result, requeue } from '../controller/reconciler.ts';
+import { type Reconciler, type Result, requeue, settled } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
 import type { ResourceKey, ResourceSource } from '../host/host.ts';
 import { Applier } from './apply.ts';
@@ -83,7 +83,7 @@ export class PolicyReconciler implements Reconciler {
     const policy = this.#source.get(key);
     const name = keyText(key);
     if (policy?.metadata.uid !== this.#running.get(name)?.runtime.owner.uid) this.#retire(key);
-    if (!policy) return { kind: 'settled' };
+    if (!policy) return settled;
     const running = this.#running.get(name) ?? this.#begin(name, policy);
     try {
       return await this.#decide(policy, running);

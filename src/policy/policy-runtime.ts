@@ -5,7 +5,7 @@
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
-import { pausedByOf, upgradesBlockedOf } from '../controller/pauses.ts';
+import { pausedByOf } from '../controller/pauses.ts';
 import type { OwnerRef } from '../host/host.ts';
 import { MessageCounter } from './analysis/message-counter.ts';
 import { Posting, type PostingPolicy } from './attempts/posting.ts';
@@ -119,8 +119,8 @@ export class PolicyRuntime implements PostingPolicy {
       newest.metadata.generation === generation &&
       newest.metadata.deletionTimestamp === undefined &&
       pausedByOf(newest) === undefined &&
-      !host.settings().paused &&
-      upgradesBlockedOf(host) === undefined &&
+      host.settings().pausedBy === undefined &&
+      host.settings().upgradesBlocked === undefined &&
       open !== undefined &&
       kept.known !== undefined &&
       open.number === kept.known.entry(collectorId)?.open?.number &&

@@ -17,7 +17,7 @@ import type { Logger } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { SparseMap, SparseSet } from '../base/sparse.ts';
 import { timeZone } from '../base/time-zone.ts';
-import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
+import { pausedByOf } from '../controller/pauses.ts';
 import { type Result, requeue } from '../controller/reconciler.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { StatusWriter } from '../controller/status-writer.ts';
@@ -114,7 +114,7 @@ export class ScheduleRuntime {
     this.#isReadDue ||= isRetryRequested || this.#isReadFirst(resource);
     if (this.#isReadDue) this.#stored = await this.#read(resource, calendar);
     this.#isReadDue = false;
-    const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
+    const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
     const decide = (): Found => {
       const settings = this.#settings(resource, calendar);
       const runs = this.#runs(resource, settings);

@@ -237,7 +237,7 @@ export const mutants: readonly Mutant[] = [
     'the kill switch does not stop POSTs that wait',
     'killSwitch',
     'policy/policy-runtime.ts',
-    '!host.settings().paused &&',
+    'host.settings().pausedBy === undefined &&',
     '',
   ),
   mutant(

@@ -459,7 +459,7 @@ export class SimulationWorld {
       truth: this.#versions.get(collectorId)?.at(-1),
       repeats: this.#posts.some((other) => other.collectorId === collectorId && other.toVersion === toVersion),
       wallMs: process.wallMs,
-      knownAllPaused: process.host.settings().paused,
+      knownAllPaused: process.host.settings().pausedBy !== undefined,
       intent: intentOf(this.#ledgers(), collectorId, toVersion),
       answer: undefined,
     };

@@ -18,7 +18,7 @@ export interface PlanInWorld {
   readonly upgradeMs?: number;
   readonly timeoutMs?: number;
   readonly onTrouble?: () => void;
-  readonly settings?: { readonly paused: boolean; readonly pausedBy: string | undefined };
+  readonly settings?: { readonly pausedBy: string | undefined };
 }
 
 export async function planInWorld(world: World, options: PlanInWorld): Promise<Planned> {
@@ -35,7 +35,7 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
     resources: policies,
     ledgers: new KubernetesLedgerStore({ client }),
     secrets: new KubernetesSecretReader(client),
-    settings: options.settings ?? { paused: false, pausedBy: undefined },
+    settings: options.settings ?? {},
   });
   const accounts = new Accounts({
     leadership: alwaysLeading,

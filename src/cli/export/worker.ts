@@ -3,6 +3,7 @@
  * limits as environment variables. The worker writes a report as the termination message of its container. Its exit status tells Kubernetes
  * whether another pod may succeed.
  */
+
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { userIdOf } from '../../account/budgets.ts';
@@ -10,6 +11,7 @@ import { decodeCredentials } from '../../account/credentials.ts';
 import type { RequestLimits } from '../../account/worker-shares.ts';
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
+import { systemCode } from '../../base/errors.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { needsPersonStatus, workerVariables } from '../../export/jobs/worker-environment.ts';
 import { renderReport, type WorkerReport } from '../../export/jobs/worker-report.ts';
@@ -104,7 +106,7 @@ function namesIn(folder: string): readonly string[] | undefined {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -8,7 +8,6 @@ import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../../host/host.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import type { CommandContext } from '../context.ts';
-import { notPaused } from '../memory-host.ts';
 import type { PlanOptions } from '../options.ts';
 import type { ClusterReader } from '../resources/cluster-access.ts';
 import { openView } from '../resources/directory-access.ts';
@@ -52,7 +51,7 @@ export const nowhere: PlanPlace = {
   ledgers: { read: async () => undefined },
   secrets: { get: async () => undefined },
   takesVariables: true,
-  settings: () => notPaused,
+  settings: () => ({}),
   close: async () => {},
 };
 

@@ -15,7 +15,6 @@ import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { systemRandom } from '../../base/random.ts';
-import { pausedForAll } from '../../controller/pauses.ts';
 import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
 import type { OperatorSettings } from '../../host/host.ts';
 import type { Connect } from '../../service/connect.ts';
@@ -119,7 +118,7 @@ async function plan(
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
     // Policies are planned before exports, so that requests for policies do not delay the measured requests for exports, or the reverse.
-    const pausedBy = pausedForAll(host);
+    const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });
     const runs = placed.map((schedule) => runsOf(schedule, clock.now()));
@@ -164,7 +163,7 @@ async function placedAmong<K extends PlannedKind>(
 
 function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): OperatorSettings {
   const isPausing = decoded.some(({ settings }) => settings.some(({ paused }) => readPause(paused) !== undefined));
-  return isPausing ? { paused: true, pausedBy: `the ConfigMap ${settingsName} among the manifests` } : place.settings();
+  return isPausing ? { pausedBy: `the ConfigMap ${settingsName} among the manifests` } : place.settings();
 }
 
 function show(plans: Plans, { output }: PlanOptions, { stdout, stderr }: CommandContext): void {

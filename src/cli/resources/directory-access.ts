@@ -3,7 +3,6 @@
  * requests to `DIR/.logfleet/requests/`, not into the manifests.
  */
 
-import { stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { renderFinding } from '../../api/finding.ts';
@@ -14,6 +13,7 @@ import type { Ports } from '../../base/ports.ts';
 import { systemRandom } from '../../base/random.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
+import { isFolder } from '../../host/directory/durable-file.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeRequest } from '../../host/directory/requests.ts';
 import { retainedUntil } from '../../host/directory/resource-records.ts';
@@ -87,7 +87,7 @@ export async function openView(
   { clock = systemClock, random = systemRandom }: Partial<DirectoryPorts> = {},
 ): Promise<{ readonly directory: string; readonly view: DirectoryView }> {
   const directory = resolve(cwd, dir);
-  if (await isDirectory(directory)) {
+  if (await isFolder(directory)) {
     return { directory, view: await DirectoryView.open({ directories: [directory], clock, random }) };
   }
   throw new UsageError(
@@ -115,11 +115,4 @@ function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined
 function withoutWriters(resource: AnyResource): AnyResource {
   const { annotationWriters: _, ...metadata } = resource.metadata;
   return { ...resource, metadata };
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
 }

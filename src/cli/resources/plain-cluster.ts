@@ -9,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path, { resolve } from 'node:path';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure } from '../../base/errors.ts';
 import { isRecord } from '../../base/record.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { type ClusterConnection, connectToCluster } from '../../host/kubernetes/cluster-connection.ts';
@@ -158,12 +158,7 @@ export async function chooseCluster(
     return await connectToCluster({ ...chosen, plain });
   } catch (error) {
     if (!hasCode(error, 'host.noCluster')) throw error;
-    const { code, handling, message: problem } = error;
-    throw new LogfleetError({
-      code,
-      handling,
-      message: `${problem}; name a cluster with --kubeconfig FILE. Without a cluster, ${advice}`,
-      cause: error,
-    });
+    const message = `${error.message}; name a cluster with --kubeconfig FILE. Without a cluster, ${advice}`;
+    throw failure('stall', error.code, message, { cause: error });
   }
 }

@@ -81,11 +81,8 @@ function notFound(
     return failure('wait', 'cli.notFound', message);
   }
   const place = namespace === undefined ? reader.place : `namespace ${namespace} of ${reader.place}`;
-  return failure(
-    'wait',
-    'cli.notFound',
-    `${short}/${name} does not exist in ${place}. To list the resources of this kind: logfleet get ${short} -A${targetFlags(elsewhere)}`,
-  );
+  const message = `${short}/${name} does not exist in ${place}. To list the resources of this kind: logfleet get ${short} -A${targetFlags(elsewhere)}`;
+  return failure('wait', 'cli.notFound', message);
 }
 
 /** Returns the retained resources (manifest deleted, state kept) of these kinds in a namespace. Undefined stands for all namespaces. */

@@ -5,7 +5,7 @@
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { compareText } from '../../base/text-order.ts';
-import type { ResourceKey } from '../../host/host.ts';
+import type { OperatorSettings, ResourceKey } from '../../host/host.ts';
 
 export interface Annotation {
   readonly name: string;
@@ -55,7 +55,7 @@ export interface ResourceReader {
    */
   retained?(): readonly RetainedResource[];
   /** Returns the cause of a pause of the whole operator. The method is absent for a cluster, which may have several operators. */
-  pauseOfAll?(): { readonly pausedBy: string | undefined };
+  pauseOfAll?(): OperatorSettings;
   close(): Promise<void>;
 }
 

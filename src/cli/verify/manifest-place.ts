@@ -6,6 +6,7 @@
 import { type Dirent, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { systemCode } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
 import { manifestFile, planFile } from '../../destination/export-layout.ts';
 import type { DestinationSettings } from '../../destination/open-destination.ts';
@@ -161,6 +162,6 @@ function readFolder(folder: string): readonly Dirent[] | string {
     const entries = readdirSync(folder, { withFileTypes: true });
     return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? String(error);
+    return systemCode(error) ?? String(error);
   }
 }

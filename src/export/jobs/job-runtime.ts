@@ -15,7 +15,7 @@ import { failure, LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { counted } from '../../base/number-text.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
-import { pausedByOf, pausedForAll } from '../../controller/pauses.ts';
+import { pausedByOf } from '../../controller/pauses.ts';
 import { type Result, requeue } from '../../controller/reconciler.ts';
 import { echoOfRequest } from '../../controller/status-text.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
@@ -140,7 +140,7 @@ export class JobRuntime {
       if (!host.isCluster) throw noJobs(noCluster);
       if (!store || !shares) throw noJobs(`this operator cannot create Kubernetes Jobs: ${component}`);
       if (!store.synced()) throw listProblem(store);
-      const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
+      const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
       if (pausedBy !== undefined) {
         for (const job of this.#jobs(store)) if (!readEnd(job, store)) await store.remove(job);
         return { health: exportHealth({ pausedBy, wording: resourceWording }) };

@@ -16,10 +16,9 @@ import type { Logger } from '../../base/log.ts';
 import type { Ports } from '../../base/ports.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import { shellWord } from '../../base/shell-word.ts';
-import type { EventSink, Host, OwnerRef, SecretReader } from '../host.ts';
+import type { EventSink, Host, OperatorSettings, OwnerRef, SecretReader } from '../host.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
-import { runningSettings } from './directory-settings.ts';
 import { isAbsent, makeFolder, removeLeftovers } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
@@ -66,7 +65,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   readonly #ledgerTasks = new SerialTasks();
   readonly #log: Logger;
   readonly #notices: string[] = [];
-  #reported = runningSettings;
+  #reported: OperatorSettings = {};
 
   constructor(directories: readonly string[], locks: readonly ProcessLock[], options: DirectoryHostOptions) {
     const { clock, random, log, secretsFromEnvironment } = options;
@@ -138,16 +137,17 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 
   #logSettings(): void {
-    const { paused, pausedBy, upgradesBlocked } = this.settings();
+    const { pausedBy, upgradesBlocked } = this.settings();
     const before = this.#reported;
     this.#reported = this.settings();
     if (upgradesBlocked !== undefined && upgradesBlocked !== before.upgradesBlocked) this.#log.warn(upgradesBlocked);
     if (upgradesBlocked === undefined && before.upgradesBlocked !== undefined) {
       this.#log.info('all manifests of the directory are valid again, so upgrades may start again');
     }
-    if (paused && pausedBy !== before.pausedBy)
+    if (pausedBy !== undefined && pausedBy !== before.pausedBy)
       this.#log.warn('all resources are paused: no new work is started', { pausedBy });
-    if (!paused && before.paused) this.#log.info('the pause has ended: new work may start');
+    if (pausedBy === undefined && before.pausedBy !== undefined)
+      this.#log.info('the pause has ended: new work may start');
   }
 
   protected override onProblems(): void {

@@ -48,13 +48,10 @@ interface SettingsReading {
   readonly unusable: readonly UnusableManifest[];
 }
 
-/** Settings that neither pause the operator nor stop policies from starting upgrades. */
-export const runningSettings: OperatorSettings = { paused: false, pausedBy: undefined };
-
 export class DirectorySettings {
   readonly #listeners = new Set<() => void>();
   #known: readonly FoundSettings[] = [];
-  #current = runningSettings;
+  #current: OperatorSettings = {};
 
   current(): OperatorSettings {
     return this.#current;
@@ -86,8 +83,7 @@ export class DirectorySettings {
     const reasons = known.map((found) => found.pausedBy).filter((reason) => reason !== undefined);
     const pausedBy = reasons.length === 0 ? undefined : [...new Set(reasons)].join(' and ');
     if (pausedBy === this.#current.pausedBy && upgradesBlocked === this.#current.upgradesBlocked) return;
-    const settings = pausedBy === undefined ? runningSettings : { paused: true, pausedBy };
-    this.#current = upgradesBlocked === undefined ? settings : { ...settings, upgradesBlocked };
+    this.#current = { pausedBy, upgradesBlocked };
     for (const listener of [...this.#listeners]) listener();
   }
 }

@@ -7,7 +7,7 @@
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { failure, type LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError, messageOf, systemCode } from '../../base/errors.ts';
 
 let writes = 0;
 
@@ -68,7 +68,7 @@ export async function removeDurably(path: string): Promise<void> {
 /** Copies a file, or a folder with its content. Each file is copied completely or not at all. Succeeds if the source does not exist. */
 export async function copyDurably(from: string, to: string): Promise<void> {
   const entries = await readdir(from, { withFileTypes: true }).catch((cause: unknown) => {
-    if (codeOf(cause) === 'ENOTDIR') return undefined;
+    if (systemCode(cause) === 'ENOTDIR') return undefined;
     if (isAbsent(cause)) return [];
     throw diskError('read', from, cause);
   });
@@ -109,7 +109,7 @@ export async function makeFolder(folder: string): Promise<void> {
  * Returns true if the path is a folder. Returns false if it is another kind of file or cannot be examined. The caller's
  * `mkdir` then reports the reason.
  */
-async function isFolder(path: string): Promise<boolean> {
+export async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then(
     (stats) => stats.isDirectory(),
     () => false,
@@ -124,7 +124,7 @@ async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync().catch((error: unknown) => {
-      if (!['EINVAL', 'EISDIR', 'EPERM', 'ENOTSUP'].includes(codeOf(error) ?? '')) throw error;
+      if (!['EINVAL', 'EISDIR', 'EPERM', 'ENOTSUP'].includes(systemCode(error) ?? '')) throw error;
     });
   } finally {
     await handle.close();
@@ -132,18 +132,12 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 export function isAbsent(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '');
-}
-
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
 }
 
 export function diskError(verb: 'read' | 'write' | 'remove', path: string, cause: unknown): LogfleetError {
-  return failure(
-    'backoff',
-    'host.disk',
-    `cannot ${verb} ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
-    { reason: 'StateNotWritable', cause },
-  );
+  return failure('backoff', 'host.disk', `cannot ${verb} ${path}: ${messageOf(cause)}`, {
+    reason: 'StateNotWritable',
+    cause,
+  });
 }

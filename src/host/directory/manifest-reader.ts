@@ -15,9 +15,9 @@ import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { decodeManifestText, maxManifestLength } from '../../api/manifest-file.ts';
 import { pausedByConfigMap } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
-import { asLogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, messageOf } from '../../base/errors.ts';
 import { type FoundSettings, identifySettings, type Place, type UnusableManifest } from './directory-settings.ts';
-import { isAbsent } from './durable-file.ts';
+import { isAbsent, isFolder } from './durable-file.ts';
 import { type FileMemories, type FileMemory, isCut, loadMemories, printOf, saveMemories } from './file-memory.ts';
 import {
   type DecodedFile,
@@ -214,7 +214,7 @@ export class ManifestReader {
       if (this.#options.isOperator) await stat(new StateDirectory(directory).folder);
       return await scanManifests(directory);
     } catch (error) {
-      const problem = `cannot be read (${textOf(error)})`;
+      const problem = `cannot be read (${messageOf(error)})`;
       gather(gathered, directory, '', unreadable(directory, problem, 'mount it or make it readable'));
       return undefined;
     }
@@ -442,13 +442,6 @@ async function listEntries(folder: string, isRoot: boolean) {
   }
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  return await stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
-}
-
 async function readManifest(absolutePath: string, path: string): Promise<ScannedFile | undefined> {
   try {
     const stats = await stat(absolutePath);
@@ -472,9 +465,5 @@ async function isListed(path: string): Promise<boolean> {
 }
 
 function unread(path: string, error: unknown): ScannedFile {
-  return { path, content: { failure: textOf(error) } };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return { path, content: { failure: messageOf(error) } };
 }

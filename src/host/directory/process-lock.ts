@@ -17,12 +17,12 @@ import { hostname as machineName } from 'node:os';
 import { dirname, join } from 'node:path';
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
-import { failure, LogfleetError } from '../../base/errors.ts';
+import { failure, LogfleetError, systemCode } from '../../base/errors.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import { createUid } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
-import { codeOf, diskError, isAbsent, makeFolder } from './durable-file.ts';
+import { diskError, isAbsent, makeFolder } from './durable-file.ts';
 import type { StateDirectory } from './state-directory.ts';
 
 export const heartbeatMs = 5_000;
@@ -166,7 +166,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     return true;
   } catch (error) {
     // ENOENT means that another process took the lock and deleted the temporary file of this process.
-    if (codeOf(error) === 'EEXIST' || isAbsent(error)) return false;
+    if (systemCode(error) === 'EEXIST' || isAbsent(error)) return false;
     throw error;
   } finally {
     await rm(draft, { force: true });
@@ -183,7 +183,7 @@ async function moveAside(path: string, dead: Holder | 'unreadable', token: strin
     await rename(path, aside);
     if (!isSame(await readHolder(aside), dead)) await link(aside, path);
   } catch (error) {
-    if (!isAbsent(error) && codeOf(error) !== 'EEXIST') throw error;
+    if (!isAbsent(error) && systemCode(error) !== 'EEXIST') throw error;
   } finally {
     await rm(aside, { force: true });
   }
@@ -239,12 +239,8 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
     typeof holder === 'string'
       ? 'another process'
       : `process ${holder.pid} on host ${holder.hostname}, which has run since ${holder.since},`;
-  return failure(
-    'stall',
-    'host.locked',
-    `${holderName} uses this directory (${path}): stop that process or wait until it ends, then start again`,
-    { reason: 'DirectoryLocked' },
-  );
+  const message = `${holderName} uses this directory (${path}): stop that process or wait until it ends, then start again`;
+  return failure('stall', 'host.locked', message, { reason: 'DirectoryLocked' });
 }
 
 /** Leadership of an operator on directories: the process leads while it holds the locks of all its directories. */

@@ -14,7 +14,7 @@
  */
 
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
-import { asLogfleetError, failure, type Handling, LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, failure, type Handling, LogfleetError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import { doubledMs, scatteredMs } from '../../base/retry-delay.ts';
 import type { KubeResponse } from './kube-api.ts';
@@ -37,7 +37,7 @@ export function notInstalled(kind: KindName | typeof ledgerKind, place: string):
  */
 export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError {
   const { status } = answer;
-  const answered = messageOf(answer.body);
+  const answered = statusMessage(answer.body);
   const make = (code: string, handling: Handling, advice: string, reason?: string) =>
     new LogfleetError({
       code,
@@ -86,8 +86,8 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
  * effect.
  */
 export function errorOfSilence(what: string, cause: unknown): LogfleetError {
-  const answered = cause instanceof Error ? cause.message : String(cause);
-  return failure('backoff', 'host.unreachable', `no answer from the API server to ${what}: ${answered}`, { cause });
+  const message = `no answer from the API server to ${what}: ${messageOf(cause)}`;
+  return failure('backoff', 'host.unreachable', message, { cause });
 }
 
 function patience(answer: KubeResponse): Handling {
@@ -99,7 +99,7 @@ function patience(answer: KubeResponse): Handling {
 /**
  * Returns the message of a Kubernetes Status object. Other bodies, such as the error pages of proxies, are shortened.
  */
-function messageOf(body: unknown): string {
+function statusMessage(body: unknown): string {
   if (typeof body === 'object' && body !== null && 'message' in body) return String(body.message).slice(0, 500);
   return typeof body === 'string' ? body.slice(0, 100) : '';
 }
@@ -109,7 +109,7 @@ function messageOf(body: unknown): string {
  * API server answers `User "…" cannot create resource "jobs"`.
  */
 function isAdmissionRefusal(body: unknown): boolean {
-  return /\bis forbidden: (?!User ")|\bdenied (the )?request\b/.test(messageOf(body));
+  return /\bis forbidden: (?!User ")|\bdenied (the )?request\b/.test(statusMessage(body));
 }
 
 interface BackoffOptions {

@@ -181,12 +181,8 @@ function decodeBody(text: string): unknown {
 }
 
 function misconfigured(context: string | undefined, server: string | undefined): LogfleetError {
-  return failure(
-    'stall',
-    'host.misconfigured',
-    `the kubeconfig${wrongContext(context, server)}: choose another with --context, or name a kubeconfig with --kubeconfig`,
-    { reason: 'KubeconfigInvalid' },
-  );
+  const message = `the kubeconfig${wrongContext(context, server)}: choose another with --context, or name a kubeconfig with --kubeconfig`;
+  return failure('stall', 'host.misconfigured', message, { reason: 'KubeconfigInvalid' });
 }
 
 function wrongContext(context: string | undefined, server: string | undefined): string {

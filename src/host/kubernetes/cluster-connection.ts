@@ -65,12 +65,8 @@ function isMadeUp(config: KubeConfig): boolean {
 }
 
 function noCluster(): LogfleetError {
-  return failure(
-    'stall',
-    'host.noCluster',
-    `no kubeconfig was found (looked at KUBECONFIG, ${join(homedir(), '.kube/config')} and the service account of a pod)`,
-    { reason: 'KubeconfigInvalid' },
-  );
+  const message = `no kubeconfig was found (looked at KUBECONFIG, ${join(homedir(), '.kube/config')} and the service account of a pod)`;
+  return failure('stall', 'host.noCluster', message, { reason: 'KubeconfigInvalid' });
 }
 
 function unreadable(path: string | undefined, cause: unknown): LogfleetError {

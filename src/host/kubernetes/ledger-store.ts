@@ -107,13 +107,10 @@ function ledgerName(owner: OwnerRef, shard: string): string {
 
 function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredShard): void {
   if (stored.ownerUid === uid) return;
-  throw failure(
-    'stall',
-    'ledger.foreign',
+  const message =
     `Ledger ${namespace}/${stored.name} belongs to an earlier ${kind} ${name}: the uid of its owner is ` +
-      `${stored.ownerUid}, but the present one has the uid ${uid}. Delete this Ledger.`,
-    { reason: 'LedgerForeign' },
-  );
+    `${stored.ownerUid}, but the present one has the uid ${uid}. Delete this Ledger.`;
+  throw failure('stall', 'ledger.foreign', message, { reason: 'LedgerForeign' });
 }
 
 /**
@@ -135,12 +132,8 @@ function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResourc
  * write.
  */
 function deletedMeanwhile(namespace: string, name: string, cause: unknown): LogfleetError {
-  return failure(
-    'backoff',
-    'host.conflict',
-    `Ledger ${namespace}/${name} was deleted while logfleet used it. logfleet reads the ledger again.`,
-    { cause },
-  );
+  const message = `Ledger ${namespace}/${name} was deleted while logfleet used it. logfleet reads the ledger again.`;
+  return failure('backoff', 'host.conflict', message, { cause });
 }
 
 /** Members of a Ledger resource that logfleet reads from the API server. */

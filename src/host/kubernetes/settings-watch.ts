@@ -33,8 +33,7 @@ interface SettingsMap extends CachedResource {
   readonly paused: unknown;
 }
 
-const running: OperatorSettings = { paused: false, pausedBy: undefined };
-const unread: OperatorSettings = { paused: true, pausedBy: 'settings that have not been read yet' };
+const unread: OperatorSettings = { pausedBy: 'settings that have not been read yet' };
 
 export class SettingsWatch {
   readonly #options: SettingsWatchOptions;
@@ -95,7 +94,7 @@ export class SettingsWatch {
     const { namespace } = this.#options;
     const value = this.#cache.get({ namespace, name: settingsName })?.paused;
     const pausedBy = pausedByConfigMap(value, `namespace ${namespace}`);
-    this.#set(pausedBy === undefined ? running : { paused: true, pausedBy });
+    this.#set({ pausedBy });
     this.#markAttempted();
   }
 
@@ -106,17 +105,17 @@ export class SettingsWatch {
         `the operator may not read the ConfigMap ${settingsName}, so the ConfigMap cannot pause policies and exports: grant list and watch of it in namespace ${namespace}`,
         { error },
       );
-      this.#set(running);
+      this.#set({});
     }
     this.#markAttempted();
   }
 
   #set(next: OperatorSettings): void {
-    const { paused, pausedBy } = this.#current;
-    if (next.paused === paused && next.pausedBy === pausedBy) return;
+    const { pausedBy } = next;
+    if (pausedBy === this.#current.pausedBy) return;
     this.#current = next;
     const { log } = this.#options;
-    if (next.paused) log.warn('all resources are paused: no new work is started', { pausedBy: next.pausedBy });
+    if (pausedBy !== undefined) log.warn('all resources are paused: no new work is started', { pausedBy });
     else if (this.#isAttempted) log.info('the pause has ended: new work may start');
     for (const listener of [...this.#listeners]) listener();
   }

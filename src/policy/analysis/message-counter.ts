@@ -4,7 +4,7 @@
  */
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { retryDelayMs } from '../../base/retry-delay.ts';
 import { aggregateOnce, figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
@@ -174,10 +174,6 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
 }
 
 function notCounted(problem: string): LogfleetError {
-  return new LogfleetError({
-    code: 'policy.messagesNotCounted',
-    message: `The service gave no reliable count of messages: ${problem}.`,
-    handling: { kind: 'backoff' },
-    reason: 'AnalysisUnavailable',
-  });
+  const message = `The service gave no reliable count of messages: ${problem}.`;
+  return failure('backoff', 'policy.messagesNotCounted', message, { reason: 'AnalysisUnavailable' });
 }

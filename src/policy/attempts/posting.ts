@@ -5,7 +5,7 @@
  * Invariant: a collector has at most one unanswered POST of this process.
  */
 
-import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { type SetView, SparseMap, SparseSet } from '../../base/sparse.ts';
 import type { UpgradeService } from '../../service/collectors/upgrade-service.ts';
 import { taskRefusals } from '../../service/requests/service-code.ts';
@@ -206,9 +206,6 @@ function refusesCollector({ effect, status, serviceCode }: ServiceError): boolea
 }
 
 function withdrawn(why: string): LogfleetError {
-  return new LogfleetError({
-    code: withdrawnCode,
-    message: `The upgrade was cancelled before its request was sent to the service: ${why}.`,
-    handling: { kind: 'wait' },
-  });
+  const message = `The upgrade was cancelled before its request was sent to the service: ${why}.`;
+  return failure('wait', withdrawnCode, message);
 }

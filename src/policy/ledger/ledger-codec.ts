@@ -4,7 +4,7 @@
  *
  * Monotonic times are not stored: a process that reads a ledger counts the age of each attempt from that moment (U5).
  */
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
 import { type Attempt, attemptStates, type Ending, type Entry, endingKinds, type LedgerHeader } from './ledger.ts';
 
@@ -208,11 +208,8 @@ function unreadable(
   cause?: unknown,
   remedy = 'Restore the ledger from a backup, or delete it when no upgrade is running.',
 ): LogfleetError {
-  return new LogfleetError({
-    code: 'ledger.unreadable',
+  return failure('stall', 'ledger.unreadable', `The ledger of upgrade attempts cannot be read: ${why}. ${remedy}`, {
     reason: 'LedgerUnreadable',
-    message: `The ledger of upgrade attempts cannot be read: ${why}. ${remedy}`,
-    handling: { kind: 'stall' },
     cause,
   });
 }

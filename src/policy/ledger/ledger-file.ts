@@ -11,7 +11,7 @@
  *   the ledger, so a former leader cannot replace a ledger object of the next leader.
  */
 
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import { SparseMap, SparseSet } from '../../base/sparse.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../host/host.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
@@ -235,12 +235,8 @@ function summaryOf({ rolloutId }: LedgerHeader, open: number, ended: number): st
 }
 
 function changedMeanwhile({ kind, namespace, name }: OwnerRef, cause: unknown): LogfleetError {
-  return new LogfleetError({
-    code: 'host.conflict',
-    handling: { kind: 'backoff' },
-    message: `The ledger of ${kind} ${namespace}/${name} was changed by another process while logfleet read it. logfleet reads the ledger again.`,
-    cause,
-  });
+  const message = `The ledger of ${kind} ${namespace}/${name} was changed by another process while logfleet read it. logfleet reads the ledger again.`;
+  return failure('backoff', 'host.conflict', message, { cause });
 }
 
 function logName(log: number): string {

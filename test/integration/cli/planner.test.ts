@@ -111,7 +111,7 @@ describe('a plan', () => {
   test.each([
     ['spec.paused', { paused: true }, {}],
     ['spec.mode', { mode: 'Observe' }, {}],
-    ['everything', {}, { settings: { paused: true, pausedBy: 'everything' } }],
+    ['everything', {}, { settings: { pausedBy: 'everything' } }],
   ])('shows the plan and its obstacle: %s', async (by, spec, options) => {
     const found = await rolloutPlan(fleet({}, spec), options);
     expect(countUpgrades(found)).toBe(20);

@@ -2,12 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { type Handling, LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { Controller } from '../../../src/controller/controller.ts';
-import type { Result } from '../../../src/controller/reconciler.ts';
+import { type Result, settled } from '../../../src/controller/reconciler.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { CountingMetrics } from './counting-metrics.ts';
-
-const settled: Result = { kind: 'settled' };
 
 /** Controller whose list of resources, leadership, and results of reconciles are determined by the test. */
 class World {
@@ -144,7 +142,7 @@ describe('a controller', () => {
   });
 
   test('reconciles again after the requested delay', async () => {
-    const world = new World(['a'], { answer: () => ({ kind: 'requeueAfter', delayMs: 5_000, settled: false }) });
+    const world = new World(['a'], { answer: () => ({ delayMs: 5_000, settled: false }) });
     await world.clock.advance(4_999);
     expect(world.calls.length).toBe(1);
     await world.clock.advance(1);
@@ -301,8 +299,8 @@ describe('a controller', () => {
   });
 
   test('has settled when each last result has settled, despite planned reconciles', async () => {
-    const later: Result = { kind: 'requeueAfter', delayMs: 60_000, settled: true };
-    let result: Result = { kind: 'requeueAfter', delayMs: 1_000, settled: false };
+    const later: Result = { delayMs: 60_000, settled: true };
+    let result: Result = { delayMs: 1_000, settled: false };
     const world = new World(['a', 'b'], { answer: (name) => (name === 'a' ? result : settled) });
     let told = false;
     void world.controller.whenSettled().then(() => {

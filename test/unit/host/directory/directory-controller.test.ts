@@ -4,6 +4,7 @@ import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { systemRandom } from '../../../../src/base/random.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
+import { settled } from '../../../../src/controller/reconciler.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { get, policy, Workplace } from './workplace.ts';
 
@@ -26,7 +27,7 @@ function echo(host: DirectoryHost) {
         seen.push(`${key.name} ${resource?.spec.target.version}`);
         const status = { targetVersion: resource?.spec.target.version } as never;
         if (resource) await host.writeStatus('CollectorVersionPolicy', { ...resource, status });
-        return { kind: 'settled' };
+        return settled;
       },
     },
   });

@@ -14,7 +14,7 @@ import { find, policy, Workplace } from './workplace.ts';
 const file = 'settings.yaml';
 const configMap = (data: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings}\n${data}\n`;
 const asked = { by: 'alice', atMs: Date.UTC(2026, 10, 21, 10) };
-const running = { paused: false, pausedBy: undefined };
+const running = {};
 
 async function opened(text: string): Promise<{ readonly place: Workplace; readonly host: DirectoryHost }> {
   const place = new Workplace();
@@ -31,7 +31,7 @@ describe('a ConfigMap among the manifests', () => {
   ])('%s pauses', async (data, odd) => {
     const { place, host } = await opened(configMap(data));
     const pausedBy = `the ConfigMap logfleet-settings in ${place.path(file)}${odd}`;
-    expect(host.settings()).toEqual({ paused: true, pausedBy });
+    expect(host.settings()).toEqual({ pausedBy });
   });
 
   test.each(['data: {paused: "false"}', 'data: {paused: ""}', 'data: {}', ''])('%j does not', async (data) => {
@@ -59,7 +59,7 @@ describe('changes', () => {
   test('changes call the listeners at once, and once each', async () => {
     const { place, host } = await opened(configMap('data: {paused: "true"}'));
     const heard: boolean[] = [];
-    const unsubscribe = host.subscribeSettings(() => heard.push(host.settings().paused));
+    const unsubscribe = host.subscribeSettings(() => heard.push(host.settings().pausedBy !== undefined));
     await host.refresh();
     place.write(file, configMap('data: {paused: "false"}'));
     await host.refresh();
@@ -79,7 +79,7 @@ describe('changes', () => {
     const heard = new Promise<void>((resolve) => host.subscribeSettings(resolve));
     await writeSettingsRequest(place.directory, true, asked);
     await heard;
-    expect(host.settings()).toEqual({ paused: true, pausedBy: 'alice (logfleet pause --all)' });
+    expect(host.settings()).toEqual({ pausedBy: 'alice (logfleet pause --all)' });
   });
 
   test('a file that is being replaced still pauses, and a deleted file does not', async () => {
@@ -89,10 +89,10 @@ describe('changes', () => {
     await place.clock.advance(deletionDelayMs / 2);
     place.write(file, configMap('data: {paused: "true"}'));
     await host.refresh();
-    expect(host.settings().paused).toBe(true);
+    expect(host.settings().pausedBy).toBeDefined();
     place.remove(file);
     await host.refresh();
-    expect(host.settings().paused).toBe(true);
+    expect(host.settings().pausedBy).toBeDefined();
     const heard = new Promise<void>((resolve) => host.subscribeSettings(resolve));
     await place.clock.during(heard);
     expect(host.settings()).toEqual(running);
@@ -104,7 +104,7 @@ describe('changes', () => {
     await host.refresh();
     await place.clock.advance(2 * deletionDelayMs);
     await host.refresh();
-    expect(host.settings().paused).toBe(true);
+    expect(host.settings().pausedBy).toBeDefined();
   });
 
   test('a pause that was removed while no process ran ends at once', async () => {
@@ -120,11 +120,11 @@ describe('a request', () => {
     const place = new Workplace();
     await writeSettingsRequest(place.directory, true, asked);
     const first = await place.open();
-    expect(first.settings().paused).toBe(true);
+    expect(first.settings().pausedBy).toBeDefined();
     expect(first.problems()).toEqual([]);
     await first.close();
     const second = await place.open();
-    expect(second.settings().paused).toBe(true);
+    expect(second.settings().pausedBy).toBeDefined();
     await writeSettingsRequest(place.directory, false, asked);
     await second.refresh();
     expect(second.settings()).toEqual(running);
@@ -135,7 +135,7 @@ describe('a request', () => {
     const manifest = `the ConfigMap logfleet-settings in ${place.path(file)}`;
     await writeSettingsRequest(place.directory, false, asked);
     await host.refresh();
-    expect(host.settings()).toEqual({ paused: true, pausedBy: manifest });
+    expect(host.settings()).toEqual({ pausedBy: manifest });
     await writeSettingsRequest(place.directory, true, { by: undefined, atMs: undefined });
     await host.refresh();
     expect(host.settings().pausedBy).toBe(`${manifest} and a person (logfleet pause --all)`);
@@ -153,7 +153,7 @@ describe('a request', () => {
     const place = new Workplace();
     place.write('.logfleet/requests/settings.json', text);
     const host = await place.open();
-    expect(host.settings().paused).toBe(true);
+    expect(host.settings().pausedBy).toBeDefined();
     expect(host.problems()).toMatchObject([{ file: place.path('.logfleet/requests/settings.json') }]);
   });
 });
@@ -163,7 +163,7 @@ test('a pause in one of several directories is enough', async () => {
   mkdirSync(place.path('one'));
   place.write('two/settings.yaml', configMap('data: {paused: "true"}'));
   const host = await place.open({ directories: [place.path('one'), place.path('two')] });
-  expect(host.settings().paused).toBe(true);
+  expect(host.settings().pausedBy).toBeDefined();
 });
 
 describe('author and time of a requested annotation', () => {
