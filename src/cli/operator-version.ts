@@ -49,7 +49,8 @@ export async function printOperatorVersions(
   const { stdout, stderr } = context;
   let operators: readonly OperatorVersion[];
   try {
-    operators = await operatorsOf(await open(), options.operatorNamespace);
+    const client = await open();
+    operators = await listOperators(client, options.operatorNamespace, { deadlineMs }).finally(() => client.close());
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
     if (error.code !== 'host.noCluster') stderr.write(`${describeUnknown(error)}\n`);
@@ -67,16 +68,17 @@ async function openClient(options: VersionOptions, { cwd }: CommandContext): Pro
   return new ApiClient({ api, clock: systemClock, metrics: noMetrics });
 }
 
-async function operatorsOf(client: ApiClient, namespace: string | undefined): Promise<readonly OperatorVersion[]> {
-  const leases = objectPath('leases', namespace);
-  try {
-    const query = { fieldSelector: `metadata.name=${operatorLeaseName}` };
-    const { items } = readPage(await client.find(leases, { query, deadlineMs }), leases);
-    const found = items.flatMap((item) => (isRecord(item) && isRecord(item.metadata) ? versionIn(item.metadata) : []));
-    return found.sort((left, right) => compareText(left.namespace, right.namespace));
-  } finally {
-    await client.close();
-  }
+/** Lists operators by their Leases, in a namespace or in all of them, sorted by namespace. */
+export async function listOperators(
+  client: ApiClient,
+  namespace?: string,
+  call: { readonly deadlineMs?: number } = {},
+): Promise<readonly OperatorVersion[]> {
+  const path = objectPath('leases', namespace);
+  const query = { fieldSelector: `metadata.name=${operatorLeaseName}` };
+  const { items } = readPage(await client.find(path, { ...call, query }), path);
+  const found = items.flatMap((item) => (isRecord(item) && isRecord(item.metadata) ? versionIn(item.metadata) : []));
+  return found.sort((left, right) => compareText(left.namespace, right.namespace));
 }
 
 function versionIn({ namespace, annotations }: Readonly<Record<string, unknown>>): OperatorVersion {

@@ -14,9 +14,8 @@ import { shellWord } from '../../base/shell-word.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { objectPath, operatorLeaseName } from '../../host/kubernetes/api-paths.ts';
-import { readPage } from '../../host/kubernetes/reflector.ts';
-import { decodeMetadata } from '../../host/kubernetes/resource-decoding.ts';
 import type { CommandContext } from '../context.ts';
+import { listOperators } from '../operator-version.ts';
 import type { PauseOptions } from '../options.ts';
 import { targetFlags } from '../render/next-steps.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
@@ -70,13 +69,8 @@ async function namespaceOfOperator(client: ApiClient): Promise<string> {
 }
 
 async function listLeases(client: ApiClient, advice: string): Promise<readonly string[]> {
-  const fieldSelector = `metadata.name=${operatorLeaseName}`;
   try {
-    const { items } = readPage(
-      await client.find(objectPath('leases', undefined), { query: { fieldSelector } }),
-      objectPath('leases', undefined),
-    );
-    return items.flatMap((item) => decodeMetadata(isRecord(item) && item.metadata)?.namespace ?? []).sort();
+    return (await listOperators(client)).map(({ namespace }) => namespace);
   } catch (error) {
     if (!hasCode(error, 'host.forbidden')) throw error;
     throw new UsageError(

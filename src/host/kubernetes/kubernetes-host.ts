@@ -8,6 +8,7 @@
 
 import { type AnyResource, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { LogfleetError } from '../../base/errors.ts';
 import type { Ports } from '../../base/ports.ts';
 import type { Creation, Host, Leadership, NewResource, OperatorSettings, OwnerRef, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
@@ -56,7 +57,7 @@ interface KubernetesHostOptions extends Ports {
   readonly onEvent?: EventListener;
 }
 
-type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion'>;
+type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
 
 /** A kind of resource that the operator follows: its cache and the reflectors that fill the cache. */
 interface Followed<K extends KindName> {
@@ -64,8 +65,6 @@ interface Followed<K extends KindName> {
   /** View of the cache without the resources that another operator acts on. */
   readonly ours: ResourceSource<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
-  /** Returns the error of the last failed list or watch of this kind, or undefined after a success. */
-  readonly lastFailure: () => unknown;
 }
 
 export class KubernetesHost implements Host {
@@ -204,7 +203,7 @@ export class KubernetesHost implements Host {
   unready(): readonly string[] {
     const unlisted = [...this.#followed]
       .filter(([, { cache }]) => !cache.synced())
-      .map(([kind, { lastFailure }]) => renderUnlisted(kind, lastFailure()));
+      .map(([kind, { reflectors }]) => renderUnlisted(kind, reflectors.find(({ problem }) => problem)?.problem));
     const jobs = this.workerJobs?.unlisted();
     return jobs === undefined ? unlisted : [...unlisted, jobs];
   }
@@ -225,23 +224,14 @@ export class KubernetesHost implements Host {
     const { log } = this.#options;
     const scopes = this.#scopes();
     const cache = new ResourceCache<ResourceOf<K>>(scopes, log);
-    let lastFailure: unknown;
-    const outcomes = {
-      onList: () => {
-        lastFailure = undefined;
-      },
-      onFailure: (error: unknown) => {
-        lastFailure = error;
-      },
-    };
     const reflectors = scopes.map((scope) => {
       const decode = (value: unknown) => this.#decode(kind, value);
       const path = resourcePath(kind, scope);
       const client = this.#client;
-      return new Reflector<ResourceOf<K>>({ ...this.#options, ...outcomes, client, path, scope, cache, decode });
+      return new Reflector<ResourceOf<K>>({ ...this.#options, client, path, scope, cache, decode });
     });
     const ours = this.#entries.ours(kind, cache);
-    const followed = { cache, ours, reflectors, lastFailure: () => lastFailure };
+    const followed = { cache, ours, reflectors };
     this.#followed.set(kind, followed as unknown as Followed<KindName>);
     if (this.#running.length > 0) this.#run(reflectors);
     return followed;
@@ -268,8 +258,8 @@ export class KubernetesHost implements Host {
 }
 
 /** Returns a message why resources of a kind are not listed yet, for example because its CRD is not installed. */
-function renderUnlisted(kind: KindName, lastFailure: unknown): string {
-  if (hasCode(lastFailure, 'host.gone')) return notInstalled(kind, 'the cluster');
+function renderUnlisted(kind: KindName, problem: LogfleetError | undefined): string {
+  if (problem?.code === 'host.gone') return notInstalled(kind, 'the cluster');
   const waiting = `${kinds[kind].plural} have not been listed yet`;
-  return lastFailure instanceof Error ? `${waiting}: ${lastFailure.message}` : waiting;
+  return problem ? `${waiting}: ${problem.message}` : waiting;
 }

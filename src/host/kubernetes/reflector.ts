@@ -14,7 +14,7 @@
  */
 
 import { sleep } from '../../base/clock.ts';
-import { asLogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import type { Counter } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRecord } from '../../base/record.ts';
@@ -95,7 +95,8 @@ export class Reflector<R extends CachedResource> {
   /** Aborts the running list or watch when another list is requested. */
   #step = new AbortController();
   /** Callbacks of callers that wait for the next complete list. */
-  #listed: (() => void)[] = [];
+  readonly #listed: (() => void)[] = [];
+  #problem: LogfleetError | undefined;
 
   constructor(options: ReflectorOptions<R>) {
     this.#options = options;
@@ -115,6 +116,20 @@ export class Reflector<R extends CachedResource> {
     return this.#steppedAtMs;
   }
 
+  get path(): string {
+    return this.#options.path;
+  }
+
+  /** Error of the last failed list or watch; undefined after a success. */
+  get problem(): LogfleetError | undefined {
+    return this.#problem;
+  }
+
+  /** True until the list that `relist` requested is in the cache, or until the API server refuses it because a right is missing. */
+  get isAwaited(): boolean {
+    return this.#listed.length > 0;
+  }
+
   /**
    * Remembers a resource version with which a write failed as outdated. If the cache still contains the version when
    * the watch ends, the cache missed an event, and all resources are listed again.
@@ -123,7 +138,10 @@ export class Reflector<R extends CachedResource> {
     this.#refusedVersions.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
   }
 
-  /** Lists all resources again at once. Resolves when the cache has taken over a list that the API server began after this call. */
+  /**
+   * Lists all resources again at once. Resolves when the cache has taken over a list that the API server began after this call, or when
+   * the operator has no right to list the resources.
+   */
   relist(): Promise<void> {
     const listed = new Promise<void>((resolve) => this.#listed.push(resolve));
     this.#listing = startListing('request');
@@ -164,7 +182,8 @@ export class Reflector<R extends CachedResource> {
     this.#relists.add({ reason: listing.reason });
     cache.replace(scope, resources);
     this.#options.onList?.();
-    for (const resolve of this.#listed.splice(0)) resolve();
+    this.#endRelist();
+    this.#problem = undefined;
     // A list does not reset `#failures`, because a watch that fails after each list must be retried with growing delays.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
@@ -228,18 +247,26 @@ export class Reflector<R extends CachedResource> {
     return resource.metadata.resourceVersion;
   }
 
+  #endRelist(): void {
+    for (const resolve of this.#listed.splice(0)) resolve();
+  }
+
   #succeeded(): void {
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#failures = 0;
+    this.#problem = undefined;
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     const { clock, random, log, path, onFailure } = this.#options;
+    const problem = asLogfleetError(error);
+    this.#problem = problem;
+    if (hasCode(error, 'host.forbidden')) this.#endRelist();
     onFailure?.(error);
     this.#failures++;
     const delayMs = backoffDelay(backoff, this.#failures, error, random);
     const isRepeated = this.#failures >= failuresUntilRelist;
-    const what = { path, error: asLogfleetError(error), isListing: this.#listing !== undefined, delayMs };
+    const what = { path, error: problem, isListing: this.#listing !== undefined, delayMs };
     log[isRepeated ? 'warn' : 'debug']('following resources failed and is retried', what);
     if (hasCode(error, 'host.expired')) {
       this.#listing = { ...startListing(this.#listing?.reason ?? 'expired'), paged: this.#listing === undefined };

@@ -3,7 +3,7 @@
  * rights of the component `manifests/export-jobs`, `problem` returns the error of the API server.
  */
 
-import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
+import type { LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRecord } from '../../base/record.ts';
@@ -138,14 +138,20 @@ export class KubernetesWorkerJobs implements WorkerJobs {
 /** Objects of one kind with the label of exports, in all followed namespaces. */
 class Followed<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
-  readonly #scopes: readonly FollowedScope<R>[];
+  /** One reflector for each scope. */
+  readonly #reflectors: readonly Reflector<R>[];
   /** Uid of the export to which each Job or pod belongs. Needed when the object has already been removed from the cache. */
   readonly #uids = new Map<string, string>();
 
   constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {
     const { scopes, log } = options;
     this.cache = new ResourceCache<R>(scopes, log);
-    this.#scopes = scopes.map((scope) => new FollowedScope(options, this.cache, objectPath(plural, scope), scope));
+    this.#reflectors = scopes.map((scope) => {
+      const path = objectPath(plural, scope);
+      const decodeOne = (value: unknown) => decode(value) as R | undefined;
+      const query = { labelSelector: exportLabel };
+      return new Reflector<R>({ ...options, path, query, scope, cache: this.cache, decode: decodeOne });
+    });
     this.cache.subscribe((key) => {
       const name = keyText(key);
       const uid = this.cache.get(key)?.metadata.labels[exportLabel] ?? this.#uids.get(name);
@@ -157,70 +163,20 @@ class Followed<R extends WorkerJob | WorkerPod> {
 
   /** Error of a failed list or watch that has not succeeded since; undefined if there is none. */
   get problem(): LogfleetError | undefined {
-    return this.#scopes.find(({ problem }) => problem)?.problem;
+    return this.#reflectors.find(({ problem }) => problem)?.problem;
   }
 
-  /** Path and error of a list that a leader waits for; undefined if it waits for none. */
-  get awaited(): AwaitedList | undefined {
-    return this.#scopes.find(({ isAwaited }) => isAwaited);
+  /** List that a leader waits for before its first request; undefined if it waits for none. */
+  get awaited(): Reflector<R> | undefined {
+    return this.#reflectors.find(({ isAwaited }) => isAwaited);
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#scopes.map((scope) => scope.run(signal)));
+    await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
   }
 
   async relist(): Promise<void> {
-    await Promise.all(this.#scopes.map((scope) => scope.relist()));
-  }
-}
-
-/** List of Jobs or pods that a leader waits for before its first request. */
-interface AwaitedList {
-  readonly path: string;
-  readonly problem: LogfleetError | undefined;
-}
-
-/** Objects of one kind in one namespace, or in all namespaces. */
-class FollowedScope<R extends WorkerJob | WorkerPod> implements AwaitedList {
-  readonly path: string;
-  /** Error of the last failed list or watch; undefined after a success. */
-  problem: LogfleetError | undefined;
-  /** True until the list that `relist` requested is in the cache, or until the API server refuses the list because a right is missing. */
-  isAwaited = false;
-  readonly #reflector: Reflector<R>;
-  /** Called when the API server refuses a list or watch because a right is missing. */
-  #forbidden: () => void = () => undefined;
-
-  constructor(options: WorkerJobStoreOptions, cache: ResourceCache<R>, path: string, scope: string | undefined) {
-    this.path = path;
-    const succeeded = () => {
-      this.problem = undefined;
-    };
-    this.#reflector = new Reflector<R>({
-      ...options,
-      ...{ path, scope, cache, query: { labelSelector: exportLabel } },
-      decode: (value) => decode(value) as R | undefined,
-      onList: succeeded,
-      onFailure: (error) => {
-        this.problem = asLogfleetError(error);
-        if (hasCode(error, 'host.forbidden')) this.#forbidden();
-      },
-      onRecovery: succeeded,
-    });
-  }
-
-  run(signal: AbortSignal): Promise<void> {
-    return this.#reflector.run(signal);
-  }
-
-  /** Resolves when all objects were listed again, or when the operator has no right to list them. */
-  async relist(): Promise<void> {
-    this.isAwaited = true;
-    const forbidden = new Promise<void>((resolve) => {
-      this.#forbidden = resolve;
-    });
-    await Promise.race([this.#reflector.relist(), forbidden]);
-    this.isAwaited = false;
+    await Promise.all(this.#reflectors.map((reflector) => reflector.relist()));
   }
 }
 
