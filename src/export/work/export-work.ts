@@ -7,6 +7,7 @@
  * work, and never waits for it.
  */
 import { asLogfleetError } from '../../base/errors.ts';
+import { HeldClock } from '../../base/held-clock.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { recordKey } from '../../destination/commit-record.ts';
 import type { Destination } from '../../destination/destination.ts';
@@ -88,6 +89,8 @@ interface RunningTask {
 
 export class ExportWork {
   readonly #options: ExportWorkOptions;
+  /** Held during `advance`, so that each event is either handled there or announced by `requeueAfterMs`. */
+  readonly #clock: HeldClock;
   readonly #delays: ExportDelays;
   readonly #searches: RunningSearches;
   readonly #messages = new NewestTexts();
@@ -105,8 +108,9 @@ export class ExportWork {
 
   constructor(options: ExportWorkOptions) {
     this.#options = options;
-    this.#stored = new StoredExport(options.openDestination, options.task, options.clock);
-    this.#delays = new ExportDelays(options.clock);
+    this.#clock = new HeldClock(options.clock);
+    this.#stored = new StoredExport(options.openDestination, options.task, this.#clock);
+    this.#delays = new ExportDelays(this.#clock);
     this.#chosenFields = new ChosenFields(options.task.identity.output.fields);
     this.#scannedBefore = options.scannedBytes;
     this.#searches = new RunningSearches({
@@ -127,6 +131,10 @@ export class ExportWork {
 
   /** Starts the work that the limits allow, and returns the state of the work. */
   advance(limits: WorkLimits): WorkView {
+    return this.#clock.hold(() => this.#advance(limits));
+  }
+
+  #advance(limits: WorkLimits): WorkView {
     if (limits.incompletePolicy === 'Keep' && this.#limits.incompletePolicy === 'Fail') this.#searches.keepIncomplete();
     this.#limits = limits;
     const decision = this.#decide();
@@ -156,7 +164,7 @@ export class ExportWork {
 
   /** Decides about the searches; undefined if the export has no plan or is complete. */
   #decide(): ExportDecision<Search> | undefined {
-    const { task, quirks, clock } = this.#options;
+    const { task, quirks } = this.#options;
     const { stage, plan, records, verdicts } = this.#stored;
     if (stage !== 'planned' || !plan) return undefined;
     return decide({
@@ -174,7 +182,7 @@ export class ExportWork {
       part: this.#part,
       patientUntilMs: this.#patientUntilMs,
       standInAtMs: this.#standInAtMs,
-      now: { wallMs: clock.now(), monotonicMs: clock.monotonic(), clockBehindMs: quirks.clockBehindMs },
+      now: { wallMs: this.#clock.now(), monotonicMs: this.#clock.monotonic(), clockBehindMs: quirks.clockBehindMs },
     });
   }
 
@@ -202,7 +210,7 @@ export class ExportWork {
 
   /** True while the first worker plans the export, and this process is another worker. */
   get #awaitsPlan(): boolean {
-    return this.#options.clock.monotonic() < this.#standInAtMs;
+    return this.#clock.monotonic() < this.#standInAtMs;
   }
 
   /** True if other workers may have written objects since the destination was last read. */
@@ -212,7 +220,7 @@ export class ExportWork {
 
   #rereadMs(decision: ExportDecision | undefined): number {
     if (decision && decision.start.length > 0) return rereadMs;
-    const sinceOthersMs = this.#options.clock.monotonic() - this.#stored.othersSeenAtMs;
+    const sinceOthersMs = this.#clock.monotonic() - this.#stored.othersSeenAtMs;
     return this.#searches.list.length > 0 ? busyRereadMs : idleRereadMs(sinceOthersMs);
   }
 
@@ -377,7 +385,7 @@ export class ExportWork {
 
   /** Reason why neither a search nor the planning may start, such as a pause. */
   get #halt(): Wait | undefined {
-    return haltOf(this.#limits, this.#options.clock.now(), this.#endedBytes);
+    return haltOf(this.#limits, this.#clock.now(), this.#endedBytes);
   }
 
   /**
@@ -385,8 +393,8 @@ export class ExportWork {
    * because the export may already be complete.
    */
   get #waitBeforePlan(): Wait | undefined {
-    const { clock, quirks, task } = this.#options;
-    const wallMs = clock.now();
+    const { quirks, task } = this.#options;
+    const wallMs = this.#clock.now();
     const { stage } = this.#stored;
     if (stage === 'complete') return undefined;
     if (stage === 'loading') {
@@ -401,14 +409,14 @@ export class ExportWork {
   }
 
   #view(decision: ExportDecision | undefined): WorkView {
-    const { clock, quirks } = this.#options;
+    const { quirks } = this.#options;
     const { location, manifest, lockedFiles } = this.#stored;
     const { trouble, lastError, isLasting: isTroubleLasting, unproven } = this.#delays;
     const { list, written } = this.#searches;
     const jobs = [...(this.#task?.jobs.views ?? []), ...list.flatMap((search) => search.jobs)];
     for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.keep(text);
     const waitsFor = decision ? decision.waitsFor : this.#waitBeforePlan;
-    const waiting = waitingSearches(list, clock.monotonic());
+    const waiting = waitingSearches(list, this.#clock.monotonic());
     const intervals = manifest?.manifest.intervals ?? decision?.coverage.intervals ?? [];
     return {
       stage: stageOf(this.#stored, decision),
@@ -440,19 +448,18 @@ export class ExportWork {
    * considered.
    */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
-    const { clock } = this.#options;
     const { trouble } = this.#delays;
     const delaysMs = [this.#stored.tidyDelayMs];
-    if (trouble) delaysMs.push(trouble.untilMs - clock.monotonic());
-    if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - clock.now()));
+    if (trouble) delaysMs.push(trouble.untilMs - this.#clock.monotonic());
+    if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - this.#clock.now()));
     if (wait?.kind === 'disorder') delaysMs.push(stallRetryMs);
     if (this.#part.workers > 1 && this.#stored.stage !== 'complete') {
       delaysMs.push(this.#rereadMs(decision) - this.#stored.ageMs);
     }
-    if (this.#awaitsPlan) delaysMs.push(this.#standInAtMs - clock.monotonic());
+    if (this.#awaitsPlan) delaysMs.push(this.#standInAtMs - this.#clock.monotonic());
     if (decision) delaysMs.push(decision.requeueAfterMs);
     else if (this.#stored.stage !== 'complete' && this.#limits.deadlineMs !== undefined) {
-      delaysMs.push(this.#limits.deadlineMs - clock.now());
+      delaysMs.push(this.#limits.deadlineMs - this.#clock.now());
     }
     return Math.min(...delaysMs.filter((delayMs) => delayMs > 0), Number.POSITIVE_INFINITY);
   }

@@ -16,6 +16,7 @@ import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../../src/export/work/export-work.ts';
 import { rangeText } from '../../../src/export/work/figure-text.ts';
 import type { WorkLimits, WorkView } from '../../../src/export/work/work-view.ts';
+import type { WorkerPart } from '../../../src/export/work/worker-part.ts';
 import type { SearchJob } from '../../../src/service/jobs/search-job.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
@@ -60,9 +61,20 @@ function failure(kind: 'backoff' | 'stall' = 'backoff', reason = 'Failed'): Logf
   return new LogfleetError({ code: 'test.failed', message: 'It failed.', handling: { kind }, reason });
 }
 
+/** Clock on which time passes between two readings, as on a real machine. */
+class PassingClock extends VirtualClock {
+  readingMs = 0;
+  #passedMs = 0;
+
+  override monotonic(): number {
+    this.#passedMs += this.readingMs;
+    return super.monotonic() + this.#passedMs;
+  }
+}
+
 /** One export, whose searches end as the test determines. */
 class WorkWorld {
-  readonly clock = new VirtualClock();
+  readonly clock = new PassingClock();
   readonly destination = new MemoryDestination();
   readonly quirks = new ServiceQuirks();
   readonly searches: ScriptedSearch[] = [];
@@ -76,7 +88,7 @@ class WorkWorld {
     first: undefined,
   });
 
-  constructor(more: { readonly scannedBytes?: number } = {}) {
+  constructor(more: { readonly scannedBytes?: number; readonly part?: WorkerPart } = {}) {
     const { clock, quirks } = this;
     this.work = new ExportWork({
       ...{ task, quirks, clock, log: silentLogger, jobs: {} as SearchJobs, scannedBytes: 0, ...more },
@@ -137,6 +149,18 @@ function openJob() {
 }
 
 const manifestName = task.layout.manifest;
+
+test('a worker that waits reads again what others have written, however long a decision takes', async () => {
+  const { clock, work } = new WorkWorld({ part: { index: 1, workers: 2 } });
+  work.advance(limits);
+  await settle();
+  const { requeueAfterMs } = work.advance(limits);
+  expect(requeueAfterMs).toBeLessThanOrEqual(1_000);
+  // The timer fires a little too early, so the objects become due to be read while the next decision is made.
+  await clock.advance(requeueAfterMs - 0.05);
+  clock.readingMs = 0.02;
+  expect(work.advance(limits).requeueAfterMs).toBeLessThanOrEqual(1_000);
+});
 
 describe('an export', () => {
   test('is planned, searched in parallel, and ends with its manifest', async () => {
