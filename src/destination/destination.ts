@@ -6,6 +6,17 @@
  *
  * Object names are relative to the root of the destination. Neither a name nor a symbolic link can lead out of the root.
  */
+import type { Clock } from '../base/clock.ts';
+import type { Environment } from '../base/proxy-environment.ts';
+import type { Writer } from './writer.ts';
+
+export interface DestinationPorts {
+  readonly clock: Clock;
+  /** Identity of this process, so that one of its destinations can remove unfinished uploads of another (E15). */
+  readonly writer: Writer;
+  /** Environment variables, of which proxy settings (`HTTPS_PROXY`, `NO_PROXY`) and Azure's credentials (`AZURE_STORAGE_*`) are used. */
+  readonly environment: Environment;
+}
 
 /** Maximum size in bytes of export plans and commit records. */
 export const largestObjectBytes = 32 * 1024 * 1024;

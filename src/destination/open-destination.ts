@@ -1,10 +1,8 @@
 /** Opens a destination. The SDK of an object store is loaded only when needed, because loading takes a sixth of a second. */
-import type { Clock } from '../base/clock.ts';
 import type { AzureSettings } from './azure/azure-settings.ts';
-import type { Destination } from './destination.ts';
+import type { Destination, DestinationPorts } from './destination.ts';
 import type { GcsSettings } from './gcs/gcs-settings.ts';
 import type { S3Settings } from './s3/s3-settings.ts';
-import type { Writer } from './writer.ts';
 
 export type DestinationSettings =
   | {
@@ -17,14 +15,6 @@ export type DestinationSettings =
   | { readonly kind: 's3'; readonly settings: S3Settings }
   | { readonly kind: 'azureBlob'; readonly settings: AzureSettings }
   | { readonly kind: 'gcs'; readonly settings: GcsSettings };
-
-export interface DestinationPorts {
-  readonly clock: Clock;
-  /** Identity of this process, so that one of its destinations can remove unfinished uploads of another (E15). */
-  readonly writer: Writer;
-  /** Environment variables, of which proxy settings (`HTTPS_PROXY`, `NO_PROXY`) and Azure's credentials (`AZURE_STORAGE_*`) are used. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
-}
 
 /** Opens a destination without reading or writing anything. Throws `destination.invalid` or `destination.name` for wrong settings. */
 export async function openDestination(chosen: DestinationSettings, ports: DestinationPorts): Promise<Destination> {

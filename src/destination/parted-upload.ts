@@ -9,12 +9,13 @@ import type { LogfleetError } from '../base/errors.ts';
 import type { FileUpload } from './destination.ts';
 import { destinationError, nameTaken } from './destination-error.ts';
 import { type PartBuffers, partBytes } from './part-buffers.ts';
+import type { StoreErrors } from './store-error.ts';
 import type { Writer } from './writer.ts';
 
 /** Name of the metadata entry that shows which upload created an object. */
 export const markName = 'logfleet-upload';
 
-/** Requests of an upload to one kind of object store. They throw errors of the store's SDK, which `error` converts. */
+/** Requests of an upload to one kind of object store. They throw errors of the store's SDK, which `StoreErrors` converts. */
 export interface UploadRequests {
   /** Complete name of the object in its bucket or container. */
   readonly key: string;
@@ -36,21 +37,20 @@ export interface UploadRequests {
   /** Returns whether the existing object was created by this upload. */
   hasMark(): Promise<boolean>;
   removeObject(): Promise<unknown>;
-  /** Returns whether the error means that an object of this name exists. */
-  isTaken(cause: unknown): boolean;
   /** Returns whether the store may have created the object, although the request failed with this error. */
   mayExist(cause: unknown): boolean;
-  error(act: string, cause: unknown): LogfleetError;
 }
 
-export interface PartedUploadOptions {
+interface PartedUploadOptions {
   readonly requests: UploadRequests;
+  readonly errors: StoreErrors;
   readonly buffers: PartBuffers;
   readonly writer: Writer;
 }
 
 export class PartedUpload implements FileUpload {
   readonly #requests: UploadRequests;
+  readonly #errors: StoreErrors;
   readonly #buffers: PartBuffers;
   readonly #writer: Writer;
   readonly #sending = new Set<Promise<void>>();
@@ -63,8 +63,9 @@ export class PartedUpload implements FileUpload {
   #finishTried = false;
   #ended = false;
 
-  constructor({ requests, buffers, writer }: PartedUploadOptions) {
+  constructor({ requests, errors, buffers, writer }: PartedUploadOptions) {
     this.#requests = requests;
+    this.#errors = errors;
     this.#buffers = buffers;
     this.#writer = writer;
   }
@@ -111,7 +112,7 @@ export class PartedUpload implements FileUpload {
       if (this.#finishTried && (await this.#requests.hasMark())) await this.#requests.removeObject();
     } catch (cause) {
       this.#writer.abandon(key);
-      throw this.#requests.error(`remove the upload of ${shown}`, cause);
+      throw this.#errors.error(`remove the upload of ${shown}`, cause);
     }
     this.#ended = true;
   }
@@ -125,8 +126,8 @@ export class PartedUpload implements FileUpload {
       // The store may have created the object, although the request failed. The object's metadata shows whether it belongs to this upload.
       const { shown } = this.#requests;
       if (this.#requests.mayExist(cause) && (await this.#isOurs(cause))) return;
-      if (this.#requests.isTaken(cause)) throw nameTaken(shown);
-      throw this.#requests.error(`write ${shown}`, cause);
+      if (this.#errors.isTaken(cause)) throw nameTaken(shown);
+      throw this.#errors.error(`write ${shown}`, cause);
     }
   }
 
@@ -138,7 +139,7 @@ export class PartedUpload implements FileUpload {
     try {
       return await this.#requests.hasMark();
     } catch (problem) {
-      if (this.#requests.isTaken(cause)) throw this.#requests.error(`write ${this.#requests.shown}`, problem);
+      if (this.#errors.isTaken(cause)) throw this.#errors.error(`write ${this.#requests.shown}`, problem);
       return false;
     }
   }
@@ -177,7 +178,7 @@ export class PartedUpload implements FileUpload {
       this.#hasBegun = true;
     } catch (cause) {
       const { shown } = this.#requests;
-      throw this.#requests.isTaken(cause) ? nameTaken(shown) : this.#requests.error(`write ${shown}`, cause);
+      throw this.#errors.isTaken(cause) ? nameTaken(shown) : this.#errors.error(`write ${shown}`, cause);
     }
   }
 
@@ -186,7 +187,7 @@ export class PartedUpload implements FileUpload {
     try {
       await this.#requests.sendPart(number, content, this.#stop.signal);
     } catch (cause) {
-      this.#failure ??= this.#requests.error(`write ${this.#requests.shown}`, cause);
+      this.#failure ??= this.#errors.error(`write ${this.#requests.shown}`, cause);
     }
   }
 

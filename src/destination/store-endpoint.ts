@@ -1,7 +1,15 @@
-/** Checks the address of an object store: without `insecure` it must begin with `https://`, and it must not contain credentials. */
+/** Checks of an object store's settings, and the proxy of its requests. */
+import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../base/proxy-environment.ts';
 import { destinationError } from './destination-error.ts';
 
-export function checkEndpoint(endpoint: string, insecure: boolean): void {
+/** Checks a name in the settings of a store. `advice` says what to write. */
+export function checkName(kind: string, name: string, form: RegExp, advice: string): void {
+  if (!form.test(name)) throw invalid(`the ${kind} ${JSON.stringify(name)} is not valid: write ${advice}`);
+}
+
+/** Checks the address of a store: without `insecure` it must begin with `https://`, and it must not contain credentials. */
+export function checkEndpoint(endpoint: string | undefined, insecure = false): void {
+  if (endpoint === undefined) return;
   const url = URL.parse(endpoint);
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw invalid(
@@ -18,6 +26,32 @@ export function checkEndpoint(endpoint: string, insecure: boolean): void {
   if (url.protocol === 'http:' && !insecure) {
     throw invalid(`the endpoint ${endpoint} is not encrypted: write https://, or set insecure to allow it`);
   }
+}
+
+/** Throws if access tokens for requests to this address would be sent without encryption. */
+export function checkTokensMayGoTo(address: string): void {
+  if (!address.startsWith('http://')) return;
+  const advice = 'write https://, or credentials into a Secret';
+  throw invalid(`logfleet sends no access tokens to ${address}, because the connection is not encrypted: ${advice}`);
+}
+
+/** Returns the proxy for requests to a store, or undefined for direct requests. Throws `destination.invalid` for a wrong proxy setting. */
+export function storeProxy(origin: URL, environment: Environment): URL | undefined {
+  try {
+    return proxyFor(origin, environment);
+  } catch (cause) {
+    throw destinationError('invalid', proxyProblem, cause);
+  }
+}
+
+/** Returns the proxy for requests to a store as Node's HTTP agents read it. Empty for direct requests. */
+export function agentProxy(origin: URL, environment: Environment): { readonly HTTPS_PROXY?: string } {
+  const proxy = storeProxy(origin, environment);
+  if (!proxy) return {};
+  const { user, password } = proxyCredentials(proxy);
+  proxy.username = encodeURIComponent(user);
+  proxy.password = encodeURIComponent(password);
+  return { HTTPS_PROXY: proxy.href };
 }
 
 function invalid(message: string): Error {

@@ -1,59 +1,97 @@
-/** Codes and texts of errors that all object stores share. */
-import type { DestinationFailure } from './destination-error.ts';
+/** Classifies errors of object stores, and of connections to them, and adds advice for users. */
+import { LogfleetError } from '../base/errors.ts';
+import { type DestinationFailure, destinationError } from './destination-error.ts';
 
-/** Converts lists of error codes to a map from each error code to its kind of failure. */
-export function failuresByCode(
-  codes: Readonly<Partial<Record<DestinationFailure, readonly string[]>>>,
-): ReadonlyMap<string, DestinationFailure> {
-  const failures = Object.entries(codes) as [DestinationFailure, readonly string[]][];
-  return new Map(failures.flatMap(([failure, own]) => own.map((code) => [code, failure] as const)));
+type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;
+
+/** Errors of one kind of object store. */
+export interface StoreErrorRules {
+  /** Code of an error, such as `BlobNotFound` from the store or `ECONNREFUSED` from the connection. */
+  readonly codeOf: (cause: unknown) => string;
+  /** HTTP status of the store's answer, or undefined if there was no answer. */
+  readonly statusOf: (cause: unknown) => number | undefined;
+  readonly failureOfCode: (code: string) => DestinationFailure | undefined;
+  /** Meanings of HTTP statuses that differ from those in other stores. */
+  readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
+  readonly advice: Advice;
+  /** Returns the part of an error's message that is for users; by default the whole message. */
+  readonly messageOf?: (cause: Error) => string;
+  /** Returns an error without secrets, to be kept as the cause; by default the error itself. */
+  readonly withoutSecrets?: (cause: unknown) => unknown;
 }
 
+export class StoreErrors {
+  readonly #rules: StoreErrorRules;
+
+  constructor(rules: StoreErrorRules) {
+    this.#rules = rules;
+  }
+
+  /** Returns a `LogfleetError` with a remedy for an error of the store. `act` is the action that failed, such as `write a/b`. */
+  error(act: string, cause: unknown): LogfleetError {
+    if (cause instanceof LogfleetError) return cause;
+    const { codeOf, advice, messageOf = ({ message }) => message, withoutSecrets = (same) => same } = this.#rules;
+    const failure = this.failureOf(cause);
+    const reason = reasonOf(codeOf(cause), cause instanceof Error ? messageOf(cause) : '');
+    const hint = advice[failure] ?? commonAdvice[failure];
+    const message = `cannot ${act}: ${reason}${hint === undefined ? '' : `; ${hint}`}`;
+    return destinationError(failure, message, withoutSecrets(cause));
+  }
+
+  failureOf(cause: unknown): DestinationFailure {
+    const { codeOf, statusOf, failureOfCode, failureByStatus = {} } = this.#rules;
+    const [code, status] = [codeOf(cause), statusOf(cause)];
+    const known = failureOfCode(code);
+    if (known) return known;
+    if (untrustedForm.test(code)) return 'invalid';
+    if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
+    const meaning = failureByStatus[status] ?? commonFailureByStatus[status];
+    if (meaning) return meaning;
+    // A redirection (3xx) means that the settings name the wrong endpoint or region, because no client follows redirections.
+    return status >= 300 && status < 500 ? 'invalid' : 'away';
+  }
+
+  /** Returns whether the error means that an object with this name exists. HTTP status 409 alone can have other causes. */
+  isTaken(cause: unknown): boolean {
+    return this.#rules.statusOf(cause) === 412 || takenCodes.includes(this.#rules.codeOf(cause));
+  }
+
+  /** Returns whether the connection ended before the store answered. */
+  isBrokenOff(cause: unknown): boolean {
+    return this.#rules.statusOf(cause) === undefined && brokenOffCodes.includes(this.#rules.codeOf(cause));
+  }
+
+  /** Returns whether the store may have created the object, although it did not confirm this. */
+  mayHaveCreated(cause: unknown): boolean {
+    const status = this.#rules.statusOf(cause);
+    return this.isTaken(cause) || status === undefined || status >= 500;
+  }
+}
+
+const takenCodes: readonly string[] = ['BlobAlreadyExists', 'PreconditionFailed'];
+const brokenOffCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
+
 /** Kinds of failure of answers whose error code is not listed, by their HTTP status. */
-const failureByStatus: Readonly<Record<number, DestinationFailure>> = {
+const commonFailureByStatus: Readonly<Record<number, DestinationFailure>> = {
   401: 'credentials',
   403: 'denied',
   507: 'full',
 };
 
-/** Error of a store or of the connection to it. `status` is the HTTP status of the answer, if there was one. */
-interface StoreProblem {
-  readonly code: string;
-  readonly status: number | undefined;
-}
-
-/** Returns the kind of failure of an error. The error codes in `byCode` decide first. `byStatus` has meanings of statuses in one store. */
-export function storeFailure(
-  { code, status }: StoreProblem,
-  byCode: ReadonlyMap<string, DestinationFailure>,
-  byStatus: Readonly<Record<number, DestinationFailure>> = {},
-): DestinationFailure {
-  const known = byCode.get(code);
-  if (known) return known;
-  if (untrustedForm.test(code)) return 'invalid';
-  if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
-  const meaning = byStatus[status] ?? failureByStatus[status];
-  if (meaning) return meaning;
-  // A redirection (3xx) means that the settings name the wrong endpoint or region, because no client follows redirections.
-  return status >= 300 && status < 500 ? 'invalid' : 'away';
-}
-
-const commonAdvice: Readonly<Partial<Record<DestinationFailure, string>>> = {
+const commonAdvice: Advice = {
   full: 'free some space or raise the quota to continue the export',
   away: 'logfleet tries again',
   invalid: 'correct the settings of the store',
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/** Returns the message for users: the action that failed, such as `write a/b`, the reason, and advice. */
-export function storeMessage(
-  act: string,
-  reason: string,
-  failure: DestinationFailure,
-  advice: Readonly<Partial<Record<DestinationFailure, string>>>,
-): string {
-  const hint = advice[failure] ?? commonAdvice[failure];
-  return `cannot ${act}: ${reason}${hint === undefined ? '' : `; ${hint}`}`;
+/** Converts lists of error codes to a function that returns the kind of failure of an error code. */
+export function failuresByCode(
+  codes: Readonly<Partial<Record<DestinationFailure, readonly string[]>>>,
+): StoreErrorRules['failureOfCode'] {
+  const failures = Object.entries(codes) as [DestinationFailure, readonly string[]][];
+  const failureByCode = new Map(failures.flatMap(([failure, own]) => own.map((code) => [code, failure] as const)));
+  return (code) => failureByCode.get(code);
 }
 
 /** Returns the first of these values that is an error code. SDKs store error codes in different, untyped properties. */
@@ -62,16 +100,11 @@ export function firstCode(...values: readonly unknown[]): string {
   return typeof known === 'string' ? known : 'UnknownError';
 }
 
-/** Returns whether the connection ended before the store answered. `status` is the HTTP status of the answer, if there was one. */
-export function isConnectionLost(code: string, status: number | undefined): boolean {
-  return status === undefined && ['ECONNRESET', 'EPIPE'].includes(code);
-}
-
 /** Codes of certificate errors, which a retry cannot solve. */
 export const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/;
 
 /** Returns the reason of a failure for users: the code and the message of the store or of the connection. */
-export function storeReason(code: string, text: string): string {
+function reasonOf(code: string, text: string): string {
   if (untrustedForm.test(code)) return `${code}: the certificate of the store is not trusted (see NODE_EXTRA_CA_CERTS)`;
   const message = shortened(text).replace(/\.$/, '');
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;

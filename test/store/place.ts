@@ -5,13 +5,9 @@ import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { SecretText } from '../../src/base/secret-text.ts';
-import type { Destination } from '../../src/destination/destination.ts';
+import type { Destination, DestinationPorts } from '../../src/destination/destination.ts';
 import { credentialsOfKeyFile } from '../../src/destination/gcs/gcs-settings.ts';
-import {
-  type DestinationPorts,
-  type DestinationSettings,
-  openDestination,
-} from '../../src/destination/open-destination.ts';
+import { type DestinationSettings, openDestination } from '../../src/destination/open-destination.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import type { AzuriteAccess } from '../support/azurite.ts';
 import { createGcsBucket, type FakeGcsServerAccess } from '../support/fake-gcs-server.ts';

@@ -9,9 +9,9 @@ import {
   type RequestPolicyFactory,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
-import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
+import type { Environment } from '../../base/proxy-environment.ts';
 import { SecretText } from '../../base/secret-text.ts';
-import { destinationError } from '../destination-error.ts';
+import { agentProxy, checkTokensMayGoTo } from '../store-endpoint.ts';
 import {
   type AzureCredentials,
   type AzureSettings,
@@ -69,13 +69,7 @@ function fixedCredential(given: AzureCredentials) {
 }
 
 async function tokenCredential(address: string, agents: Agents) {
-  if (address.startsWith('http://')) {
-    const advice = 'write https://, or credentials into a Secret';
-    throw destinationError(
-      'invalid',
-      `logfleet sends no access tokens to ${address}, because the connection is not encrypted: ${advice}`,
-    );
-  }
+  checkTokensMayGoTo(address);
   const { DefaultAzureCredential } = await import('@azure/identity');
   const credential = new DefaultAzureCredential({
     additionalPolicies: [
@@ -118,12 +112,11 @@ class Agents {
 
   of(url: string): HttpAgent | HttpsAgent {
     const { protocol, origin } = new URL(url);
-    const proxy = protocol === 'https:' ? this.#proxy(new URL(origin)) : undefined;
-    const key = `${protocol} ${proxy ?? ''}`;
+    const proxyEnv = protocol === 'https:' ? agentProxy(new URL(origin), this.#environment) : {};
+    const key = `${protocol} ${proxyEnv.HTTPS_PROXY ?? ''}`;
     const known = this.#agents.get(key);
     if (known) return known;
     const options = { keepAlive: true, maxSockets: maxConnections };
-    const proxyEnv = proxy === undefined ? {} : { HTTPS_PROXY: proxy };
     const agent = protocol === 'https:' ? new HttpsAgent({ ...options, proxyEnv }) : new HttpAgent(options);
     this.#agents.set(key, agent);
     return agent;
@@ -132,18 +125,5 @@ class Agents {
   close(): void {
     for (const agent of this.#agents.values()) agent.destroy();
     this.#agents.clear();
-  }
-
-  #proxy(origin: URL): string | undefined {
-    try {
-      const proxy = proxyFor(origin, this.#environment);
-      if (!proxy) return undefined;
-      const { user, password } = proxyCredentials(proxy);
-      proxy.username = encodeURIComponent(user);
-      proxy.password = encodeURIComponent(password);
-      return proxy.href;
-    } catch (cause) {
-      throw destinationError('invalid', proxyProblem, cause);
-    }
   }
 }

@@ -2,7 +2,7 @@
 import { SecretText } from '../../base/secret-text.ts';
 import { destinationError } from '../destination-error.ts';
 import { folderSegments } from '../object-name.ts';
-import { checkEndpoint } from '../store-endpoint.ts';
+import { checkEndpoint, checkName } from '../store-endpoint.ts';
 
 /** Credentials for a storage account: its name and a key, or a shared access signature (SAS). */
 export type AzureCredentials =
@@ -37,16 +37,10 @@ export function checkSettings({ account, endpoint, container, root, insecure }: 
       'an azureBlob destination needs either account or endpoint: write exactly one of them',
     );
   }
-  if (account !== undefined && !accountForm.test(account)) {
-    const advice = 'write 3 to 24 lower-case letters and digits';
-    throw destinationError('invalid', `the account name ${JSON.stringify(account)} is not valid: ${advice}`);
-  }
-  if (!containerForm.test(container)) {
-    const advice = 'write 3 to 63 lower-case letters, digits and single hyphens';
-    throw destinationError('invalid', `the container name ${JSON.stringify(container)} is not valid: ${advice}`);
-  }
+  if (account !== undefined) checkName('account name', account, accountForm, '3 to 24 lower-case letters and digits');
+  checkName('container name', container, containerForm, '3 to 63 lower-case letters, digits and single hyphens');
   folderSegments(root);
-  if (endpoint !== undefined) checkEndpoint(endpoint, insecure === true);
+  checkEndpoint(endpoint, insecure);
 }
 
 /** Returns the address of the account's blob service, without a trailing slash. */

@@ -4,29 +4,22 @@
  */
 import type { BlockBlobClient } from '@azure/storage-blob';
 import { markName, type UploadRequests } from '../parted-upload.ts';
-import { azureError, errorCode, httpStatus, isAbsent, isTaken } from './azure-error.ts';
+import { azureErrors, errorCode, isAbsent } from './azure-error.ts';
 
 export const unlessTaken = { ifNoneMatch: '*' } as const;
 
 /** Name of the metadata entry that identifies an upload. The store allows only letters, digits and underscores in this name. */
 const metadataName = markName.replaceAll('-', '_');
 
-export interface AzureUploadOptions {
-  readonly blob: BlockBlobClient;
-  /** Unique value in the blob's metadata that identifies this upload. */
-  readonly mark: string;
-}
-
 export class AzureUpload implements UploadRequests {
   readonly maxParts = 50_000;
   readonly isSequential = false;
-  readonly isTaken = isTaken;
-  readonly error = azureError;
   readonly #blob: BlockBlobClient;
   readonly #mark: string;
   #blockCount = 0;
 
-  constructor({ blob, mark }: AzureUploadOptions) {
+  /** `mark` is a unique value in the blob's metadata that identifies this upload. */
+  constructor(blob: BlockBlobClient, mark: string) {
     this.#blob = blob;
     this.#mark = mark;
   }
@@ -75,8 +68,7 @@ export class AzureUpload implements UploadRequests {
   }
 
   mayExist(cause: unknown): boolean {
-    const status = httpStatus(cause);
-    return isTaken(cause) || errorCode(cause) === 'InvalidBlockList' || status === undefined || status >= 500;
+    return azureErrors.mayHaveCreated(cause) || errorCode(cause) === 'InvalidBlockList';
   }
 
   get #metadata(): Record<string, string> {
@@ -101,7 +93,7 @@ export async function discardBlocks(blob: BlockBlobClient): Promise<boolean> {
     await blob.deleteIfExists({ conditions: { ifMatch: etag ?? '*' } });
     return true;
   } catch (cause) {
-    if (isTaken(cause)) return false;
+    if (azureErrors.isTaken(cause)) return false;
     throw cause;
   }
 }

@@ -7,9 +7,9 @@
 import { Agent, type Dispatcher, Pool, ProxyAgent, request } from 'undici';
 import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
+import { type Environment, proxyCredentials } from '../../base/proxy-environment.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
-import { destinationError } from '../destination-error.ts';
+import { storeProxy } from '../store-endpoint.ts';
 import { errorOfAnswer, mayPass, tokenError } from './gcs-error.ts';
 import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
 import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
@@ -128,19 +128,11 @@ function dispatcherFor(origin: URL, environment: Environment, connectTimeoutMs: 
     bodyTimeout: silenceTimeoutMs,
     allowH2: false,
   };
-  const proxy = origin.protocol === 'https:' ? proxyOf(origin, environment) : undefined;
+  const proxy = origin.protocol === 'https:' ? storeProxy(origin, environment) : undefined;
   if (!proxy) return new Agent(options);
   const { user, password } = proxyCredentials(proxy);
   const token = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
   const clientFactory = (origin: URL, proxyOptions: object) =>
     new Pool(origin, { ...proxyOptions, headersTimeout: connectTimeoutMs });
   return new ProxyAgent({ ...options, clientFactory, uri: proxy.origin, ...(user === '' ? {} : { token }) });
-}
-
-function proxyOf(origin: URL, environment: Environment): URL | undefined {
-  try {
-    return proxyFor(origin, environment);
-  } catch (cause) {
-    throw destinationError('invalid', proxyProblem, cause);
-  }
 }

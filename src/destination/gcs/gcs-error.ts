@@ -1,16 +1,6 @@
 /** Classifies errors of Google Cloud Storage, and of connections to it, by their codes, and adds advice for users. */
-import { LogfleetError } from '../../base/errors.ts';
 import { isRecord } from '../../base/record.ts';
-import { type DestinationFailure, destinationError } from '../destination-error.ts';
-import {
-  failuresByCode,
-  firstCode,
-  isConnectionLost,
-  storeFailure,
-  storeMessage,
-  storeReason,
-  untrustedForm,
-} from '../store-error.ts';
+import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store-error.ts';
 
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
@@ -18,7 +8,7 @@ const sessionEnded = 'UploadSessionEnded';
 /** Error codes of a store that does not remove an object because of a retention or a hold. */
 const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
 
-const failureByCode = failuresByCode({
+const failureOfCode = failuresByCode({
   lost: [sessionEnded],
   denied: [...retentionCodes, 'accountDisabled'],
   credentials: [noToken, 'authError', 'required'],
@@ -27,9 +17,7 @@ const failureByCode = failuresByCode({
   full: ['quotaExceeded'],
 });
 
-const failureByStatus = { 404: 'missing', 501: 'unsupported' } as const;
-
-const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
+const advice = {
   missing: 'create the bucket, or correct its name and the endpoint',
   denied:
     'grant this account the role Storage Object User on the bucket (storage.objects.create, .get, .list and .delete), and check retention and holds of the bucket',
@@ -37,6 +25,11 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
     'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as GOOGLE_APPLICATION_CREDENTIALS)',
   lost: 'the store has ended the upload; the file is written again',
 };
+
+export const gcsErrors: StoreErrors = new StoreErrors({
+  ...{ codeOf: errorCode, statusOf: httpStatus, failureOfCode, advice },
+  failureByStatus: { 404: 'missing', 501: 'unsupported' },
+});
 
 /** Matches error codes of connections that cannot be opened or that break off, including certificate errors. */
 const connectionForm = new RegExp(
@@ -82,22 +75,9 @@ export function sessionError({ message, status }: GcsError): GcsError {
   return new GcsError(sessionEnded, message, status);
 }
 
-/** Returns a `LogfleetError` with a remedy for an error of the store. `act` is the action that failed, such as `write a/b`. */
-export function gcsError(act: string, cause: unknown): LogfleetError {
-  if (cause instanceof LogfleetError) return cause;
-  const failure = failureOf(cause);
-  const reason = storeReason(errorCode(cause), cause instanceof Error ? cause.message : '');
-  return destinationError(failure, storeMessage(act, reason, failure, advice), cause);
-}
-
 /** Returns the HTTP status of the store's answer, or undefined if there was no answer. */
 export function httpStatus(cause: unknown): number | undefined {
   return cause instanceof GcsError ? cause.status : undefined;
-}
-
-/** Returns whether the error means that an object with this name exists (`ifGenerationMatch=0` is not met). */
-export function isTaken(cause: unknown): boolean {
-  return httpStatus(cause) === 412;
 }
 
 /** Returns whether the error means that the store keeps the object because of a retention or a hold. */
@@ -105,24 +85,16 @@ export function isRetained(cause: unknown): boolean {
   return retentionCodes.includes(errorCode(cause));
 }
 
-export function isBrokenOff(cause: unknown): boolean {
-  return isConnectionLost(errorCode(cause), httpStatus(cause)) || errorCode(cause) === 'UND_ERR_SOCKET';
-}
-
 /** Returns whether the request may succeed when it is repeated soon. */
 export function mayPass(cause: unknown): boolean {
   const status = httpStatus(cause);
   if (status !== undefined) return status === 408 || status === 429 || status >= 500;
-  return failureOf(cause) === 'away' && errorCode(cause) !== 'AbortError';
+  return gcsErrors.failureOf(cause) === 'away' && errorCode(cause) !== 'AbortError';
 }
 
 function errorCode(cause: unknown): string {
   const { name, code } = (cause ?? {}) as { name?: unknown; code?: unknown };
   return firstCode(code, name);
-}
-
-function failureOf(cause: unknown): DestinationFailure {
-  return storeFailure({ code: errorCode(cause), status: httpStatus(cause) }, failureByCode, failureByStatus);
 }
 
 function parsed(text: string): unknown {

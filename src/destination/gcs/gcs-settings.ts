@@ -1,9 +1,8 @@
 /** Settings of a bucket of Google Cloud Storage. They are validated before any request. */
 import { isRecord } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
-import { destinationError } from '../destination-error.ts';
 import { folderSegments } from '../object-name.ts';
-import { checkEndpoint } from '../store-endpoint.ts';
+import { checkEndpoint, checkName } from '../store-endpoint.ts';
 
 /** Key of a service account. */
 export interface GcsCredentials {
@@ -31,12 +30,9 @@ const bucketForm = /^(?=.{3,222}$)[a-z0-9][a-z0-9._-]*[a-z0-9]$/;
 
 /** Checks the settings. Throws `destination.invalid` or `destination.name`; the message says what to write. */
 export function checkSettings({ bucket, root, endpoint, insecure }: GcsSettings): void {
-  if (!bucketForm.test(bucket)) {
-    const advice = 'write 3 to 63 lower-case letters, digits, dots, underscores and hyphens';
-    throw destinationError('invalid', `the bucket name ${JSON.stringify(bucket)} is not valid: ${advice}`);
-  }
+  checkName('bucket name', bucket, bucketForm, '3 to 63 lower-case letters, digits, dots, underscores and hyphens');
   folderSegments(root);
-  if (endpoint !== undefined) checkEndpoint(endpoint, insecure === true);
+  checkEndpoint(endpoint, insecure);
 }
 
 /**

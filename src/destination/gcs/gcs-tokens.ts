@@ -2,6 +2,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { GoogleAuth, JWT } from 'google-auth-library';
 import { destinationError } from '../destination-error.ts';
+import { checkTokensMayGoTo } from '../store-endpoint.ts';
 import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-settings.ts';
 
 /** Right of an access token: to read, write and remove objects. */
@@ -15,13 +16,7 @@ export type AuthorizationHeaders = () => Promise<Headers>;
 /** Prepares the authorization without sending a request. Throws `destination.invalid` or `destination.credentials`. */
 export function authorizationOf({ credentials }: GcsSettings, endpoint: string): AuthorizationHeaders {
   if (credentials !== 'ambient') return authorizationOfKey(credentials);
-  if (endpoint.startsWith('http://')) {
-    const advice = 'write https://, or credentials into a Secret';
-    throw destinationError(
-      'invalid',
-      `logfleet sends no access tokens to ${endpoint}, because the connection is not encrypted: ${advice}`,
-    );
-  }
+  checkTokensMayGoTo(endpoint);
   // The library reads GOOGLE_APPLICATION_CREDENTIALS, the file of gcloud, or the metadata server (workload identity).
   const auth = new GoogleAuth({ scopes: scope });
   return () => auth.getRequestHeaders(audience);

@@ -4,7 +4,7 @@
  */
 import { markName, type UploadRequests } from '../parted-upload.ts';
 import { type GcsAnswer, type GcsClient, sessionIncomplete } from './gcs-client.ts';
-import { GcsError, gcsError, httpStatus, isRetained, isTaken, sessionError } from './gcs-error.ts';
+import { GcsError, gcsErrors, httpStatus, isRetained, sessionError } from './gcs-error.ts';
 
 /** Query parameter of requests that must not overwrite an object. */
 export const unlessTaken = 'ifGenerationMatch=0';
@@ -13,7 +13,7 @@ const contentType = 'application/octet-stream';
 /** HTTP status of the store's answer after an upload session was cancelled. */
 const sessionCancelled = 499;
 
-export interface GcsUploadOptions {
+interface GcsUploadOptions {
   readonly client: GcsClient;
   readonly bucket: string;
   readonly key: string;
@@ -24,50 +24,44 @@ export interface GcsUploadOptions {
 export class GcsUpload implements UploadRequests {
   readonly maxParts = Number.POSITIVE_INFINITY;
   readonly isSequential = true;
-  readonly isTaken = isTaken;
-  readonly error = gcsError;
   readonly key: string;
-  readonly #client: GcsClient;
-  readonly #bucket: string;
-  readonly #mark: string;
+  readonly #options: GcsUploadOptions;
   /** URL path and query of the upload session. */
   #session = '';
   #storedBytes = 0;
   /** Size of the whole file in bytes. Undefined before the last chunk is sent, and after the session is cancelled. */
   #totalBytes: number | undefined;
 
-  constructor({ client, bucket, key, mark }: GcsUploadOptions) {
-    this.#client = client;
-    this.#bucket = bucket;
-    this.key = key;
-    this.#mark = mark;
+  constructor(options: GcsUploadOptions) {
+    this.key = options.key;
+    this.#options = options;
   }
 
   get shown(): string {
-    return `${this.key} in the bucket ${this.#bucket}`;
+    return `${this.key} in the bucket ${this.#options.bucket}`;
   }
 
   putWhole(content: Uint8Array): Promise<GcsAnswer> {
     // The unique value `mark` separates the parts of the request, because the file's content cannot contain it.
-    const boundary = this.#mark;
+    const boundary = this.#options.mark;
     const parts = [
       `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${this.#metadata}\r\n`,
       `--${boundary}\r\ncontent-type: ${contentType}\r\n\r\n`,
       content,
       `\r\n--${boundary}--\r\n`,
     ];
-    return this.#client.send({
+    return this.#options.client.send({
       method: 'POST',
-      path: `${insertPath(this.#bucket)}?uploadType=multipart&${unlessTaken}`,
+      path: `${insertPath(this.#options.bucket)}?uploadType=multipart&${unlessTaken}`,
       headers: { 'content-type': `multipart/related; boundary=${boundary}` },
       body: Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))),
     });
   }
 
   async begin(): Promise<void> {
-    const { headers } = await this.#client.send({
+    const { headers } = await this.#options.client.send({
       method: 'POST',
-      path: `${insertPath(this.#bucket)}?uploadType=resumable&${unlessTaken}`,
+      path: `${insertPath(this.#options.bucket)}?uploadType=resumable&${unlessTaken}`,
       headers: { 'content-type': 'application/json; charset=UTF-8', 'x-upload-content-type': contentType },
       body: Buffer.from(this.#metadata),
     });
@@ -88,7 +82,7 @@ export class GcsUpload implements UploadRequests {
     // With an undefined size, `hasMark` also finds an object of this upload that has the wrong size and must be removed.
     this.#totalBytes = undefined;
     try {
-      await this.#client.send({ method: 'DELETE', path: this.#session });
+      await this.#options.client.send({ method: 'DELETE', path: this.#session });
     } catch (cause) {
       if (httpStatus(cause) !== sessionCancelled && !isGone(cause)) throw cause;
     }
@@ -96,10 +90,10 @@ export class GcsUpload implements UploadRequests {
 
   async hasMark(): Promise<boolean> {
     try {
-      const path = `${objectPath(this.#bucket, this.key)}?fields=metadata,size`;
-      const { text } = await this.#client.send({ method: 'GET', path });
+      const path = `${objectPath(this.#options.bucket, this.key)}?fields=metadata,size`;
+      const { text } = await this.#options.client.send({ method: 'GET', path });
       const { metadata } = JSON.parse(text) as { readonly metadata?: Readonly<Record<string, unknown>> };
-      return metadata?.[markName] === this.#mark && this.#isWhole(text);
+      return metadata?.[markName] === this.#options.mark && this.#isWhole(text);
     } catch (cause) {
       if (httpStatus(cause) === 404) return false;
       throw cause;
@@ -107,12 +101,11 @@ export class GcsUpload implements UploadRequests {
   }
 
   removeObject(): Promise<GcsAnswer> {
-    return this.#client.send({ method: 'DELETE', path: objectPath(this.#bucket, this.key) });
+    return this.#options.client.send({ method: 'DELETE', path: objectPath(this.#options.bucket, this.key) });
   }
 
   mayExist(cause: unknown): boolean {
-    const status = httpStatus(cause);
-    return isTaken(cause) || isRetained(cause) || isGone(cause) || status === undefined || status >= 500;
+    return gcsErrors.mayHaveCreated(cause) || isRetained(cause) || isGone(cause);
   }
 
   /** Sends the next bytes of the file. The store may keep only some of them, so the rest is sent again. */
@@ -120,7 +113,7 @@ export class GcsUpload implements UploadRequests {
     const start = this.#storedBytes;
     const end = start + content.length;
     while (this.#storedBytes < end) {
-      const { status, headers, text } = await this.#client
+      const { status, headers, text } = await this.#options.client
         .send({
           method: 'PUT',
           path: this.#session,
@@ -146,7 +139,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   get #metadata(): string {
-    return JSON.stringify({ name: this.key, contentType, metadata: { [markName]: this.#mark } });
+    return JSON.stringify({ name: this.key, contentType, metadata: { [markName]: this.#options.mark } });
   }
 }
 

@@ -1,12 +1,9 @@
 /** Creates the SDK's client with timeouts, proxies from the environment, and no log output. */
 import { isIP } from 'node:net';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { bareHost, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
-import { destinationError } from '../destination-error.ts';
+import { bareHost, type Environment } from '../../base/proxy-environment.ts';
+import { agentProxy } from '../store-endpoint.ts';
 import type { S3Settings } from './s3-settings.ts';
-
-/** Environment variables. Only the proxy settings `HTTPS_PROXY` and `NO_PROXY` are used. */
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 const defaultRegion = 'us-east-1';
 /** Maximum number of attempts of a request. With the SDK's delays, logfleet reports an unavailable store within four minutes. */
@@ -41,29 +38,11 @@ export function createClient(settings: S3Settings, environment: Environment): S3
       throwOnRequestTimeout: true,
       socketTimeout: answerTimeoutMs,
       httpAgent: agent,
-      httpsAgent: { ...agent, proxyEnv: proxyOf(settings, environment) },
+      httpsAgent: { ...agent, proxyEnv: agentProxy(originOf(settings), environment) },
     },
     logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent },
   };
   return new S3Client(config);
-}
-
-/** Returns the proxy settings for Node's HTTP agent. */
-function proxyOf(settings: S3Settings, environment: Environment): Record<string, string> {
-  const proxy = proxyTo(originOf(settings), environment);
-  if (!proxy) return {};
-  const { user, password } = proxyCredentials(proxy);
-  proxy.username = encodeURIComponent(user);
-  proxy.password = encodeURIComponent(password);
-  return { HTTPS_PROXY: proxy.href };
-}
-
-function proxyTo(origin: URL, environment: Environment): URL | undefined {
-  try {
-    return proxyFor(origin, environment);
-  } catch (cause) {
-    throw destinationError('invalid', proxyProblem, cause);
-  }
 }
 
 /** Origin (scheme and host) of requests to the store. The bucket is part of the host name, unless it is part of the path. */

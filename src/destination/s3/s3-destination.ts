@@ -11,30 +11,20 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
   PutObjectCommand,
   type PutObjectCommandInput,
   type S3Client,
   type StorageClass,
 } from '@aws-sdk/client-s3';
 import type { Clock } from '../../base/clock.ts';
-import type { LogfleetError } from '../../base/errors.ts';
-import {
-  type Destination,
-  type FileLifetime,
-  type FileUpload,
-  type LeftoverChoice,
-  type ListedObject,
-  largestObjectBytes,
-} from '../destination.ts';
-import { destinationError, tooLarge } from '../destination-error.ts';
-import { folderSegments, keyPrefix, objectKey } from '../object-name.ts';
-import { PartBuffers } from '../part-buffers.ts';
-import { PartedUpload } from '../parted-upload.ts';
-import { readObject } from '../read-object.ts';
+import type { FileLifetime, LeftoverChoice } from '../destination.ts';
+import { destinationError } from '../destination-error.ts';
+import { ObjectStore, type StoreOptions } from '../object-store.ts';
 import type { Writer } from '../writer.ts';
 import { abortUploads } from './running-uploads.ts';
-import { createClient, type Environment } from './s3-client.ts';
-import { errorCode, httpStatus, isAbsent, isBrokenOff, isTaken, s3Error } from './s3-error.ts';
+import { createClient } from './s3-client.ts';
+import { errorCode, httpStatus, isAbsent, s3Errors } from './s3-error.ts';
 import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { type S3Place, S3Upload } from './s3-upload.ts';
 
@@ -43,43 +33,24 @@ const maxTries = 4;
 const nothing = new Uint8Array();
 const dayMs = 86_400_000;
 
-export interface S3Options {
-  readonly settings: S3Settings;
-  readonly environment: Environment;
-  readonly clock: Clock;
-  readonly writer: Writer;
-}
-
-export class S3Destination implements Destination {
-  readonly url: string;
+export class S3Destination extends ObjectStore {
   readonly #settings: S3Settings;
   readonly #client: S3Client;
   readonly #clock: Clock;
   readonly #writer: Writer;
-  readonly #buffers = new PartBuffers();
-  readonly #lockedFiles = new Set<string>();
   #respectsCondition = false;
 
   /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
-  constructor({ settings, environment, clock, writer }: S3Options) {
+  constructor({ settings, environment, clock, writer }: StoreOptions<S3Settings>) {
     checkSettings(settings);
+    super({ address: `s3://${settings.bucket}`, root: settings.root, writer, errors: s3Errors });
     this.#settings = settings;
     this.#client = createClient(settings, environment);
     this.#clock = clock;
     this.#writer = writer;
-    this.url = `s3://${[settings.bucket, ...folderSegments(settings.root)].join('/')}`;
   }
 
-  get lockedFiles(): ReadonlySet<string> {
-    return this.#lockedFiles;
-  }
-
-  read(name: string, mostBytes?: number): Promise<Uint8Array | undefined> {
-    return readObject(this.stream(name), name, mostBytes);
-  }
-
-  async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
-    if (content.length > mostBytes) throw tooLarge(name, String(content.length), mostBytes);
+  protected async put(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
@@ -109,11 +80,11 @@ export class S3Destination implements Destination {
         await this.#client.send(new PutObjectCommand({ ...input, IfNoneMatch: '*' }));
         return 'created';
       } catch (cause) {
-        if (isTaken(cause)) return 'refused';
+        if (s3Errors.isTaken(cause)) return 'refused';
         // If the object exists and is locked, a store may refuse the request because of the lock (403), and not with status 412.
         if (httpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
-        if (content.length > 0 && isBrokenOff(cause) && (await this.#exists(name))) return 'found';
-        if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.#error('write', name, cause);
+        if (content.length > 0 && s3Errors.isBrokenOff(cause) && (await this.#exists(name))) return 'found';
+        if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.error('write', name, cause);
       }
     }
   }
@@ -128,17 +99,16 @@ export class S3Destination implements Destination {
     }
   }
 
-  async open(name: string, lifetime: FileLifetime = 'permanent'): Promise<FileUpload> {
+  protected upload(name: string, mark: string, lifetime: FileLifetime): S3Upload {
     const StorageClass = this.#settings.storageClass as StorageClass | undefined;
     const retention = lifetime === 'permanent' ? this.#retention : {};
-    const requests = new S3Upload({
+    return new S3Upload({
       client: this.#client,
       place: this.#at(name),
       objectOptions: { ...this.#encryption, ...retention, StorageClass },
-      mark: this.#writer.newToken(),
+      mark,
       remove: () => this.remove(name),
     });
-    return new PartedUpload({ requests, buffers: this.#buffers, writer: this.#writer });
   }
 
   /** Reads an object as a stream. Continues a broken download where it ended, unless the object has changed. */
@@ -165,23 +135,19 @@ export class S3Destination implements Destination {
         if (offset > before) attempt = 1;
         const mayPass =
           httpStatus(cause) === undefined && offset > 0 && errorCode(cause) !== 'CredentialsProviderError';
-        if (!mayPass || attempt >= maxTries) throw this.#error('read', name, cause);
+        if (!mayPass || attempt >= maxTries) throw this.error('read', name, cause);
       }
     }
   }
 
-  async *list(folder: string): AsyncIterable<ListedObject> {
-    const rootLength = this.#prefix('').length;
-    const input = { Bucket: this.#settings.bucket, Prefix: this.#prefix(folder) };
+  protected async *objects(Prefix: string) {
+    const input = { Bucket: this.#settings.bucket, Prefix };
     let ContinuationToken: string | undefined;
     do {
-      const page = await this.#client.send(new ListObjectsV2Command({ ...input, ContinuationToken })).catch((cause) => {
-        throw this.#error('list', folder, cause);
-      });
-      for (const { Key = '', Size = 0 } of page.Contents ?? []) {
-        // Keys that end with a slash are folders that other programs created, not files of an export.
-        if (!Key.endsWith('/')) yield { name: Key.slice(rootLength), bytes: Size };
-      }
+      const page: ListObjectsV2CommandOutput = await this.#client.send(
+        new ListObjectsV2Command({ ...input, ContinuationToken }),
+      );
+      for (const { Key = '', Size = 0 } of page.Contents ?? []) yield { key: Key, bytes: Size };
       ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
     } while (ContinuationToken !== undefined);
   }
@@ -191,15 +157,15 @@ export class S3Destination implements Destination {
    * store refuses the request.
    */
   async remove(name: string): Promise<void> {
-    if (this.#lockedFiles.has(name)) return;
+    if (this.lockedFiles.has(name)) return;
     try {
-      if (this.#settings.objectLock && (await this.#isLocked(name))) this.#lockedFiles.add(name);
+      if (this.#settings.objectLock && (await this.#isLocked(name))) this.lockedFiles.add(name);
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
     } catch (cause) {
       if (isAbsent(cause)) return;
       // The object may be locked although the export's spec has no `objectLock`, because the bucket can have a rule for locks.
-      if (!(await this.#isLocked(name))) throw this.#error('remove', name, cause);
-      this.#lockedFiles.add(name);
+      if (!(await this.#isLocked(name))) throw this.error('remove', name, cause);
+      this.lockedFiles.add(name);
     }
   }
 
@@ -214,26 +180,17 @@ export class S3Destination implements Destination {
     }
   }
 
-  async abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number> {
+  protected abortUploads(folder: string, choice: LeftoverChoice): Promise<number> {
     const owner = { client: this.#client, bucket: this.#settings.bucket, clock: this.#clock, writer: this.#writer };
-    try {
-      return await abortUploads(owner, this.#prefix(folder), choice);
-    } catch (cause) {
-      throw this.#error('look for unfinished uploads in', folder, cause);
-    }
+    return abortUploads(owner, this.prefix(folder), choice);
   }
 
-  async close(): Promise<void> {
+  protected disconnect(): void {
     this.#client.destroy();
-    this.#buffers.clear();
   }
 
   #at(name: string): S3Place {
-    return { Bucket: this.#settings.bucket, Key: objectKey(this.#settings.root, name) };
-  }
-
-  #prefix(folder: string): string {
-    return keyPrefix(this.#settings.root, folder);
+    return { Bucket: this.#settings.bucket, Key: this.key(name) };
   }
 
   get #encryption() {
@@ -250,9 +207,5 @@ export class S3Destination implements Destination {
       ObjectLockMode: mode === 'Compliance' ? 'COMPLIANCE' : 'GOVERNANCE',
       ObjectLockRetainUntilDate: new Date(this.#clock.now() + retainUntilDays * dayMs),
     };
-  }
-
-  #error(act: string, name: string, cause: unknown): LogfleetError {
-    return s3Error(`${act} ${name === '' ? '' : `${name} in `}${this.url}`, cause);
   }
 }

@@ -1,16 +1,7 @@
 /** Classifies errors of S3 stores, and of connections to them, by their codes, and adds advice for users. */
-import { LogfleetError } from '../../base/errors.ts';
-import { type DestinationFailure, destinationError } from '../destination-error.ts';
-import {
-  failuresByCode,
-  firstCode,
-  isConnectionLost,
-  storeFailure,
-  storeMessage,
-  storeReason,
-} from '../store-error.ts';
+import { failuresByCode, firstCode, StoreErrors } from '../store-error.ts';
 
-const failureByCode = failuresByCode({
+const failureOfCode = failuresByCode({
   missing: ['NoSuchBucket'],
   absent: ['NoSuchKey'],
   // The store does not know a part of the upload (`InvalidPart`), because another process is removing the upload.
@@ -40,12 +31,7 @@ const failureByCode = failuresByCode({
   full: ['QuotaExceeded', 'InsufficientStorage', 'XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded'],
 });
 
-/** Meanings of HTTP statuses in S3 stores. */
-const failureByStatus: Readonly<Record<number, DestinationFailure>> = {
-  ...{ 401: 'denied', 403: 'denied', 501: 'unsupported' },
-};
-
-const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
+const advice = {
   missing: 'create the bucket, or correct its name, region and endpoint',
   denied:
     'grant these credentials s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload and ' +
@@ -56,12 +42,11 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   frozen: 'restore the object from its archive so that it can be read',
 };
 
-/** Returns a `LogfleetError` with a remedy for an error of the store. `act` is the action that failed, such as `write a/b`. */
-export function s3Error(act: string, cause: unknown): LogfleetError {
-  if (cause instanceof LogfleetError) return cause;
-  const failure = failureOf(cause);
-  return destinationError(failure, storeMessage(act, reasonOf(cause), failure, advice), cause);
-}
+export const s3Errors: StoreErrors = new StoreErrors({
+  ...{ codeOf: errorCode, statusOf: httpStatus, advice },
+  failureOfCode: (code) => (code.startsWith('KMS') ? 'invalid' : failureOfCode(code)),
+  failureByStatus: { 401: 'denied', 501: 'unsupported' },
+});
 
 export function errorCode(cause: unknown): string {
   const { name, code, Code } = (cause ?? {}) as { name?: unknown; code?: unknown; Code?: unknown };
@@ -74,27 +59,7 @@ export function httpStatus(cause: unknown): number | undefined {
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
 }
 
-/** Returns whether the error means that an object with this name exists (412). */
-export function isTaken(cause: unknown): boolean {
-  return httpStatus(cause) === 412 || errorCode(cause) === 'PreconditionFailed';
-}
-
-export function isBrokenOff(cause: unknown): boolean {
-  return isConnectionLost(errorCode(cause), httpStatus(cause));
-}
-
 /** Returns whether the error means that the object or upload does not exist, although its bucket exists. */
 export function isAbsent(cause: unknown): boolean {
   return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(errorCode(cause));
-}
-
-function failureOf(cause: unknown): DestinationFailure {
-  const code = errorCode(cause);
-  const status = httpStatus(cause);
-  if (code.startsWith('KMS')) return 'invalid';
-  return storeFailure({ code, status }, failureByCode, failureByStatus);
-}
-
-function reasonOf(cause: unknown): string {
-  return storeReason(errorCode(cause), cause instanceof Error ? cause.message : '');
 }

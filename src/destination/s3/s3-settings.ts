@@ -2,7 +2,7 @@
 import type { SecretText } from '../../base/secret-text.ts';
 import { destinationError } from '../destination-error.ts';
 import { folderSegments } from '../object-name.ts';
-import { checkEndpoint } from '../store-endpoint.ts';
+import { checkEndpoint, checkName } from '../store-endpoint.ts';
 
 export interface S3Credentials {
   readonly accessKeyId: string;
@@ -40,21 +40,12 @@ const regionForm = /^[a-z0-9-]{1,64}$/;
 /** Checks the settings of a store. Throws `destination.invalid` or `destination.name`; the message says what to write. */
 export function checkSettings(settings: S3Settings): void {
   const { bucket, root, region, endpoint, insecure, serverSideEncryption } = settings;
-  if (!bucketForm.test(bucket)) {
-    throw invalid(
-      `the bucket name ${JSON.stringify(bucket)} is not valid: write 3 to 63 lower-case letters, digits, dots and hyphens`,
-    );
-  }
+  checkName('bucket name', bucket, bucketForm, '3 to 63 lower-case letters, digits, dots and hyphens');
   folderSegments(root);
-  if (region !== undefined && !regionForm.test(region)) {
-    throw invalid(`the region ${JSON.stringify(region)} is not valid: write one such as us-east-1`);
-  }
-  if (endpoint !== undefined) checkEndpoint(endpoint, insecure === true);
+  if (region !== undefined) checkName('region', region, regionForm, 'one such as us-east-1');
+  checkEndpoint(endpoint, insecure);
   if (serverSideEncryption?.kmsKeyID !== undefined && serverSideEncryption.type === 'AES256') {
-    throw invalid('kmsKeyID requires the encryption type aws:kms: write that type, or leave the key out');
+    const advice = 'write that type, or leave the key out';
+    throw destinationError('invalid', `kmsKeyID requires the encryption type aws:kms: ${advice}`);
   }
-}
-
-function invalid(message: string): Error {
-  return destinationError('invalid', message);
 }

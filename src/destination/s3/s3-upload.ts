@@ -12,14 +12,14 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { markName, type UploadRequests } from '../parted-upload.ts';
-import { httpStatus, isAbsent, isTaken, s3Error } from './s3-error.ts';
+import { httpStatus, isAbsent, s3Errors } from './s3-error.ts';
 
 export interface S3Place {
   readonly Bucket: string;
   readonly Key: string;
 }
 
-export interface S3UploadOptions {
+interface S3UploadOptions {
   readonly client: S3Client;
   readonly place: S3Place;
   /** Encryption, retention and storage class of the object. */
@@ -33,8 +33,6 @@ export interface S3UploadOptions {
 export class S3Upload implements UploadRequests {
   readonly maxParts = 10_000;
   readonly isSequential = false;
-  readonly isTaken = isTaken;
-  readonly error = s3Error;
   readonly #options: S3UploadOptions;
   readonly #parts: CompletedPart[] = [];
   #uploadId: string | undefined;
@@ -110,9 +108,8 @@ export class S3Upload implements UploadRequests {
   }
 
   mayExist(cause: unknown): boolean {
-    const status = httpStatus(cause);
     // After a lost answer, a store may refuse the repeated request with status 403, because the first request has created a locked object.
-    return isTaken(cause) || isAbsent(cause) || status === undefined || status === 403 || status >= 500;
+    return s3Errors.mayHaveCreated(cause) || isAbsent(cause) || httpStatus(cause) === 403;
   }
 }
 

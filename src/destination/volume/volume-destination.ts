@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../base/clock.ts';
 import {
   type Destination,
+  type DestinationPorts,
   type FileUpload,
   type LeftoverChoice,
   type ListedObject,
@@ -26,13 +27,11 @@ import { NewFile } from './new-file.ts';
 
 const readBytes = 256 * 1024;
 
-export interface VolumeOptions {
+interface VolumeOptions extends Pick<DestinationPorts, 'clock' | 'writer'> {
   /** Directory of the volume. It must exist, so that a missing mount is not mistaken for an empty volume. */
   readonly directory: string;
   /** Name of the root folder in the directory. The folder is created if it is missing. If the name is empty, the directory itself is the root. */
   readonly root: string;
-  readonly clock: Clock;
-  readonly writer: Writer;
 }
 
 export class VolumeDestination implements Destination {

@@ -2,9 +2,9 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
-import { errorOfAnswer, gcsError, tokenError } from '../../../src/destination/gcs/gcs-error.ts';
+import { errorOfAnswer, gcsErrors, tokenError } from '../../../src/destination/gcs/gcs-error.ts';
 import { checkSettings as checkGcsSettings } from '../../../src/destination/gcs/gcs-settings.ts';
-import { s3Error } from '../../../src/destination/s3/s3-error.ts';
+import { s3Errors } from '../../../src/destination/s3/s3-error.ts';
 import { checkSettings, type S3Settings } from '../../../src/destination/s3/s3-settings.ts';
 import { diskError } from '../../../src/destination/volume/disk-error.ts';
 
@@ -52,12 +52,12 @@ describe('an error of a store or its connection', () => {
       new Error('no'),
       code.startsWith('E') || code.includes('CERT') ? { code } : { name: code },
     );
-    expect(s3Error('read plan', cause)).toMatchObject({ code: expected, handling: { kind: handling } });
+    expect(s3Errors.error('read plan', cause)).toMatchObject({ code: expected, handling: { kind: handling } });
   });
 
   test('is one short line for any message of the store', () => {
     const cause = Object.assign(new Error(`no\n\u0000${'!'.repeat(3_000)}`), { name: 'AccessDenied' });
-    const { message } = s3Error('read plan', cause);
+    const { message } = s3Errors.error('read plan', cause);
     expect(message).toMatch(/^cannot read plan: AccessDenied: no !+…; grant these credentials s3:PutObject/);
     expect(message.length).toBeLessThan(700);
   });
@@ -75,7 +75,7 @@ describe('an error of Google Cloud Storage', () => {
   ])('while it gets a token, with %j, is %s', (members, code, handling) => {
     const config = { headers: { authorization: 'Bearer canary' } };
     const cause = Object.assign(new Error('no'), members, { config });
-    const error = gcsError('read plan', tokenError(cause));
+    const error = gcsErrors.error('read plan', tokenError(cause));
     expect(error).toMatchObject({ code, handling: { kind: handling } });
     expect(inspect(error, { depth: 9 })).not.toContain('canary');
   });
@@ -85,7 +85,7 @@ describe('an error of Google Cloud Storage', () => {
     ['UND_ERR_HEADERS_TIMEOUT', 'destination.away'],
     ['CERT_HAS_EXPIRED', 'destination.invalid'],
   ])('of the connection, %s, is %s', (code, expected) => {
-    expect(gcsError('read plan', Object.assign(new Error('no'), { code }))).toMatchObject({ code: expected });
+    expect(gcsErrors.error('read plan', Object.assign(new Error('no'), { code }))).toMatchObject({ code: expected });
   });
 
   test.each([
@@ -94,7 +94,7 @@ describe('an error of Google Cloud Storage', () => {
     ['JSON without reasons', '{"error": {"message": "no"}}', 'HTTP status 404: no'],
     ['JSON of another form', '[]', 'HTTP status 404: []'],
   ])('that is %s has a message', (_, body, expected) => {
-    expect(gcsError('read plan', errorOfAnswer(404, body)).message).toContain(`cannot read plan: ${expected}; `);
+    expect(gcsErrors.error('read plan', errorOfAnswer(404, body)).message).toContain(`cannot read plan: ${expected}; `);
   });
 });
 

@@ -1,0 +1,123 @@
+/** Base class of the destinations in object stores: S3, Azure Blob Storage and Google Cloud Storage. */
+import type { LogfleetError } from '../base/errors.ts';
+import {
+  type Destination,
+  type DestinationPorts,
+  type FileLifetime,
+  type FileUpload,
+  type LeftoverChoice,
+  type ListedObject,
+  largestObjectBytes,
+} from './destination.ts';
+import { tooLarge } from './destination-error.ts';
+import { folderSegments, keyPrefix, objectKey } from './object-name.ts';
+import { PartBuffers } from './part-buffers.ts';
+import { PartedUpload, type UploadRequests } from './parted-upload.ts';
+import { readObject } from './read-object.ts';
+import type { StoreErrors } from './store-error.ts';
+import type { Writer } from './writer.ts';
+
+/** Settings and ports with which a destination in an object store is opened. */
+export interface StoreOptions<S> extends DestinationPorts {
+  readonly settings: S;
+}
+
+interface ObjectStoreOptions {
+  /** Address of the bucket or container, as shown to users. */
+  readonly address: string;
+  /** Folder in the bucket that is the destination's root. If empty, the root is the bucket itself. */
+  readonly root: string;
+  readonly writer: Writer;
+  readonly errors: StoreErrors;
+}
+
+export abstract class ObjectStore implements Destination {
+  readonly url: string;
+  readonly lockedFiles: Set<string> = new Set();
+  readonly #options: ObjectStoreOptions;
+  readonly #buffers = new PartBuffers();
+
+  protected constructor(options: ObjectStoreOptions) {
+    this.#options = options;
+    this.url = [options.address, ...folderSegments(options.root)].join('/');
+  }
+
+  abstract stream(name: string): AsyncIterable<Uint8Array>;
+  abstract remove(name: string): Promise<void>;
+  /** Creates a small object, unless it exists. */
+  protected abstract put(name: string, content: Uint8Array): Promise<'created' | 'exists'>;
+  /** Requests of an upload. `mark` is a unique value in the object's metadata that identifies the upload. */
+  protected abstract upload(name: string, mark: string, lifetime: FileLifetime): UploadRequests;
+  /** Lists the objects whose keys have this prefix. */
+  protected abstract objects(prefix: string): AsyncIterable<{ readonly key: string; readonly bytes: number }>;
+  protected abstract abortUploads(folder: string, choice: LeftoverChoice): Promise<number>;
+  protected abstract disconnect(): void | Promise<void>;
+
+  read(name: string, mostBytes?: number): Promise<Uint8Array | undefined> {
+    return readObject(this.stream(name), name, mostBytes);
+  }
+
+  async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
+    if (content.length > mostBytes) throw tooLarge(name, String(content.length), mostBytes);
+    return this.put(name, content);
+  }
+
+  async open(name: string, lifetime: FileLifetime = 'permanent'): Promise<FileUpload> {
+    const { writer, errors } = this.#options;
+    const requests = this.upload(name, writer.newToken(), lifetime);
+    return new PartedUpload({ requests, errors, buffers: this.#buffers, writer });
+  }
+
+  async *list(folder: string): AsyncIterable<ListedObject> {
+    const rootLength = this.prefix('').length;
+    for await (const { key, bytes } of this.listing(folder, this.objects(this.prefix(folder)))) {
+      // Keys that end with a slash are folders that other programs created, not files of an export.
+      if (!key.endsWith('/')) yield { name: key.slice(rootLength), bytes };
+    }
+  }
+
+  async abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number> {
+    try {
+      return await this.abortUploads(folder, choice);
+    } catch (cause) {
+      throw this.error('look for unfinished uploads in', folder, cause);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.disconnect();
+    this.#buffers.clear();
+  }
+
+  /** Passes on the objects in a folder. An error of the store becomes an error for users. */
+  protected async *listing<T>(folder: string, objects: AsyncIterable<T>): AsyncIterable<T> {
+    try {
+      yield* objects;
+    } catch (cause) {
+      throw this.error('list', folder, cause);
+    }
+  }
+
+  /**
+   * Returns what a failed request to create an object shows. A store that rejects a request may close the connection before it has read the
+   * whole body, so a lost connection can mean that the object exists. Throws any other error.
+   */
+  protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
+    const { errors } = this.#options;
+    if (errors.isTaken(cause)) return 'exists';
+    if (errors.isBrokenOff(cause) && (await exists().catch(() => false))) return 'exists';
+    throw this.error('write', name, cause);
+  }
+
+  protected key(name: string): string {
+    return objectKey(this.#options.root, name);
+  }
+
+  protected prefix(folder: string): string {
+    return keyPrefix(this.#options.root, folder);
+  }
+
+  protected error(act: string, name: string, cause: unknown): LogfleetError {
+    return this.#options.errors.error(`${act} ${name === '' ? '' : `${name} in `}${this.url}`, cause);
+  }
+}
