@@ -210,6 +210,24 @@ describe('the alerts', () => {
     expect(result).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
   });
 
+  test('report one of several operators that is down, until it has been down for six hours', async () => {
+    const info = (namespace: string, pod: string) =>
+      `logfleet_build_info{namespace="${namespace}",pod="${pod}",version="0.1.0"}`;
+    const series = { ...healthy, [info('team-a', 'c')]: '1x20 _x500', [info('team-b', 'd')]: '1x20 _x30 1x450' };
+    const down = (namespace: string) =>
+      `ALERTS{alertname="LogfleetDown",alertstate="firing",severity="critical",namespace="${namespace}"}`;
+    const queries = [
+      { at: '25m', expr: firing, expected: [] },
+      { at: '40m', expr: firing, expected: [down('team-a'), down('team-b')] },
+      { at: '300m', expr: firing, expected: [down('team-a')] },
+      { at: '400m', expr: firing, expected: [] },
+    ];
+    expect(await testAlerts([{ name: 'one of several', interval: '1m', series, queries }])).toEqual({
+      status: 0,
+      output: expect.stringContaining('SUCCESS'),
+    });
+  });
+
   test('no alert fires twice or ends when another replica becomes the leader', async () => {
     const labels = `${policy},state="Stalled",reason="RolloutStopped"`;
     const series = {
