@@ -41,6 +41,11 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
     const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
     const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
     const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
+    // The end of a Job may be seen before the end of its pods, whose reports show how the export has ended.
+    if (!report && !isLate && !pods.every(isEnded)) {
+      const message = `The Kubernetes Job ${name} has ended, and its pods are ending.`;
+      return { phase: 'running', reason: reasons.exporting, message, report, failedPods };
+    }
     const reason = isLate ? reasons.deadlineExceeded : reasons.jobFailed;
     return { phase, reason, message: endText(name, end, isLate), report, failedPods };
   }

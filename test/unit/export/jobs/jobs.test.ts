@@ -267,6 +267,13 @@ describe('the state of a Kubernetes Job', () => {
       { phase: 'failed', report: stalled },
     ],
     ['failed without a report', failed('FailedIndexes'), [ended(137)], { phase: 'failed', reason: 'JobFailed' }],
+    ['complete, with a pod that has not ended', complete, [podOf({ phase: 'Running' })], { phase: 'running' }],
+    [
+      'failed, with a pod that has not ended',
+      failed('FailedIndexes'),
+      [podOf({ phase: 'Running' })],
+      { phase: 'running' },
+    ],
     ['too late', failed('DeadlineExceeded'), [], { phase: 'failed', reason: 'DeadlineExceeded' }],
   ])('%s', (_, job, pods, expected) => {
     expect(readJob(job, pods)).toMatchObject(expected);
