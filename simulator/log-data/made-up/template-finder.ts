@@ -22,10 +22,12 @@ const unitsPerLate = 0.1;
 const unitsPerReported = 0.03;
 
 /**
- * Minimum length of a repeated search step, as a fraction of the step that found too many matches. Without a minimum, the step
- * could become very short when most matches are at its far end.
+ * Minimum and maximum length of a repeated search step, as a fraction of the step that found too many matches. Without a
+ * minimum, the step could become very short when most matches are at its far end. Without a maximum, the step would become
+ * shorter by only 1 ms each time when it found just one match too many.
  */
 const minShare = 1 / 16;
+const maxShare = 3 / 4;
 
 export class TemplateFinder implements Finder {
   isGivenUp = false;
@@ -135,8 +137,8 @@ export class TemplateFinder implements Finder {
       } else {
         isTooLong = true;
         const triedMs = fromMs - nextMs;
-        const share = Math.max((maxMatches - this.#full) / count, minShare);
-        stepMs = Math.max(1, Math.min(triedMs - 1, Math.floor(triedMs * share)));
+        const share = Math.min(maxShare, Math.max(minShare, (maxMatches - this.#full) / count));
+        stepMs = Math.max(1, Math.floor(triedMs * share));
       }
     }
     this.#period = { fromMs, toMs, partRank: -1 };
