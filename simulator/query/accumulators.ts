@@ -2,16 +2,16 @@
  * Aggregate functions of queries, such as `sum` and `count`, computed value by value. The functions store only what the result
  * needs, so only `count_distinct` stores all values.
  *
- * Values are texts. `sum`, `avg`, `min` and `max` skip values that are not numbers. Without any number their result is `""`.
+ * `sum`, `avg`, `min` and `max` skip values that are not numbers. Without any number their result is `""`.
  */
 import { characterBytes, detached } from './aggregation-memory.ts';
-import { compareNumerics, type Numeric, parseNumeric } from './numeric.ts';
+import { compareNumerics, type FieldValue, type Numeric, numericOf } from './numeric.ts';
 import type { FieldDescriptor } from './row.ts';
 
 /** Values of one aggregate function, such as `sum(a)`, for each group of rows. Groups are numbered from 0. */
 export interface Accumulators {
   /** Adds a value `times` times to a group of rows. Every group needs at least one value. */
-  add(group: number, value: string | undefined, times: number): void;
+  add(group: number, value: FieldValue | undefined, times: number): void;
   result(group: number): string;
 }
 
@@ -45,7 +45,7 @@ function numberType(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['f
 class Counts implements Accumulators {
   readonly #counts: number[] = [];
 
-  add(group: number, value: string | undefined, times: number): void {
+  add(group: number, value: FieldValue | undefined, times: number): void {
     this.#counts[group] = (this.#counts[group] ?? 0) + (value === undefined ? 0 : times);
   }
 
@@ -65,12 +65,14 @@ class DistinctCounts implements Accumulators {
     this.#keep = keep;
   }
 
-  add(group: number, value: string | undefined): void {
+  add(group: number, value: FieldValue | undefined): void {
     const values = this.#values[group] ?? new Set();
     this.#values[group] = values;
-    if (value === undefined || values.has(value)) return;
-    values.add(detached(value));
-    this.#keep(valueBytes + value.length * characterBytes);
+    if (value === undefined) return;
+    const text = String(value);
+    if (values.has(text)) return;
+    values.add(detached(text));
+    this.#keep(valueBytes + text.length * characterBytes);
   }
 
   result(group: number): string {
@@ -87,9 +89,9 @@ class Extremes implements Accumulators {
     this.#sign = sign;
   }
 
-  add(group: number, value: string | undefined): void {
+  add(group: number, value: FieldValue | undefined): void {
     const former = this.#extremes[group];
-    const number = parseNumeric(value ?? '');
+    const number = numericOf(value ?? '');
     const isBetter = number !== undefined && (former === undefined || compareNumerics(number, former) * this.#sign > 0);
     this.#extremes[group] = isBetter ? number : former;
   }
@@ -102,8 +104,8 @@ class Extremes implements Accumulators {
 class Totals {
   readonly #totals: Total[] = [];
 
-  add(group: number, value: string | undefined, times: number): void {
-    this.of(group).add(parseNumeric(value ?? ''), times);
+  add(group: number, value: FieldValue | undefined, times: number): void {
+    this.of(group).add(numericOf(value ?? ''), times);
   }
 
   of(group: number): Total {

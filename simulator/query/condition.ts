@@ -7,7 +7,7 @@
 import { unreachable } from '../../src/base/assert.ts';
 import { parseBoolean } from './boolean-expression.ts';
 import type { Cursor } from './cursor.ts';
-import { compareNumerics, compareTexts, type Numeric, parseNumeric } from './numeric.ts';
+import { compareNumerics, compareTexts, type Numeric, numericOf, parseNumeric } from './numeric.ts';
 import type { Fields, Predicate } from './predicate.ts';
 import { expectQuoted, takeName, takeQuoted } from './quoted.ts';
 import { cutAtWildcards, wildcardTest, withoutWildcards } from './wildcard.ts';
@@ -107,7 +107,7 @@ function satisfies(order: number, comparison: Comparison): boolean {
 function textOf(operand: Operand): (fields: Fields) => string {
   switch (operand.kind) {
     case 'field':
-      return (fields) => fields.field(operand.name) ?? '';
+      return (fields) => String(fields.field(operand.name) ?? '');
     case 'number':
       return () => String(operand.value);
     case 'text':
@@ -118,7 +118,16 @@ function textOf(operand: Operand): (fields: Fields) => string {
 }
 
 function numberOf(operand: Operand): (fields: Fields) => Numeric | undefined {
-  if (operand.kind === 'number') return () => operand.value;
-  const text = textOf(operand);
-  return (fields) => parseNumeric(text(fields));
+  switch (operand.kind) {
+    case 'field':
+      return (fields) => numericOf(fields.field(operand.name) ?? '');
+    case 'number':
+      return () => operand.value;
+    case 'text': {
+      const value = parseNumeric(operand.text);
+      return () => value;
+    }
+    default:
+      return unreachable(operand);
+  }
 }

@@ -67,8 +67,10 @@ export class GroupedRows implements Aggregation {
     if (this.#failure !== undefined) return;
     this.#recordCount = undefined;
     this.#memory.forgetTable(this);
-    const group = this.#groupOf(this.#keyNames.map((name) => row.field(name) ?? ''));
-    for (const [index, { field }] of this.#grouping.columns.entries()) {
+    const group = this.#groupOf(this.#keyNames.map((name) => String(row.field(name) ?? '')));
+    const { columns } = this.#grouping;
+    for (let index = 0; index < columns.length; index++) {
+      const { field } = columns[index] as Column;
       this.#columns[index]?.add(group, field === undefined ? present : row.field(field), times);
     }
     this.#failure = this.#excess();

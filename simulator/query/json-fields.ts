@@ -37,10 +37,11 @@ export function withJsonFields(predicate: Predicate): Predicate {
 function parsedFields(fields: Fields): Fields {
   let parsed: ReadonlyMap<string, string> | undefined;
   return {
-    field(name) {
-      if (messageField(name)) return fields.field(name);
-      parsed ??= new Map(jsonFields(fields.field('_raw') ?? '').map(([known, value]) => [known.toLowerCase(), value]));
-      return parsed.get(name.toLowerCase());
+    field(lowerName) {
+      if (messageField(lowerName)) return fields.field(lowerName);
+      const raw = () => String(fields.field('_raw') ?? '');
+      parsed ??= new Map(jsonFields(raw()).map(([name, value]) => [name.toLowerCase(), value]));
+      return parsed.get(lowerName);
     },
   };
 }

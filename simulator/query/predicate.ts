@@ -1,9 +1,10 @@
 /** Conditions of queries. Parts that are fast to evaluate come first. Parts that are always true or false are removed. */
+import type { FieldValue } from './numeric.ts';
 
 /** Fields of a message or record. */
 export interface Fields {
-  /** Returns the value of a field, or undefined. The case of the name does not matter. */
-  field(name: string): string | undefined;
+  /** Returns the value of a field, or undefined. The name must be in lower case. */
+  field(lowerName: string): FieldValue | undefined;
 }
 
 export interface Predicate {

@@ -172,7 +172,7 @@ function selection(condition: Predicate): RecordStep {
     run({ fields, records }) {
       const columns = new Map(fields.map(({ name }, index) => [name.toLowerCase(), index]));
       const fieldsOf = (record: readonly string[]): Fields => ({
-        field: (name) => record[columns.get(name.toLowerCase()) ?? -1],
+        field: (lowerName) => record[columns.get(lowerName) ?? -1],
       });
       return { fields, records: records.filter((record) => condition.holds(fieldsOf(record))) };
     },

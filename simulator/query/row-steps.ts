@@ -4,7 +4,7 @@
  */
 import { jsonFields } from './json-fields.ts';
 import { messageField } from './message-fields.ts';
-import { type Numeric, parseNumeric } from './numeric.ts';
+import { fieldValue, type Numeric, numericOf } from './numeric.ts';
 import type { Predicate } from './predicate.ts';
 import type { RegularExpression } from './regular-expression.ts';
 import type { FieldDescriptor, Row } from './row.ts';
@@ -85,7 +85,7 @@ export function regexStep(field: string, expression: RegularExpression, noDrop: 
     cost: costs.regex,
     drops: !noDrop,
     run(row) {
-      const values = expression.match(row.field(field) ?? '');
+      const values = expression.match(String(row.field(field) ?? ''));
       if (!values) return noDrop;
       for (const [index, name] of names.entries()) {
         const value = values[index];
@@ -104,7 +104,7 @@ export const jsonStep: RowStep = {
   drops: false,
   shows: (lowerName, before) => before || !messageField(lowerName),
   run(row) {
-    for (const [name, value] of jsonFields(row.field('_raw') ?? '')) row.set(name, value);
+    for (const [name, value] of jsonFields(String(row.field('_raw') ?? ''))) row.set(name, value);
     return true;
   },
 };
@@ -117,7 +117,7 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
     sliceMs: lengthMs,
     drops: false,
     run(row) {
-      row.set(name, String(Math.floor(row.messageTimeMs / lengthMs) * lengthMs));
+      row.set(name, fieldValue(Math.floor(row.messageTimeMs / lengthMs) * lengthMs));
       return true;
     },
   };
@@ -137,8 +137,9 @@ export function computeStep({ left, sign, right }: Computation, field: FieldDesc
     reads: new Set([left, right]),
     drops: false,
     run(row) {
-      const [one, other] = [left, right].map((name) => parseNumeric(row.field(name) ?? ''));
-      if (one !== undefined && other !== undefined) row.set(field.name, String(computed(one, sign, other)));
+      const one = numericOf(row.field(left) ?? '');
+      const other = numericOf(row.field(right) ?? '');
+      if (one !== undefined && other !== undefined) row.set(field.name, fieldValue(computed(one, sign, other)));
       return true;
     },
   };
@@ -146,10 +147,14 @@ export function computeStep({ left, sign, right }: Computation, field: FieldDesc
 
 /** Computes the sum or difference: exactly for integers, and with doubles for other numbers. */
 function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Numeric {
-  const areWhole = [one, other].every((value) => typeof value === 'bigint' || Number.isSafeInteger(value));
-  const [left, right] = areWhole ? [BigInt(one), BigInt(other)] : [Number(one), Number(other)];
-  if (typeof left === 'bigint' && typeof right === 'bigint') return sign === '+' ? left + right : left - right;
-  return sign === '+' ? Number(left) + Number(right) : Number(left) - Number(right);
+  const inDoubles = sign === '+' ? Number(one) + Number(other) : Number(one) - Number(other);
+  if (!isWhole(one) || !isWhole(other)) return inDoubles;
+  if (Number.isSafeInteger(one) && Number.isSafeInteger(other) && Number.isSafeInteger(inDoubles)) return inDoubles;
+  return sign === '+' ? BigInt(one) + BigInt(other) : BigInt(one) - BigInt(other);
+}
+
+function isWhole(value: Numeric): boolean {
+  return typeof value === 'bigint' || Number.isSafeInteger(value);
 }
 
 /** Hides all fields except `names`. `sees` returns whether a field was visible before. */

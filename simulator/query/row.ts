@@ -1,4 +1,5 @@
 /** A message as queries read it. `log-data/` stores or generates it. */
+import type { FieldValue } from './numeric.ts';
 
 /** A field of a page or of records (service.md 2.4). */
 export interface FieldDescriptor {
@@ -14,10 +15,10 @@ export interface Row {
   /** Value of `_receipttime`, in ms since the epoch. */
   readonly receiptTimeMs: number;
   /**
-   * Returns the value of a parsed field or of a standard field (service.md 2.5 and `_raw`), or undefined. The case of the name
-   * does not matter.
+   * Returns the value of a parsed field or of a standard field (service.md 2.5 and `_raw`), or undefined. The name must be in
+   * lower case.
    */
-  field(name: string): string | undefined;
+  field(lowerName: string): FieldValue | undefined;
   /** Fields that the query has parsed from the message, by the names that result pages show. Absent if there are none. */
   readonly parsed?: ReadonlyMap<string, string>;
 }

@@ -47,7 +47,7 @@ function wordPredicate(segments: Segments): Predicate {
     cost: costs.word,
     holds(fields) {
       const raw = fields.field('_raw');
-      return raw !== undefined && stands(raw);
+      return raw !== undefined && stands(String(raw));
     },
   };
 }
@@ -63,7 +63,7 @@ function parseValue(cursor: Cursor, field: string, start: number, negated: boole
     cost: costs.field,
     holds(fields) {
       const value = fields.field(name);
-      return (value !== undefined && fits(value)) !== negated;
+      return (value !== undefined && fits(String(value))) !== negated;
     },
   };
 }

@@ -2,12 +2,14 @@
  * A row while it passes through the operators of a query. A parsed field replaces a stored field of the same name. `fields` hides
  * fields of both kinds.
  */
+import type { FieldValue } from './numeric.ts';
 import type { Row } from './row.ts';
 
 interface ParsedField {
+  readonly lowerName: string;
   /** Name of the field as result pages show it. */
   readonly name: string;
-  readonly value: string;
+  readonly value: FieldValue;
 }
 
 /** Returns whether a message field is visible. Its name is in lower case. */
@@ -15,8 +17,8 @@ export type Visibility = (lowerName: string) => boolean;
 
 export class WorkingRow implements Row {
   readonly #stored: Row;
-  /** Values of the parsed fields by lower-case name. */
-  readonly #parsed = new Map<string, ParsedField>();
+  /** Parsed fields. A field replaces all earlier fields of the same name. For a few fields, a list is faster than a map. */
+  #parsed: ParsedField[] = [];
   #sees: Visibility | undefined;
 
   constructor(stored: Row) {
@@ -31,25 +33,27 @@ export class WorkingRow implements Row {
     return this.#stored.receiptTimeMs;
   }
 
-  field(name: string): string | undefined {
-    const lowerName = name.toLowerCase();
-    const parsed = this.#parsed.get(lowerName);
-    if (parsed) return parsed.value;
+  field(lowerName: string): FieldValue | undefined {
+    for (let index = this.#parsed.length - 1; index >= 0; index--) {
+      const parsed = this.#parsed[index] as ParsedField;
+      if (parsed.lowerName === lowerName) return parsed.value;
+    }
     return this.#sees?.(lowerName) === false ? undefined : this.#stored.field(lowerName);
   }
 
   get parsed(): ReadonlyMap<string, string> {
-    return new Map([...this.#parsed.values()].map(({ name, value }) => [name, value]));
+    const latest = new Map(this.#parsed.map((parsed) => [parsed.lowerName, parsed]));
+    return new Map([...latest.values()].map(({ name, value }) => [name, String(value)]));
   }
 
   /** Sets a parsed field. Replaces a field of the same name in any case. */
-  set(name: string, value: string): void {
-    this.#parsed.set(name.toLowerCase(), { name, value });
+  set(name: string, value: FieldValue): void {
+    this.#parsed.push({ lowerName: name.toLowerCase(), name, value });
   }
 
   /** Hides the fields of a message for which `stored` returns false, and its parsed fields for which `parsed` returns false. */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
-    for (const lowerName of this.#parsed.keys()) if (!parsed(lowerName)) this.#parsed.delete(lowerName);
+    this.#parsed = this.#parsed.filter(({ lowerName }) => parsed(lowerName));
   }
 }

@@ -147,7 +147,7 @@ function rowOf(map: Readonly<Record<string, string>>): Row {
   return {
     messageTimeMs: Number(byLowerName.get('_messagetime')),
     receiptTimeMs: Number(byLowerName.get('_receipttime')),
-    field: (name) => byLowerName.get(name.toLowerCase()),
+    field: (lowerName) => byLowerName.get(lowerName),
   };
 }
 

@@ -6,6 +6,7 @@
  */
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../piece-memory.ts';
+import type { FieldValue } from '../../query/numeric.ts';
 import type { Row } from '../../query/row.ts';
 import { blockId } from '../message-defaults.ts';
 import { MessageIds } from '../message-ids.ts';
@@ -63,10 +64,7 @@ export class MadeUpRows implements RowWriter {
 
   row(rank: number): Row {
     const block = this.timeline.block(rank);
-    const template = this.templates.at(templateIn(block, rank));
-    const timeMs = block.timeOf(rank);
-    const id = () => template.idStart + this.#ids.digits(rank);
-    return new MadeUpRow(template, timeMs, timeMs + delayIn(block, rank), id, blockId(block.number));
+    return new MadeUpRow(rank, block, this.templates.at(templateIn(block, rank)), this.#ids);
   }
 
   /**
@@ -110,33 +108,38 @@ function delayIn({ layout, firstRank }: Block, rank: number): number {
 }
 
 class MadeUpRow implements Row {
-  readonly messageTimeMs: number;
-  readonly receiptTimeMs: number;
+  readonly #rank: number;
+  readonly #block: Block;
   readonly #template: Template;
-  readonly #id: () => string;
-  readonly #blockId: string;
+  readonly #ids: MessageIds;
 
-  constructor(template: Template, messageTimeMs: number, receiptTimeMs: number, id: () => string, blockId: string) {
-    this.messageTimeMs = messageTimeMs;
-    this.receiptTimeMs = receiptTimeMs;
+  constructor(rank: number, block: Block, template: Template, ids: MessageIds) {
+    this.#rank = rank;
+    this.#block = block;
     this.#template = template;
-    this.#id = id;
-    this.#blockId = blockId;
+    this.#ids = ids;
   }
 
-  field(name: string): string | undefined {
-    const lower = name.toLowerCase();
-    switch (lower) {
+  get messageTimeMs(): number {
+    return this.#block.timeOf(this.#rank);
+  }
+
+  get receiptTimeMs(): number {
+    return this.messageTimeMs + delayIn(this.#block, this.#rank);
+  }
+
+  field(lowerName: string): FieldValue | undefined {
+    switch (lowerName) {
       case '_messageid':
-        return this.#id();
+        return this.#template.idStart + this.#ids.digits(this.#rank);
       case '_messagetime':
-        return String(this.messageTimeMs);
+        return this.messageTimeMs;
       case '_receipttime':
-        return String(this.receiptTimeMs);
+        return this.receiptTimeMs;
       case '_blockid':
-        return this.#blockId;
+        return blockId(this.#block.number);
       default:
-        return this.#template.fields.get(lower);
+        return this.#template.fields.get(lowerName);
     }
   }
 }
@@ -158,9 +161,8 @@ class TemplateRow implements Row {
     return notRead('_receipttime');
   }
 
-  field(name: string): string | undefined {
-    const lower = name.toLowerCase();
-    return varyingFields.has(lower) ? notRead(lower) : this.#template.fields.get(lower);
+  field(lowerName: string): FieldValue | undefined {
+    return varyingFields.has(lowerName) ? notRead(lowerName) : this.#template.fields.get(lowerName);
   }
 }
 

@@ -55,8 +55,8 @@ export class ShippedRows implements RowWriter, SearchedRows {
     return {
       messageTimeMs,
       receiptTimeMs: messageTimeMs + stream.delayMs,
-      field: (name) => {
-        const known = messageField(name)?.name;
+      field: (lowerName) => {
+        const known = messageField(lowerName)?.name;
         return known === undefined ? undefined : this.#value(known, rank, stream, messageTimeMs);
       },
     };
@@ -82,7 +82,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
     if (this.#last.rank !== rank || this.#last.withRaw !== withRaw) {
       const row = this.row(rank);
       const names = messageFields.map(({ name }) => name).filter((name) => withRaw || name !== '_raw');
-      const map = Object.fromEntries(names.map((name) => [name, row.field(name)]));
+      const map = Object.fromEntries(names.map((name) => [name, row.field(name.toLowerCase())]));
       this.#last = { rank, withRaw, json: Buffer.from(`${JSON.stringify({ map })},`) };
     }
     return this.#last.json;

@@ -203,14 +203,13 @@ class StoredRow implements Row {
     this.receiptTimeMs = rows.receiptTimeOf(rank);
   }
 
-  field(name: string): string | undefined {
-    const lower = name.toLowerCase();
-    if (lower === '_raw') {
+  field(lowerName: string): string | undefined {
+    if (lowerName === '_raw') {
       this.#raw ??= (JSON.parse(this.#rows.textOf(this.#rank, 'raw')) as { readonly _raw: string })._raw;
       return this.#raw;
     }
     this.#values ??= this.#read();
-    return this.#values.get(lower);
+    return this.#values.get(lowerName);
   }
 
   #read(): ReadonlyMap<string, string> {

@@ -20,7 +20,7 @@ export interface Sample {
 
 const reading = (reads: string, matches: (value: string) => boolean): Filter => ({
   reads: new Set([reads]),
-  matches: (row) => matches(row.field(reads) ?? ''),
+  matches: (row) => matches(String(row.field(reads) ?? '')),
 });
 
 /** Filters by fields that are equal in all generated messages with the same pattern, and filters by fields that differ. */
@@ -231,20 +231,19 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
       expect(buffers.size).toBe(1);
     });
 
-    test('has rows with the fields that pages show, in any case of letters', () => {
+    test('has rows with the fields that pages show', () => {
       const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
       const rows: Row[] = [];
       search.advance(fromMs, 300, { each: (row) => void rows.push(row) });
       for (const [index, row] of rows.entries()) {
         const { map } = all[index] as (typeof all)[number];
         for (const [field, value] of Object.entries(map)) {
-          expect(row.field(field)).toBe(value);
-          expect(row.field(field.toUpperCase())).toBe(value);
+          expect(String(row.field(field.toLowerCase()))).toBe(value);
         }
         expect(row.field('no such field')).toBeUndefined();
         expect([String(row.messageTimeMs), String(row.receiptTimeMs)]).toEqual([
-          row.field('_messagetime'),
-          row.field('_receipttime'),
+          String(row.field('_messagetime')),
+          String(row.field('_receipttime')),
         ]);
       }
     });
@@ -255,10 +254,12 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
         fc.property(range, filter, sums, steps, (searched, [, wanted], field, course) => {
           const search = data.search(searched, wanted);
           const plain = new PlainSearch(all, searched, wanted);
-          const counted = new Map<string | undefined, number>();
-          const expected = new Map<string | undefined, number>();
-          const add = (sum: typeof counted, row: Row, times: number) =>
-            sum.set(row.field(field), (sum.get(row.field(field)) ?? 0) + times);
+          const counted = new Map<string, number>();
+          const expected = new Map<string, number>();
+          const add = (sum: typeof counted, row: Row, times: number) => {
+            const value = String(row.field(field));
+            sum.set(value, (sum.get(value) ?? 0) + times);
+          };
           const listener: MatchListener = { each: (row, times) => add(counted, row, times), reads: new Set([field]) };
           for (const { downToMs, maxMatches } of course) {
             search.advance(downToMs, maxMatches, listener);

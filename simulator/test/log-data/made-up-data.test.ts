@@ -283,7 +283,7 @@ describe('queries', () => {
     const search = () => searched({}, { fromMs, toMs }, { reads: new Set(), matches: (row) => row.messageTimeMs > 0 });
     expect(search).toThrow('_messagetime is read by what did not say so');
     const field = () =>
-      searched({}, { fromMs, toMs }, { reads: new Set(), matches: (row) => row.field('_messageId') === '' });
+      searched({}, { fromMs, toMs }, { reads: new Set(), matches: (row) => row.field('_messageid') === '' });
     expect(field).toThrow('_messageid is read by what did not say so');
   });
 });

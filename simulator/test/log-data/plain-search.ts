@@ -31,7 +31,7 @@ export function messagesOf(data: LogData, fromMs: number, toMs: number): PlainMe
 
 function rowOf(map: Readonly<Record<string, string>>): Row {
   const byLowerName = new Map(Object.entries(map).map(([name, value]) => [name.toLowerCase(), value]));
-  const field = (name: string) => byLowerName.get(name.toLowerCase());
+  const field = (lowerName: string) => byLowerName.get(lowerName);
   return { messageTimeMs: Number(field('_messagetime')), receiptTimeMs: Number(field('_receipttime')), field };
 }
 

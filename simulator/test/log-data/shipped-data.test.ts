@@ -73,7 +73,7 @@ test('counts the messages of 100,000 collectors without creating them', () => {
   const counts = new Map<string, number>();
   search.advance(startMs, Number.POSITIVE_INFINITY, {
     reads: new Set(['_collectorid']),
-    each: (row, times) => void counts.set(row.field('_collectorid') ?? '', times),
+    each: (row, times) => void counts.set(String(row.field('_collectorid')), times),
   });
   expect(counts.size).toBe(100_000);
   expect(Math.abs(search.found / (100_000 * 6_000) - 1)).toBeLessThan(0.01);

@@ -144,6 +144,23 @@ describe('records', () => {
     expect([one?.recordCount, other?.recordCount]).toEqual([2, 0]);
   });
 
+  test('treat a computed number and a parsed text with the same digits as one value', () => {
+    const fields = [{ _raw: '{}', _size: '2', _messagecount: '3' }, { _raw: '{"x":"5"}' }];
+    const text = '* | json auto | _size + _messagecount as x | count, count_distinct(x), sum(x), max(x)';
+    expect(tableOf(text, fields).records).toEqual([['2', '1', '10', '5']]);
+    expect(tableOf(`${text} by x`, fields).records).toEqual([['5', '2', '1', '10', '5']]);
+    expect(tableOf(`${text} by x, _source`, fields).records).toEqual([['5', '', '2', '1', '10', '5']]);
+  });
+
+  test('have exact sums of computed numbers that are not safe integers', () => {
+    const fields = [
+      { _size: '9007199254740991', _messagecount: '2' },
+      { _size: '0.5', _messagecount: '9007199254740993' },
+    ];
+    const text = '* | _size + _messagecount as x | sum(x), max(x)';
+    expect(tableOf(text, fields).records).toEqual([['18014398509481985', '9007199254740993']]);
+  });
+
   test('differ for groups whose joined values are equal', () => {
     const fields = [
       { _source: 'a', _sourceHost: 'b1:c' },

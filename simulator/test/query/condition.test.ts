@@ -62,6 +62,8 @@ describe('where', () => {
     ['not(_size > 60)', true],
     ['%"_size" = 53', true],
     ['1 < 2', true],
+    ['"5" = 5', true],
+    ['"x" = 5', false],
     ['"a" = "B"', false],
   ])('%s: %s', (condition, holds) => {
     expect(parseQuery(`* | where ${condition}`).filter.matches(row)).toBe(holds);

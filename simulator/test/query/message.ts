@@ -5,5 +5,5 @@ import type { Row } from '../../query/row.ts';
 export function message(fields: Readonly<Record<string, string>>): Row {
   const byLowerName = new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]));
   const messageTimeMs = Number(fields['_messagetime'] ?? 0);
-  return { messageTimeMs, receiptTimeMs: messageTimeMs, field: (name) => byLowerName.get(name.toLowerCase()) };
+  return { messageTimeMs, receiptTimeMs: messageTimeMs, field: (lowerName) => byLowerName.get(lowerName) };
 }

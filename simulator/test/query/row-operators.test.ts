@@ -55,7 +55,7 @@ describe('parse regex', () => {
   test('stored fields stay readable', () => {
     const row = transformOf(String.raw`* | parse regex "(?<ms>\d+)"`).apply(message({ ...raw, _messagetime: '7' }));
     expect(row?.messageTimeMs).toBe(7);
-    expect(row?.field('_SourceHost')).toBe('web-17');
+    expect(row?.field('_sourcehost')).toBe('web-17');
     expect(row?.field('ms')).toBe('53');
     expect(row?.field('else')).toBeUndefined();
   });
@@ -135,6 +135,18 @@ describe('computed fields', () => {
     ['* | _messageid - _size as x', { _messageid: '-9223372036854775808', _size: '1' }, { x: '-9223372036854775809' }],
     ['* | _size - _messagecount as rest', { _size: '12' }, {}],
     ['* | _size - _sourceHost as rest', { _size: '12', _sourceHost: 'web' }, {}],
+    ['* | _size + _size as x', { _size: '-0' }, { x: '0' }],
+    ['* | _size + _messagecount as x', { _size: '0.1', _messagecount: '0.2' }, { x: '0.30000000000000004' }],
+    ['* | _size + _size as x | x - _size as y', { _size: '1e308' }, { x: 'Infinity' }],
+    [
+      '* | _size + _messagecount as x | x - _source as y',
+      { _size: '9007199254740993', _messagecount: '0.5', _source: '1' },
+      { x: '9007199254740992', y: '9007199254740991' },
+    ],
+    ['* | _size + _size as x | _size - _size as X', { _size: '3' }, { X: '0' }],
+    ['* | _size + _size as x | fields - x', { _size: '3' }, {}],
+    ['* | _size + _size as x | where x = "10" and x matches "1*"', { _size: '5' }, { x: '10' }],
+    ['* | _size + _size as x | parse regex field=x "^(?<first>.)"', { _size: '5' }, { x: '10', first: '1' }],
   ])('%s of %j: %j', (query, fields, added) => {
     expect(parsed(query, fields)).toEqual(added);
   });
