@@ -1,5 +1,7 @@
 /** Health verdict of a resource, and its conversion to status conditions in the kstatus style. */
+
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
+import type { ResourceEvent } from '../host/host.ts';
 
 /** Reasons for problems in the spec and the Secrets, which the operator and the commands find before any request to the service. */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
@@ -73,14 +75,6 @@ export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-export interface Transition {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-  /** True if the resource cannot continue until a person acts (condition `Stalled`). */
-  readonly stalled?: boolean;
-}
-
 /** Reasons of resources that are not stalled, and that still need the attention of a person. */
 const needsAttention: ReadonlySet<string> = new Set([
   reasons.awaitingApproval,
@@ -93,7 +87,7 @@ export function transitionsTo(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,
   { ready, reason, message, reconciling, stalled, outage }: Health,
-): readonly Transition[] {
+): readonly ResourceEvent[] {
   const was = findCondition(before, 'Ready');
   const type = stalled || outage || needsAttention.has(reason) ? 'Warning' : 'Normal';
   // The first status of a resource causes an Event only when work has begun or a problem exists.

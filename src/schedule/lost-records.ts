@@ -1,5 +1,7 @@
 /** Writes lost schedule records again (S1), from the export manifests of the runs that the status of the schedule names. */
+
 import type { RunStatus } from '../api/generated/search-export-schedule.ts';
+import type { TimeRange } from '../api/time-range.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { type Destination, largestManifestBytes } from '../destination/destination.ts';
 import { destinationError } from '../destination/destination-error.ts';
@@ -7,7 +9,6 @@ import { ExportLayout } from '../destination/export-layout.ts';
 import { manifestKind, manifestSha256 } from '../destination/manifest.ts';
 import { type RunRecord, recordRun, type ScheduleLayout } from '../destination/schedule-records.ts';
 import { runTimes } from './run-name.ts';
-import type { TimeSpan } from './time-spans.ts';
 
 const manifestUrlForm = /\/([0-9a-f]{64})\/manifest\.json$/;
 
@@ -18,7 +19,7 @@ export async function restoreRecord(
   destination: Destination,
   layout: ScheduleLayout,
   run: CompleteRun,
-  span: TimeSpan,
+  span: TimeRange,
 ): Promise<boolean> {
   const [, fingerprint] = manifestUrlForm.exec(run.manifest ?? '') ?? [];
   if (fingerprint === undefined) return false;

@@ -1,13 +1,13 @@
 /** Names of runs. A name consists of the schedule's name and the time range of the run, so creating the same run twice fails. */
-import type { TimeSpan } from './time-spans.ts';
+import type { TimeRange } from '../api/time-range.ts';
 
 /** Returns the name of a run, such as `errors-20261122t120000z-130000z`. The end has a date if it is on another UTC day. */
-export function runName(schedule: string, span: TimeSpan): string {
+export function runName(schedule: string, span: TimeRange): string {
   return `${schedule}-${runTimes(span)}`;
 }
 
 /** Returns the part of a run's name that tells its time, as in `20261122t120000z-130000z`. */
-export function runTimes({ fromMs, toMs }: TimeSpan): string {
+export function runTimes({ fromMs, toMs }: TimeRange): string {
   const [from, to] = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString().slice(0, 19).replace(/[-:]/g, ''));
   const [fromDay, toDay] = [from, to].map((text = '') => text.slice(0, 8));
   return `${from}z-${fromDay === toDay ? to?.slice(9) : to}z`.toLowerCase();
@@ -16,7 +16,7 @@ export function runTimes({ fromMs, toMs }: TimeSpan): string {
 const form = /^(\d{8})t(\d{6})z-(?:(\d{8})t)?(\d{6})z$/;
 
 /** Reads a result of `runTimes`. Returns undefined for any other text. */
-export function readRunTimes(text: string): TimeSpan | undefined {
+export function readRunTimes(text: string): TimeRange | undefined {
   const [, fromDay, fromTime, toDay = fromDay, toTime] = form.exec(text) ?? [];
   const fromMs = instantOf(fromDay, fromTime);
   const toMs = instantOf(toDay, toTime);

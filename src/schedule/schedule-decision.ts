@@ -2,9 +2,10 @@
  * Decides what a schedule does next: which complete runs it records, which runs it creates and deletes, and which time ranges are covered
  * or failed (S1 to S6). This module only decides; `schedule-runtime.ts` carries decisions out.
  */
+import type { TimeRange } from '../api/time-range.ts';
 import { runName } from './run-name.ts';
 import type { TickCalendar } from './tick-calendar.ts';
-import { contains, coveredUntil, type TimeSpan, union, without } from './time-spans.ts';
+import { contains, coveredUntil, union, without } from './time-spans.ts';
 
 /**
  * State of a run, which is a SearchExport that a schedule created.
@@ -19,7 +20,7 @@ export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete' | 'Deleting'
 /** Run of a schedule: a SearchExport that exists, or that the schedule's status announces (S6). */
 export interface Run {
   readonly name: string;
-  readonly span: TimeSpan;
+  readonly span: TimeRange;
   readonly state: RunState;
   /** Reason of the run's condition `Ready`. */
   readonly reason: string;
@@ -27,7 +28,7 @@ export interface Run {
 
 /** Time range of a failed run. It is exported again only when a person requests it. */
 export interface Gap {
-  readonly span: TimeSpan;
+  readonly span: TimeRange;
   readonly run: string;
   readonly reason: string;
 }
@@ -53,9 +54,9 @@ export interface ScheduleSnapshot<R extends Run = Run> {
   readonly settings: ScheduleSettings;
   readonly isPaused: boolean;
   /** Time ranges that are exported according to the schedule records or the status, sorted and without overlaps. */
-  readonly covered: readonly TimeSpan[];
+  readonly covered: readonly TimeRange[];
   /** Time ranges that are exported according to the schedule records, sorted and without overlaps. */
-  readonly recorded: readonly TimeSpan[];
+  readonly recorded: readonly TimeRange[];
   /** Gaps that status contains. */
   readonly gaps: readonly Gap[];
   /** All runs of the schedule that exist. */
@@ -74,7 +75,7 @@ export interface ScheduleDecision<R extends Run = Run> {
   /** Old runs to delete after the status is written, which then contains the time ranges of failed runs. */
   readonly remove: readonly R[];
   /** Time ranges of the runs to create, in this order. */
-  readonly create: readonly TimeSpan[];
+  readonly create: readonly TimeRange[];
   /** Gaps to store in status, in ascending order. */
   readonly gaps: readonly Gap[];
   /** Names of due runs that cannot be created, since other SearchExports have these names. */
@@ -132,7 +133,7 @@ export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'end
 /** Time that is due and has no run yet. */
 export interface DueTime {
   /** Time without a run, in ascending order. */
-  readonly open: readonly TimeSpan[];
+  readonly open: readonly TimeRange[];
   /** End of the time that is due: the last tick, or the end of a later run if the ticks have changed; at most the schedule's end. */
   readonly untilMs: number;
 }
@@ -145,7 +146,7 @@ export interface DueTime {
 export function dueTimeOf(
   { calendar, startMs, endMs, settleDelayMs }: ScheduleTimes,
   nowMs: number,
-  taken: readonly TimeSpan[],
+  taken: readonly TimeRange[],
 ): DueTime {
   const settledMs = nowMs - settleDelayMs;
   // After a change of the schedule, its last tick can be before the end of an existing run. The time until that end is then due, too. Runs
@@ -186,7 +187,7 @@ function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: 
 }
 
 /** Yields the time ranges of due runs in the order in which the runs are created (S3). A run that has just become due is first. */
-function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Generator<TimeSpan> {
+function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Generator<TimeRange> {
   const { calendar, backfillOrder } = settings;
   const newestFirst = (function* () {
     for (const span of open.toReversed()) yield* calendar.divideBackwards(span);

@@ -5,11 +5,13 @@
  * A run is created only if a status names it first. The status is written with an optimistic lock, so a process with outdated data creates
  * nothing.
  */
+
 import { findCondition, reasons } from '../api/conditions.ts';
 import { scheduleRange } from '../api/export-schedule-check.ts';
 import { type Explanation, renderExplanation } from '../api/finding.ts';
 import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
 import { scheduleProblem, timeZoneProblem } from '../api/schedule-check.ts';
+import type { TimeRange } from '../api/time-range.ts';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { failure, LogfleetError } from '../base/errors.ts';
@@ -43,7 +45,7 @@ import {
   scheduleTimes,
 } from './schedule-status.ts';
 import { TickCalendar, type TickCalendars } from './tick-calendar.ts';
-import { contains, type TimeSpan, union } from './time-spans.ts';
+import { contains, union } from './time-spans.ts';
 
 export interface ScheduleRuntimeOptions {
   readonly host: Host;
@@ -164,12 +166,12 @@ export class ScheduleRuntime {
   }
 
   /** Returns the time that is exported according to the schedule records, which can be lost, or the status (S1). */
-  #covered({ status }: SearchExportSchedule): readonly TimeSpan[] {
+  #covered({ status }: SearchExportSchedule): readonly TimeRange[] {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
   /** Returns the time ranges of runs that the status names, but that do not exist yet and were not created just now by this process. */
-  #absent(runs: readonly ObservedRun[]): readonly TimeSpan[] {
+  #absent(runs: readonly ObservedRun[]): readonly TimeRange[] {
     const nowMs = this.#options.clock.monotonic();
     const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;
     return runs.filter(({ name, resource }) => !resource && !isRecent(name)).map(({ span }) => span);
@@ -219,7 +221,7 @@ export class ScheduleRuntime {
     return this.#withDestination(resource, async (destination, layout) => {
       const isStartMissing = resource.spec.startTime === undefined;
       const startMs = isStartMissing ? await settleStart(destination, layout, fallbackMs) : undefined;
-      const spans: TimeSpan[] = [];
+      const spans: TimeRange[] = [];
       for await (const times of listRecordedRuns(destination, layout)) {
         const span = readRunTimes(times);
         if (span) spans.push(span);
@@ -292,7 +294,7 @@ export class ScheduleRuntime {
     return found !== undefined && found.metadata.owner?.uid !== this.uid;
   }
 
-  async #create({ spec }: SearchExportSchedule, span: TimeSpan): Promise<void> {
+  async #create({ spec }: SearchExportSchedule, span: TimeRange): Promise<void> {
     const { host, clock, log } = this.#options;
     const { namespace, name: schedule } = this.#owner;
     const name = runName(schedule, span);
@@ -343,7 +345,7 @@ interface Stored {
   /** Start of the schedule as stored at the destination. Undefined if the spec had a `startTime` when the destination was read. */
   readonly startMs: number | undefined;
   /** Time of all recorded runs. */
-  readonly recorded: readonly TimeSpan[];
+  readonly recorded: readonly TimeRange[];
 }
 
 interface Found {
@@ -352,7 +354,7 @@ interface Found {
   readonly decision: ScheduleDecision<ObservedRun>;
   readonly pausedBy: string | undefined;
   /** Time ranges of the runs to create, including announced runs that do not exist. */
-  readonly create: readonly TimeSpan[];
+  readonly create: readonly TimeRange[];
 }
 
 /** Returns whether there is a new request to retry. Without a status, requests cannot be compared, so none is new (S5). */

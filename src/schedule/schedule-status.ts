@@ -10,7 +10,7 @@ import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { runName } from './run-name.ts';
 import type { Gap, Run, ScheduleDecision, ScheduleTimes } from './schedule-decision.ts';
 import type { TickCalendar } from './tick-calendar.ts';
-import { type TimeSpan, union } from './time-spans.ts';
+import { union } from './time-spans.ts';
 
 /** Maximum numbers of items in lists of the status, as in the CRD. */
 export const mostCovered = 100;
@@ -30,7 +30,7 @@ export interface ScheduleStatusInput {
   readonly found:
     | {
         readonly startMs: number;
-        readonly covered: readonly TimeSpan[];
+        readonly covered: readonly TimeRange[];
         readonly runs: readonly ObservedRun[];
         readonly decision: ScheduleDecision;
       }
@@ -84,7 +84,7 @@ function describe(
   };
 }
 
-function renderSpan({ fromMs, toMs }: TimeSpan) {
+function renderSpan({ fromMs, toMs }: TimeRange) {
   return { from: isoTime(fromMs), to: isoTime(toMs) };
 }
 
@@ -94,7 +94,7 @@ function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleD
 }
 
 /** Describes a run whose SearchExport the cache does not contain yet. */
-export function announcedRun(schedule: string, span: TimeSpan): ObservedRun {
+export function announcedRun(schedule: string, span: TimeRange): ObservedRun {
   return { name: runName(schedule, span), span, state: 'Active', reason: reasons.progressing, resource: undefined };
 }
 
@@ -123,7 +123,7 @@ function runStatus({ name, span, resource }: ObservedRun, state: RunStatus['stat
  * Returns the exported time ranges in the status: the list `covered`, and the time from `startTime` to `coveredUntil`. A long list
  * `covered` omits its oldest time ranges.
  */
-export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeSpan[] {
+export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeRange[] {
   const { startTime: from, coveredUntil: to, covered = [] } = status ?? {};
   const first = from === undefined || to === undefined ? [] : [{ from, to }];
   return union([...first, ...covered].map(readSpan));
@@ -135,7 +135,7 @@ export function readGaps(status: SearchExportScheduleStatus | undefined): readon
 }
 
 /** Reads the time range of a run or gap in the status. */
-export function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeSpan {
+export function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeRange {
   return { fromMs: Date.parse(from), toMs: Date.parse(to) };
 }
 

@@ -4,6 +4,7 @@
  *
  * A damaged schedule record covers no time, so its time range is also reported as a gap.
  */
+import type { TimeRange } from '../api/time-range.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { inParallel } from '../base/parallel.ts';
 import { type Destination, largestManifestBytes } from '../destination/destination.ts';
@@ -19,7 +20,7 @@ import {
 } from '../destination/schedule-records.ts';
 import { type Verification, verifyExport } from '../destination/verify.ts';
 import { readRunTimes, runName } from './run-name.ts';
-import { type TimeSpan, union, without } from './time-spans.ts';
+import { union, without } from './time-spans.ts';
 
 export type RunProblemKind =
   /** The schedule record is invalid, or its name is not the time range of a run. */
@@ -47,17 +48,17 @@ export interface RunProblem {
 }
 
 /** Time that two runs cover. */
-export interface Overlap extends TimeSpan {
+export interface Overlap extends TimeRange {
   readonly runs: readonly [string, string];
 }
 
-export interface ScheduleVerification extends TimeSpan {
+export interface ScheduleVerification extends TimeRange {
   /** Number of readable records in the range. */
   readonly runs: number;
   readonly rows: number;
   /** Total size in bytes of the files of all runs, according to the schedule records. */
   readonly bytes: number;
-  readonly gaps: readonly TimeSpan[];
+  readonly gaps: readonly TimeRange[];
   readonly overlaps: readonly Overlap[];
   readonly problems: readonly RunProblem[];
   /** Number of export manifests that agree with their schedule records. */
@@ -99,7 +100,7 @@ export async function verifySchedule(
   const problems: RunProblem[] = [];
   const named = await listNames(destination, layout, problems);
   if (named.size === 0 && problems.length === 0) return undefined;
-  const wanted = (span: TimeSpan) =>
+  const wanted = (span: TimeRange) =>
     span.toMs > (options.fromMs ?? Number.NEGATIVE_INFINITY) &&
     span.fromMs < (options.toMs ?? Number.POSITIVE_INFINITY);
   const records: RunRecord[] = [];
@@ -167,8 +168,8 @@ async function listNames(
   destination: Destination,
   layout: ScheduleLayout,
   problems: RunProblem[],
-): Promise<ReadonlyMap<string, TimeSpan>> {
-  const named = new Map<string, TimeSpan>();
+): Promise<ReadonlyMap<string, TimeRange>> {
+  const named = new Map<string, TimeRange>();
   for await (const times of listRecordedRuns(destination, layout)) {
     const span = readRunTimes(times);
     if (span) named.set(times, span);
@@ -195,7 +196,7 @@ function isDamage(error: unknown): error is LogfleetError {
 }
 
 /** Returns the difference between a record and its name, or undefined if they match. */
-function contradictionToName(record: RunRecord, span: TimeSpan, schedule: string): string | undefined {
+function contradictionToName(record: RunRecord, span: TimeRange, schedule: string): string | undefined {
   const { fromMs, toMs, run } = record;
   if (fromMs !== span.fromMs || toMs !== span.toMs) return `it has the time ${text(fromMs)} to ${text(toMs)}`;
   return run === runName(schedule, span) ? undefined : `it belongs to run ${run}`;
@@ -206,7 +207,7 @@ async function rangeOf(
   layout: ScheduleLayout,
   records: readonly RunRecord[],
   { fromMs, toMs }: ScheduleVerificationOptions,
-): Promise<TimeSpan> {
+): Promise<TimeRange> {
   const startMs = await readStart(destination, layout);
   const firstMs = records[0]?.fromMs ?? startMs ?? toMs ?? fromMs ?? 0;
   const start = fromMs ?? Math.min(firstMs, startMs ?? firstMs);

@@ -4,9 +4,9 @@
  * A local time that occurs twice because of a clock change fires only the first time. A local time that a clock change skips is moved
  * forward.
  */
+import type { TimeRange } from '../api/time-range.ts';
 import { CronSchedule } from '../base/cron.ts';
 import type { TimeZone } from '../base/time-zone.ts';
-import type { TimeSpan } from './time-spans.ts';
 
 const dayMs = 24 * 3_600_000;
 /** Maximum time in ms by which a clock change can move a local time. */
@@ -60,7 +60,7 @@ export class TickCalendar {
   }
 
   /** Divides a time range at the times of the cron schedule inside it. Yields the parts in ascending order. */
-  *divide({ fromMs, toMs }: TimeSpan): Generator<TimeSpan, undefined> {
+  *divide({ fromMs, toMs }: TimeRange): Generator<TimeRange, undefined> {
     let startMs = fromMs;
     for (const tickMs of this.#ticks({ fromMs: fromMs + 1, toMs })) {
       yield { fromMs: startMs, toMs: tickMs };
@@ -70,7 +70,7 @@ export class TickCalendar {
   }
 
   /** Divides a time range at the times of the cron schedule inside it. Yields the parts in descending order. */
-  *divideBackwards({ fromMs, toMs }: TimeSpan): Generator<TimeSpan, undefined> {
+  *divideBackwards({ fromMs, toMs }: TimeRange): Generator<TimeRange, undefined> {
     let endMs = toMs;
     let lengthMs = dayMs;
     for (let searchedMs = toMs; searchedMs > fromMs + 1; lengthMs *= 2) {
@@ -85,7 +85,7 @@ export class TickCalendar {
   }
 
   /** Yields the ticks in a span, in ascending order. */
-  *#ticks({ fromMs, toMs }: TimeSpan): Generator<number, undefined> {
+  *#ticks({ fromMs, toMs }: TimeRange): Generator<number, undefined> {
     // Times that were found but not yielded, because a clock change could place a time of the next day before them.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {

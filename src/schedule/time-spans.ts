@@ -1,13 +1,8 @@
 /** Lists of time ranges that are in ascending order and neither touch nor overlap. */
-
-/** Span of time in ms since the epoch. The start is included, the end is excluded. */
-export interface TimeSpan {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
+import type { TimeRange } from '../api/time-range.ts';
 
 /** Returns the time that is in at least one of the spans. The spans may be in any order and overlap. */
-export function union(spans: Iterable<TimeSpan>): readonly TimeSpan[] {
+export function union(spans: Iterable<TimeRange>): readonly TimeRange[] {
   const merged: { fromMs: number; toMs: number }[] = [];
   for (const { fromMs, toMs } of [...spans].sort((a, b) => a.fromMs - b.fromMs)) {
     const last = merged.at(-1);
@@ -19,8 +14,8 @@ export function union(spans: Iterable<TimeSpan>): readonly TimeSpan[] {
 }
 
 /** Returns the parts of `whole` that are in none of the spans of `taken`, which must be sorted and must not overlap. */
-export function without(whole: TimeSpan, taken: readonly TimeSpan[]): readonly TimeSpan[] {
-  const free: TimeSpan[] = [];
+export function without(whole: TimeRange, taken: readonly TimeRange[]): readonly TimeRange[] {
+  const free: TimeRange[] = [];
   let fromMs = whole.fromMs;
   for (const span of taken) {
     if (span.fromMs > fromMs) free.push({ fromMs, toMs: Math.min(span.fromMs, whole.toMs) });
@@ -32,11 +27,11 @@ export function without(whole: TimeSpan, taken: readonly TimeSpan[]): readonly T
 }
 
 /** Returns the end of the span that contains `fromMs`, or `fromMs` if no span contains it. The spans must not touch or overlap. */
-export function coveredUntil(spans: readonly TimeSpan[], fromMs: number): number {
+export function coveredUntil(spans: readonly TimeRange[], fromMs: number): number {
   return spans.find((span) => span.fromMs <= fromMs && fromMs < span.toMs)?.toMs ?? fromMs;
 }
 
 /** Returns whether one of `spans`, which must not touch or overlap, contains a whole span. */
-export function contains(spans: readonly TimeSpan[], { fromMs, toMs }: TimeSpan): boolean {
+export function contains(spans: readonly TimeRange[], { fromMs, toMs }: TimeRange): boolean {
   return coveredUntil(spans, fromMs) >= toMs;
 }

@@ -1,8 +1,10 @@
 /** Tests the requests of a backfill of 1,000 runs, and how long the runs that become due wait for it. */
+
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
+import type { TimeRange } from '../../src/api/time-range.ts';
 import { runName } from '../../src/schedule/run-name.ts';
-import type { TimeSpan } from '../../src/schedule/time-spans.ts';
+
 import { leastPerRun } from '../integration/schedule/least-requests.ts';
 import { every, minuteMs, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
 
@@ -50,7 +52,7 @@ test.each([
     const durationOf = (name: string) => (completed.get(name) ?? 0) - (created.get(name) ?? 0);
     const longestMs = Math.max(...records.map((span) => durationOf(runName('hourly', span))));
     // A run becomes due three minutes (settleDelay) after the end of its time range.
-    const dueMs = ({ toMs }: TimeSpan) => toMs + 3 * minuteMs;
+    const dueMs = ({ toMs }: TimeRange) => toMs + 3 * minuteMs;
     const due = records.filter((span) => dueMs(span) > startMs);
     const waits = due.map((span) => (created.get(runName('hourly', span)) ?? dueMs(span)) - dueMs(span));
     expect(due.length).toBeGreaterThan(5);

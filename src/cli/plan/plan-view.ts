@@ -330,12 +330,8 @@ function whereRowsAre({ segments, rows }: PlannedSearches, { width, wide, colour
   const last = segments.at(-1);
   if (!first || !last || segments.length === 1 || rows === 0) return [];
   const paint = paintWith(colour);
-  const pieces = segments.map((segment) => ({ startMs: segment.fromMs, endMs: segment.toMs, count: segment.rows }));
-  const blocks = renderHistogram(
-    pieces,
-    { startMs: first.fromMs, endMs: last.toMs },
-    Math.min(widestHistogram, width - 4),
-  );
+  const range = { fromMs: first.fromMs, toMs: last.toMs };
+  const blocks = renderHistogram(segments, range, Math.min(widestHistogram, width - 4));
   const shown = wide ? segments : segments.slice(0, listedIntervals);
   const cells = shown.map((segment) => [iso(segment.fromMs), iso(segment.toMs), groupedText(segment.rows)]);
   const more = segments.length - shown.length;

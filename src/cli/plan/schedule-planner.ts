@@ -2,14 +2,16 @@
  * Plans schedules of exports: the runs that are due now (the backfill), the runs of the next 24 hours, and their requests. One sample run is
  * planned like a single export, and its figures stand for all runs.
  */
+
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
+import type { TimeRange } from '../../api/time-range.ts';
 import { assert } from '../../base/assert.ts';
 import { timeZone } from '../../base/time-zone.ts';
 import { dueTimeOf, first, nextDue, type ScheduleTimes } from '../../schedule/schedule-decision.ts';
 import { readCovered, readGaps, scheduleTimes } from '../../schedule/schedule-status.ts';
 import { TickCalendar } from '../../schedule/tick-calendar.ts';
-import { type TimeSpan, union } from '../../schedule/time-spans.ts';
+import { union } from '../../schedule/time-spans.ts';
 import type { ExportOutlook } from './export-planner.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -38,7 +40,7 @@ export interface ScheduleRuns {
 
 /** Time range whose export is planned as an example for all runs of a schedule. */
 export interface ScheduleSample {
-  readonly span: TimeSpan;
+  readonly span: TimeRange;
   /** True if the sample is from a time before the first run, because no run of the schedule has complete data yet. */
   readonly isOlder: boolean;
   readonly export: SearchExport;
@@ -115,7 +117,7 @@ function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: n
   const lastMs = calendar.lastUntil(completeMs);
   const toMs = completeMs >= endMs ? endMs : (lastMs ?? startMs);
   const latest = toMs > startMs ? [...first(calendar.divideBackwards({ fromMs: startMs, toMs }), 2)] : [];
-  const isWhole = (span: TimeSpan) =>
+  const isWhole = (span: TimeRange) =>
     calendar.lastUntil(span.fromMs) === span.fromMs && calendar.lastUntil(span.toMs) === span.toMs;
   const run = latest.find(isWhole) ?? latest[0];
   const beforeMs = lastMs === undefined ? undefined : calendar.lastUntil(lastMs - 1);

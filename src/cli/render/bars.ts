@@ -2,7 +2,9 @@
  * Renders bars and histograms as text: the states of a policy's collectors, the progress of an export, and its rows over time. Each state
  * has its own character, so that the bars are readable without colours.
  */
+
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
+import type { TimeRange } from '../../api/time-range.ts';
 import { type Colour, type Paint, widthOf } from './text.ts';
 
 interface CollectorState {
@@ -92,15 +94,9 @@ export function renderProgressBar(part: number, width: number, paint: Paint): st
   return `[${paint('green', inside)}${' '.repeat(room - inside.length)}]`;
 }
 
-interface TimeRange {
-  readonly startMs: number;
-  /** End of the time range, exclusive. */
-  readonly endMs: number;
-}
-
 /** Part of a histogram's time range, with its number of rows. */
 interface Piece extends TimeRange {
-  readonly count: number;
+  readonly rows: number;
 }
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
@@ -110,10 +106,10 @@ const empty = ' ';
 
 /** Renders a histogram of rows over time in `width` columns. The rows of each time range are distributed evenly over its columns. */
 export function renderHistogram(pieces: readonly Piece[], range: TimeRange, width: number): string {
-  const lengthMs = (range.endMs - range.startMs) / width;
+  const lengthMs = (range.toMs - range.fromMs) / width;
   const columns = Array.from({ length: width }, (_, column) => {
-    const startMs = range.startMs + column * lengthMs;
-    return rowsWithin({ startMs, endMs: startMs + lengthMs }, pieces);
+    const fromMs = range.fromMs + column * lengthMs;
+    return rowsWithin({ fromMs, toMs: fromMs + lengthMs }, pieces);
   });
   const highest = Math.max(...columns.map((rows) => rows ?? 0));
   return columns.map((rows) => (rows === undefined ? unknown : block(rows, highest))).join('');
@@ -129,13 +125,13 @@ function block(rows: number, highest: number): string {
  * Returns the number of rows in the time range of a column. Undefined if more than half of this time is unknown, and the rest
  * has no rows.
  */
-function rowsWithin({ startMs, endMs }: TimeRange, pieces: readonly Piece[]): number | undefined {
+function rowsWithin({ fromMs, toMs }: TimeRange, pieces: readonly Piece[]): number | undefined {
   let [rows, knownMs] = [0, 0];
   for (const piece of pieces) {
-    const sharedMs = Math.min(endMs, piece.endMs) - Math.max(startMs, piece.startMs);
+    const sharedMs = Math.min(toMs, piece.toMs) - Math.max(fromMs, piece.fromMs);
     if (sharedMs <= 0) continue;
     knownMs += sharedMs;
-    rows += (piece.count * sharedMs) / Math.max(1, piece.endMs - piece.startMs);
+    rows += (piece.rows * sharedMs) / Math.max(1, piece.toMs - piece.fromMs);
   }
-  return knownMs * 2 >= endMs - startMs || rows > 0 ? rows : undefined;
+  return knownMs * 2 >= toMs - fromMs || rows > 0 ? rows : undefined;
 }

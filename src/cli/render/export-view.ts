@@ -163,11 +163,11 @@ function renderSpan(from: string, to: string): string {
 /** Renders the histogram of an export's rows over time as a line of blocks. Undefined while no number of rows is known. */
 function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
   if (rowHistogram.every((count) => count === 0) || !timeRange || width < 10) return undefined;
-  const range = { startMs: Date.parse(timeRange.startTime), endMs: Date.parse(timeRange.endTime) };
-  const sliceMs = (range.endMs - range.startMs) / rowHistogram.length;
+  const range = { fromMs: Date.parse(timeRange.startTime), toMs: Date.parse(timeRange.endTime) };
+  const sliceMs = (range.toMs - range.fromMs) / rowHistogram.length;
   const pieces = rowHistogram.flatMap((count, slice) => {
-    const startMs = range.startMs + slice * sliceMs;
-    return count < 0 ? [] : [{ startMs, endMs: startMs + sliceMs, count }];
+    const fromMs = range.fromMs + slice * sliceMs;
+    return count < 0 ? [] : [{ fromMs, toMs: fromMs + sliceMs, rows: count }];
   });
   return renderHistogram(pieces, range, width);
 }

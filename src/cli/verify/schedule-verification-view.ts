@@ -1,7 +1,8 @@
 /** Renders the result of `logfleet verify --schedule`: a table of checks and a list of problems for people, and a document for programs. */
+import type { TimeRange } from '../../api/time-range.ts';
 import { counted, groupedText } from '../../base/number-text.ts';
 import type { RunProblem, RunProblemKind, ScheduleVerification } from '../../schedule/schedule-verification.ts';
-import type { TimeSpan } from '../../schedule/time-spans.ts';
+
 import { renderTable } from '../render/table.ts';
 import { paintWith, printable, renderBytes, renderCount, renderMoment, wrap, wrapIndented } from '../render/text.ts';
 import { verificationDocument } from './verification-view.ts';
@@ -128,14 +129,14 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
   ];
 }
 
-function span({ fromMs, toMs }: TimeSpan): string {
+function span({ fromMs, toMs }: TimeRange): string {
   return `${renderMoment(fromMs)} to ${renderMoment(toMs)}`;
 }
 
 /** Returns the result as a document for programs. */
 export function scheduleDocument({ url, root, manifestsOnly, verification }: ScheduleResult): object {
   const { gaps, overlaps, problems, runs, rows, bytes, manifests, filesRead, queries, byReceiptTime } = verification;
-  const times = ({ fromMs, toMs }: TimeSpan) => ({ from: renderMoment(fromMs), to: renderMoment(toMs) });
+  const times = ({ fromMs, toMs }: TimeRange) => ({ from: renderMoment(fromMs), to: renderMoment(toMs) });
   return {
     schedule: url,
     proven: isProven(verification),

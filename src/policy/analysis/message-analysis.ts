@@ -5,7 +5,9 @@
  * The service counts the messages of all collectors by receipt time, once for the baseline and once for the result. Both periods
  * follow from times in the ledger, so another process computes the same periods.
  */
+
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
+import type { TimeRange } from '../../api/time-range.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import { bounded } from '../../controller/status-text.ts';
@@ -30,15 +32,9 @@ const roundingMs = 1_000;
 /** Maximum length in characters of the name of a collector that stopped sending logs. */
 const maxNameLength = 256;
 
-/** Period [fromMs, toMs) in wall time, by receipt time of the messages. */
-export interface Period {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
 export interface AnalysisPeriods {
-  readonly baseline: Period;
-  readonly result: Period;
+  readonly baseline: TimeRange;
+  readonly result: TimeRange;
 }
 
 /** Number of messages of each collector, by collector id. A collector without messages is missing. */

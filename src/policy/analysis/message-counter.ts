@@ -2,6 +2,7 @@
  * Counts the messages of collectors for the analysis of a policy's stage, with one search job for each period, one after the
  * other. A search job is repeated if it reports errors, if a status answer was lost, or if its result is incomplete.
  */
+import type { TimeRange } from '../../api/time-range.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
@@ -11,12 +12,12 @@ import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import type { PostingPolicy } from '../attempts/posting.ts';
-import type { MessageCounts, Period } from './message-analysis.ts';
+import type { MessageCounts } from './message-analysis.ts';
 
 /** Request for the message counts of a stage's analysis. */
 export interface AnalysisOrder {
   readonly query: string;
-  readonly periods: readonly Period[];
+  readonly periods: readonly TimeRange[];
 }
 
 export type AnalysisReading = { readonly order: AnalysisOrder } & (
@@ -110,7 +111,7 @@ class CounterRun {
     if (!this.#abort.signal.aborted) this.#onNews();
   }
 
-  async #countPeriod({ fromMs, toMs }: Period): Promise<MessageCounts> {
+  async #countPeriod({ fromMs, toMs }: TimeRange): Promise<MessageCounts> {
     const { signal } = this.#abort;
     const aggregated = await aggregateOnce(
       { query: this.order.query, fromMs, toMs, byReceiptTime: true },

@@ -5,7 +5,9 @@
  * The check counts the messages of each stage with such collectors once more, in a period that begins when the rollback is over.
  * It compares each listed collector with its messages before the upgrade.
  */
+
 import type { QuietMember } from '../../api/generated/collector-version-policy.ts';
+import type { TimeRange } from '../../api/time-range.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { renderDuration } from '../../base/duration.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -13,7 +15,7 @@ import { counted, wordFor } from '../../base/number-text.ts';
 import { isoTime } from '../../controller/status-text.ts';
 import type { AnalysisOutcome, LedgerHeader, RecoveryCheck, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import type { PolicySettings } from '../settings.ts';
-import { countQuery, isQuiet, type MessageCounts, type Period, settleMs } from './message-analysis.ts';
+import { countQuery, isQuiet, type MessageCounts, settleMs } from './message-analysis.ts';
 import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 
 /** Unfinished check whether collectors that stopped sending logs send them again after a rollback. */
@@ -63,8 +65,11 @@ export function checkRecovery(
   return checkRecovery({ ...header, stages: stages.with(index, finished) }, undefined, wallMs, settings, isListed);
 }
 
-/** Period in which messages are counted after the rollback. */
-export function recoveryPeriod({ durationMs, recovery }: StageAnalysis & { readonly recovery: RecoveryCheck }): Period {
+/** TimeRange in which messages are counted after the rollback. */
+export function recoveryPeriod({
+  durationMs,
+  recovery,
+}: StageAnalysis & { readonly recovery: RecoveryCheck }): TimeRange {
   return { fromMs: recovery.fromMs, toMs: recovery.fromMs + durationMs };
 }
 

@@ -17,10 +17,11 @@ import type {
   TaskSample,
   VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
+import type { TimeRange } from '../../api/time-range.ts';
 import { compareText } from '../../base/text-order.ts';
 import type { Health } from '../../controller/health.ts';
 import { bounded, isoTime } from '../../controller/status-text.ts';
-import { analysisPeriods, type Period, verdictOf } from '../analysis/message-analysis.ts';
+import { analysisPeriods, verdictOf } from '../analysis/message-analysis.ts';
 import { comparedAfterRollback, type PendingCheck, recoveryPeriod } from '../analysis/recovery.ts';
 import type { AnalysisOutcome, Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
@@ -161,7 +162,7 @@ function describeRecovery(
   return { state: check && check.untilMs === undefined ? 'Running' : 'Pending', period };
 }
 
-function describePeriod({ fromMs, toMs }: Period): AnalysisPeriod {
+function describePeriod({ fromMs, toMs }: TimeRange): AnalysisPeriod {
   return { startTime: isoTime(fromMs), endTime: isoTime(toMs) };
 }
 

@@ -1,15 +1,17 @@
 /** Test world in virtual time: the whole operator with one schedule, whose runs write into a destination in memory. */
+
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
+import type { TimeRange } from '../../../src/api/time-range.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { OperatorOptions } from '../../../src/cli/operator.ts';
 import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { readRunTimes, runName, runTimes } from '../../../src/schedule/run-name.ts';
 import { type ScheduleVerification, verifySchedule } from '../../../src/schedule/schedule-verification.ts';
-import type { TimeSpan } from '../../../src/schedule/time-spans.ts';
+
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { exportDefaults, exportsPath, type Replica, World } from '../../support/world.ts';
@@ -55,7 +57,7 @@ export interface ScheduleWorldOptions {
 }
 
 /** Returns whether two time ranges overlap. */
-export function overlaps(one: TimeSpan, other: TimeSpan): boolean {
+export function overlaps(one: TimeRange, other: TimeRange): boolean {
   return one.fromMs < other.toMs && other.fromMs < one.toMs;
 }
 
@@ -155,7 +157,7 @@ export class ScheduleWorld {
   }
 
   /** Time ranges of the schedule records at the destination, in ascending order. */
-  records(): readonly TimeSpan[] {
+  records(): readonly TimeRange[] {
     const names = [...this.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
     return names
       .flatMap((name) => readRunTimes(name.slice('hourly/schedule/runs/'.length, -'.json'.length)) ?? [])
@@ -220,7 +222,7 @@ export class ScheduleWorld {
 }
 
 /** Texts of the messages in a time range, in ascending order. */
-export function textsIn(messages: readonly Message[], { fromMs, toMs }: TimeSpan): readonly string[] {
+export function textsIn(messages: readonly Message[], { fromMs, toMs }: TimeRange): readonly string[] {
   return messages
     .filter(({ at }) => at >= fromMs && at < toMs)
     .map(({ raw }) => raw)

@@ -4,9 +4,10 @@
  */
 
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
+import type { TimeRange } from '../../../src/api/time-range.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import { readRunTimes } from '../../../src/schedule/run-name.ts';
-import type { TimeSpan } from '../../../src/schedule/time-spans.ts';
+
 import {
   dayMs,
   every,
@@ -189,7 +190,7 @@ class History {
   }
 
   /** Time ranges of schedule records that disappeared and were not written again. */
-  #timeOfRemoved(): readonly TimeSpan[] {
+  #timeOfRemoved(): readonly TimeRange[] {
     const { objects } = this.#world.store;
     return [...this.#removed.keys()].filter((name) => !objects.has(name)).map(spanOfRecord);
   }
@@ -332,10 +333,10 @@ function hasEnded({ status }: SearchExport): boolean {
   return status?.conditions?.some(({ type }) => type === 'Complete' || type === 'Failed') ?? false;
 }
 
-function spanOf(name: string): TimeSpan {
+function spanOf(name: string): TimeRange {
   return readRunTimes(name.slice('hourly-'.length)) ?? { fromMs: 0, toMs: 0 };
 }
 
-function spanOfRecord(name: string): TimeSpan {
+function spanOfRecord(name: string): TimeRange {
   return spanOf(`hourly-${name.slice('hourly/schedule/runs/'.length, -'.json'.length)}`);
 }

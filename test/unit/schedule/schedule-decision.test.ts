@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { TimeRange } from '../../../src/api/time-range.ts';
 import { type TimeZone, timeZone } from '../../../src/base/time-zone.ts';
 import { runName, runTimes } from '../../../src/schedule/run-name.ts';
 import {
@@ -13,7 +14,7 @@ import {
   type ScheduleSnapshot,
 } from '../../../src/schedule/schedule-decision.ts';
 import { TickCalendar } from '../../../src/schedule/tick-calendar.ts';
-import { type TimeSpan, union } from '../../../src/schedule/time-spans.ts';
+import { union } from '../../../src/schedule/time-spans.ts';
 import { randomRuns } from '../../support/random-runs.ts';
 
 const hourMs = 3_600_000;
@@ -33,7 +34,7 @@ const settings: ScheduleSettings = {
   failedRunsHistoryLimit: 3,
 };
 
-function span(fromHour: number, toHour = fromHour + 1): TimeSpan {
+function span(fromHour: number, toHour = fromHour + 1): TimeRange {
   return { fromMs: midnightMs + fromHour * hourMs, toMs: midnightMs + toHour * hourMs };
 }
 
@@ -268,7 +269,7 @@ class World {
   #settings: ScheduleSettings;
   #runs: readonly Run[] = [];
   #gaps: readonly Gap[] = [];
-  readonly #records: TimeSpan[] = [];
+  readonly #records: TimeRange[] = [];
 
   constructor(backfillOrder: ScheduleSettings['backfillOrder']) {
     this.#settings = { ...settings, backfillOrder };
@@ -364,12 +365,12 @@ class World {
     if (parts > 3) for (const each of create) this.#create(each);
   }
 
-  #record(covered: TimeSpan): void {
+  #record(covered: TimeRange): void {
     expect(this.#records.filter((known) => known.fromMs < covered.toMs && covered.fromMs < known.toMs)).toEqual([]);
     this.#records.push(covered);
   }
 
-  #create(wanted: TimeSpan): void {
+  #create(wanted: TimeRange): void {
     const others = [...this.#records, ...this.#runs.map((each) => each.span), ...this.#gaps.map((each) => each.span)];
     expect(others.filter((known) => known.fromMs < wanted.toMs && wanted.fromMs < known.toMs)).toEqual([]);
     expect(this.#runs.map(({ name }) => name)).not.toContain(`errors-${runTimes(wanted)}`);

@@ -1,10 +1,12 @@
 /**
  * Tests the verification of a schedule: it proves an unchanged schedule, and reports each change of its records, manifests and files.
  */
+
 import { cpSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { TimeRange } from '../../../src/api/time-range.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { type CommitRecord, recordKind } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
@@ -16,14 +18,14 @@ import { proofRangesOf } from '../../../src/destination/proof-range.ts';
 import { type RunRecord, recordRun, ScheduleLayout, settleStart } from '../../../src/destination/schedule-records.ts';
 import { runName, runTimes } from '../../../src/schedule/run-name.ts';
 import { type ScheduleVerificationOptions, verifySchedule } from '../../../src/schedule/schedule-verification.ts';
-import type { TimeSpan } from '../../../src/schedule/time-spans.ts';
+
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { recordingContext } from '../cli/recording-context.ts';
 import { hourMs, identity, recordOf, startMs } from '../destination/sample-export.ts';
 
 const layout = ScheduleLayout.of('errors');
 const rowsPerRun = 10;
-const hour = (index: number): TimeSpan => ({
+const hour = (index: number): TimeRange => ({
   fromMs: startMs + index * hourMs,
   toMs: startMs + (index + 1) * hourMs,
 });
@@ -45,7 +47,7 @@ interface StoredRun {
 
 /** Stores a complete run of one interval with its record. `change` changes the manifest before it is stored. */
 async function storeRun(
-  span: TimeSpan,
+  span: TimeRange,
   query = identity.query,
   change: (manifest: Manifest) => Manifest = (manifest) => manifest,
 ): Promise<StoredRun> {

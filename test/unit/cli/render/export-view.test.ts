@@ -154,21 +154,21 @@ describe('an export while it moves', () => {
 });
 
 describe('the histogram', () => {
-  const range = { startMs: 0, endMs: 80 };
+  const range = { fromMs: 0, toMs: 80 };
 
   test('has a block for each slice by its rows, a blank for no rows, and a dot for an unknown number', () => {
-    const pieces = [1, 2, 3, 4, 5, 6, 0].map((count, index) => ({
-      startMs: index * 10,
-      endMs: (index + 1) * 10,
-      count,
+    const pieces = [1, 2, 3, 4, 5, 6, 0].map((rows, index) => ({
+      fromMs: index * 10,
+      toMs: (index + 1) * 10,
+      rows,
     }));
     expect(renderHistogram(pieces, range, 8)).toBe('▂▃▄▆▇█ ·');
   });
 
   test('spreads a long piece over its columns, and adds short ones up', () => {
     const pieces = [
-      { startMs: 0, endMs: 40, count: 40 },
-      ...[40, 50, 60, 70].map((startMs) => ({ startMs, endMs: startMs + 10, count: 5 })),
+      { fromMs: 0, toMs: 40, rows: 40 },
+      ...[40, 50, 60, 70].map((fromMs) => ({ fromMs, toMs: fromMs + 10, rows: 5 })),
     ];
     expect(renderHistogram(pieces, range, 4)).toBe('██▄▄');
   });
