@@ -7,7 +7,6 @@ import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 
 import { LogfleetError } from '../base/errors.ts';
 import { fileList, listenAddress } from '../base/flag-values.ts';
 import type { Shell } from './completion.ts';
-import { flagsOfS3, isContainerAddress } from './container-address.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { fieldFlags, storeFlags } from './export/field-flags.ts';
 import {
@@ -26,6 +25,7 @@ import {
 } from './flags.ts';
 import type { ExportOptions, PauseOptions, VerifyOptions } from './options.ts';
 import { addSimulate } from './simulate.ts';
+import { flagsOfS3, isContainerAddress } from './store-address.ts';
 import { UsageError, wrongUsage } from './usage-error.ts';
 import { packageVersion } from './version.ts';
 

@@ -37,7 +37,6 @@ import type { NextWindow } from './schedule/maintenance-calendar.ts';
 import { describeEssentials, type Essentials } from './status/describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
 import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
-import { measureThroughput } from './status/throughput.ts';
 
 /** Counts and estimates for the policy's status, including the rollout and its estimated end when a rollout exists. */
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
@@ -258,4 +257,20 @@ function isSettled({ policy, observation }: DecideInput, health: Health, open: n
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
   if (open > 0 || health.reconciling) return false;
   return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;
+}
+
+/** Period in ms over which the throughput of a rollout is measured, so that the estimate follows the current speed. */
+const measuredMs = 15 * 60_000;
+
+/** Number of upgrade attempts of the rollout per ms that ended in the last 15 minutes; undefined when none ended. */
+export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
+  let ended = 0;
+  let sinceMs = wallMs;
+  for (const { ending } of entries) {
+    if (ending?.taskId === undefined || ending.endedAtMs < wallMs - measuredMs) continue;
+    ended++;
+    sinceMs = Math.min(sinceMs, ending.startedAtMs);
+  }
+  const elapsedMs = Math.min(wallMs - sinceMs, measuredMs);
+  return ended === 0 || elapsedMs <= 0 ? undefined : ended / elapsedMs;
 }

@@ -2,9 +2,10 @@
 import type { Accounts } from '../account/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import type { Counter, Metrics } from '../base/metrics.ts';
 import type { Fleets } from '../fleet/fleets.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
-import type { AttemptCounter } from './attempts/attempt-counter.ts';
+import type { Entry } from './ledger/ledger.ts';
 import type { ClaimTurns } from './members/claim-turns.ts';
 import type { PolicySettings } from './settings.ts';
 
@@ -22,4 +23,22 @@ export interface PolicyEnvironment {
   readonly enqueue: (key: ResourceKey) => void;
   /** Whether this process is about to end and starts no new upgrades. */
   readonly draining: () => boolean;
+}
+
+export class AttemptCounter {
+  readonly #attempts: Counter;
+
+  constructor(metrics: Metrics) {
+    this.#attempts = metrics.counter(
+      'logfleet_upgrade_attempts_total',
+      'Upgrade attempts that have ended, by outcome. Upgrades that other tools started are not counted.',
+      ['outcome'],
+    );
+  }
+
+  /** Counts the attempt that ended when the ledger entry of a collector changed. Does nothing if no attempt ended. */
+  changed(before: Entry | undefined, after: Entry | undefined): void {
+    if (!before?.open?.ours || !after?.ending || after.open || after.ending === before.ending) return;
+    this.#attempts.add({ outcome: after.ending.kind });
+  }
 }

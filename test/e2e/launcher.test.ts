@@ -161,7 +161,7 @@ describe('--help', () => {
       'src/base/duration.ts',
       'src/base/errors.ts',
       'src/base/flag-values.ts',
-      'src/cli/container-address.ts',
+      'src/cli/store-address.ts',
       'src/cli/context.ts',
       'src/cli/export/field-flags.ts',
       'src/cli/flags.ts',

@@ -140,7 +140,7 @@ export const mutants: readonly Mutant[] = [
         replace: 'return true;',
       },
       {
-        file: 'policy/members/row-notes.ts',
+        file: 'policy/members/member-state.ts',
         find: "const after = ending?.kind === 'updated' ? ending.sinceMs + settings.graceMs : 0;",
         replace: 'const after = 0;',
       },

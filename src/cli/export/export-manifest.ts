@@ -9,10 +9,14 @@ import { type PlacedFinding, renderExplanation, renderFinding } from '../../api/
 import type { SearchExport } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { parseDuration } from '../../base/duration.ts';
-import { readBucketAddress } from '../bucket-address.ts';
-import { type ContainerAddress, isContainerAddress, readContainerAddress } from '../container-address.ts';
 import type { CommandContext } from '../context.ts';
 import type { ExportOptions, Volumes } from '../options.ts';
+import {
+  type ContainerAddress,
+  isContainerAddress,
+  readBucketAddress,
+  readContainerAddress,
+} from '../store-address.ts';
 import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
 import { fieldFlags, flagOf, storePath } from './field-flags.ts';

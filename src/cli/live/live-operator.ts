@@ -1,17 +1,21 @@
-/** Runs the operator in this process with a live view of its resources, for `logfleet run DIR` and `logfleet export`. */
+/**
+ * Runs the operator in this process with a live view of its resources, for `logfleet run DIR` and `logfleet export`. A resource is shown
+ * without its status until this run of logfleet has written or confirmed the status, because the status of an earlier run may be outdated.
+ */
+
+import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
-import type { Host } from '../../host/host.ts';
+import type { Host, ResourceKey } from '../../host/host.ts';
 import type { CommandContext } from '../context.ts';
 import { createLogger } from '../logging.ts';
 import { Operator, type OperatorOptions, serviceConnect } from '../operator.ts';
 import type { LogOptions } from '../options.ts';
 import { LiveView, type LiveViewOptions } from './live-view.ts';
 import { countingRequests } from './rates.ts';
-import { showHost } from './shown-host.ts';
 
 export class LiveOperator {
   readonly clock = systemClock;
@@ -61,4 +65,61 @@ export class LiveOperator {
   close(): void {
     this.#view.end();
   }
+}
+
+interface ShownHost {
+  /** Host for the operator, which does the same as the given host and also updates the live view. */
+  readonly host: Host;
+  /** Shows the stored status of every resource. Call it when nothing is left to do, because every stored status is current then. */
+  settled(): void;
+}
+
+export function showHost(view: LiveView, host: Host): ShownHost {
+  /** UIDs of resources whose status this run has written or confirmed. */
+  const known = new Set<string>();
+  const show = (kind: KindName, key: ResourceKey) => {
+    const resource = host.resources(kind).get(key);
+    if (!resource) return view.gone({ kind, ...key });
+    const { status: _, ...unknown } = resource;
+    view.show(known.has(resource.metadata.uid) ? resource : (unknown as AnyResource));
+  };
+  const showKnown = (kind: KindName, { metadata }: AnyResource) => {
+    known.add(metadata.uid);
+    show(kind, metadata);
+  };
+  for (const kind of kindNames) {
+    for (const { metadata } of host.resources(kind).list()) show(kind, metadata);
+    host.resources(kind).subscribe((key) => show(kind, key));
+  }
+  return {
+    settled: () => {
+      for (const kind of kindNames) for (const resource of host.resources(kind).list()) showKnown(kind, resource);
+    },
+    host: {
+      resources: (kind) => host.resources(kind),
+      writeStatus: (kind, resource) => {
+        known.add(resource.metadata.uid);
+        return host.writeStatus(kind, resource);
+      },
+      confirmStatus: (kind, resource) => {
+        if (!known.has(resource.metadata.uid)) showKnown(kind, resource);
+      },
+      create: (resource) => host.create(resource),
+      canRemove: (resource) => host.canRemove(resource),
+      remove: (resource) => host.remove(resource),
+      commandFlags: (resource) => host.commandFlags(resource),
+      isCluster: host.isCluster,
+      settings: () => host.settings(),
+      subscribeSettings: (listener) => host.subscribeSettings(listener),
+      ledgers: host.ledgers,
+      secrets: host.secrets,
+      leadership: host.leadership,
+      events: {
+        publish: (owner, event) => {
+          host.events.publish(owner, event);
+          view.event(owner, event);
+        },
+      },
+    },
+  };
 }

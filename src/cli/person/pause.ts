@@ -1,16 +1,19 @@
 /**
- * `logfleet pause` and `logfleet resume` for one resource: they set and remove an annotation. A pause does not stop upgrades in flight,
- * because the log service cannot cancel them. `pause-all.ts` pauses all resources.
+ * `logfleet pause` and `logfleet resume`: for one resource, they set and remove an annotation. With `--all`, they pause and resume the whole
+ * operator. A pause does not stop upgrades in flight, because the log service cannot cancel them.
  */
-
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { AnyResource } from '../../api/kinds.ts';
+import { systemClock } from '../../base/clock.ts';
+import { writeSettingsRequest } from '../../host/directory/requests.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
 import type { PauseOptions, TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { isComplete, isPausedByAnnotation, resumeStep, targetFlags } from '../render/next-steps.ts';
+import { currentUser, idleNoteOf, openView } from '../resources/directory-access.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
-import { pauseAllCommand } from './pause-all.ts';
+import type { OperatorSwitch } from './cluster-switch.ts';
 import { nothingToDo, type PersonCommand, personCommand, renderInFlight } from './person-action.ts';
 
 const pauseOne = personCommand((resource, options) => {
@@ -71,4 +74,70 @@ function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | und
   const isOwn = resource.spec.paused || isPausedByAnnotation(resource);
   const ready = conditionOf(resource.status, 'Ready');
   return !isOwn && ready?.reason === reasons.paused ? ready.message : undefined;
+}
+
+export async function pauseAllCommand(
+  paused: boolean,
+  options: PauseOptions,
+  context: CommandContext,
+  open: OpenSwitch = openSwitch,
+): Promise<number> {
+  const operator = await open(options, context);
+  try {
+    const { report, status } = paused ? await pauseAll(operator) : await resumeAll(operator);
+    context.stdout.write(`everything ${operator.scope}: ${report}\n`);
+    const idle = await operator.idleNote?.();
+    if (idle !== undefined) context.stderr.write(`${idle}\n`);
+    return status;
+  } finally {
+    await operator.close();
+  }
+}
+
+interface Outcome {
+  /** Result of the command, which is printed after words such as "everything in ./policies: ". */
+  readonly report: string;
+  readonly status: number;
+}
+
+async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
+  const before = await operator.pausedBy();
+  if (before === undefined) await operator.set(true);
+  const state = before === undefined ? 'paused' : `was already paused by ${before}`;
+  const report = `${state}; upgrades and searches in flight continue to their end. To resume: logfleet resume --all${operator.flags}`;
+  return { report, status: exitStatus.ok };
+}
+
+/** Resumes the whole operator. Fails if a manifest pauses it, because the command does not change manifests, which may be in Git. */
+async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
+  if ((await operator.pausedBy()) === undefined) return { report: 'was not paused.', status: exitStatus.ok };
+  await operator.set(false);
+  const still = await operator.pausedBy();
+  if (still === undefined) return { report: 'resumed.', status: exitStatus.ok };
+  return { report: `still paused by ${still}. Change it to resume.`, status: exitStatus.failed };
+}
+
+type OpenSwitch = (options: PauseOptions, context: CommandContext) => Promise<OperatorSwitch>;
+
+const openSwitch: OpenSwitch = async (options, context) => {
+  if (options.dir !== undefined) {
+    return openDirectorySwitch(options.dir, context);
+  }
+  const { openClusterSwitch } = await import('./cluster-switch.ts');
+  return openClusterSwitch(options, context);
+};
+
+async function openDirectorySwitch(dir: string, context: CommandContext): Promise<OperatorSwitch> {
+  const { directory, view } = await openView(dir, context);
+  return {
+    scope: `in ${dir}`,
+    flags: targetFlags({ dir }),
+    pausedBy: async () => {
+      await view.refresh();
+      return view.settings().pausedBy;
+    },
+    set: (paused) => writeSettingsRequest(directory, paused, { by: currentUser(), atMs: systemClock.now() }),
+    idleNote: () => idleNoteOf(dir, directory),
+    close: async () => {},
+  };
 }

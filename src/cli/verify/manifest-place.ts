@@ -10,10 +10,15 @@ import { systemCode } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
 import { manifestFile, planFile } from '../../destination/export-layout.ts';
 import type { DestinationSettings } from '../../destination/open-destination.ts';
-import { type BucketAddress, readBucketAddress } from '../bucket-address.ts';
-import { type ContainerAddress, isContainerAddress, readContainerAddress } from '../container-address.ts';
 import type { CommandContext } from '../context.ts';
 import type { StoreOptions } from '../options.ts';
+import {
+  type BucketAddress,
+  type ContainerAddress,
+  isContainerAddress,
+  readBucketAddress,
+  readContainerAddress,
+} from '../store-address.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Returns the destinations of the exports, at least one. The root of each destination is the folder of one export. */

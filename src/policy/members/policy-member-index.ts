@@ -15,9 +15,18 @@ import type { Flight, Ownership } from '../../fleet/ownership.ts';
 import type { Entry, Ledger } from '../ledger/ledger.ts';
 import { laterStage, noStage, restStage, type StageCandidate, waitingStages } from '../rollout/stages.ts';
 import type { PolicySettings } from '../settings.ts';
-import { type MemberContext, type MemberState, memberStateOf, type SkipReason, skipReason } from './member-state.ts';
+import {
+  driftSinceMs,
+  type MemberContext,
+  type MemberState,
+  memberStateOf,
+  notesOf,
+  type RowNote,
+  rowNotes,
+  type SkipReason,
+  skipReason,
+} from './member-state.ts';
 import { type PendingMember, PendingOrder } from './pending-order.ts';
-import { driftSinceMs, notesOf, type RowNote, rowNotes } from './row-notes.ts';
 import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts';
 

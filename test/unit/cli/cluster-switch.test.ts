@@ -4,7 +4,7 @@ import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { PauseOptions } from '../../../src/cli/options.ts';
 import { findSwitch, type OperatorSwitch } from '../../../src/cli/person/cluster-switch.ts';
-import { pauseAllCommand } from '../../../src/cli/person/pause-all.ts';
+import { pauseAllCommand } from '../../../src/cli/person/pause.ts';
 import { ApiClient } from '../../../src/host/kubernetes/api-client.ts';
 import { MemoryApiServer } from '../../support/memory-api-server.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

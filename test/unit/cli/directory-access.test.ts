@@ -6,8 +6,7 @@ import { annotations } from '../../../src/api/annotations.ts';
 import type { AnyResource } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { getCommand } from '../../../src/cli/get/get.ts';
-import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
-import { pauseAllCommand } from '../../../src/cli/person/pause-all.ts';
+import { pauseAllCommand, pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
 import { openDirectory } from '../../../src/cli/resources/directory-access.ts';
 
 import { readRequests } from '../../../src/host/directory/requests.ts';

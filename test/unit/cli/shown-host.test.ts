@@ -1,8 +1,8 @@
 /** Checks that `logfleet run` prints no status that an earlier start of the command has left in the directory. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy, KindName } from '../../../src/api/kinds.ts';
+import { showHost } from '../../../src/cli/live/live-operator.ts';
 import { LiveView } from '../../../src/cli/live/live-view.ts';
-import { showHost } from '../../../src/cli/live/shown-host.ts';
 import type { DirectoryHost } from '../../../src/host/directory/directory-host.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

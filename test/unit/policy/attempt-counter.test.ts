@@ -1,7 +1,7 @@
 /** Tests that upgrade attempts are counted once, when they end. */
 import { expect, test } from 'vitest';
-import { AttemptCounter } from '../../../src/policy/attempts/attempt-counter.ts';
 import type { Attempt, Ending, Entry } from '../../../src/policy/ledger/ledger.ts';
+import { AttemptCounter } from '../../../src/policy/policy-environment.ts';
 import { CountingMetrics } from '../controller/counting-metrics.ts';
 
 const open = { ours: true, toVersion: '19.500-1', state: 'accepted' } as Attempt;

@@ -10,7 +10,7 @@ import type { PostOutcome } from '../../../src/policy/attempts/attempt.ts';
 import { type Decision, decide, type FiguresNow, figuresOf } from '../../../src/policy/decide.ts';
 import type { DecideInput, ListingFacts, Observation } from '../../../src/policy/decide-input.ts';
 import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
-import { ClaimedMembers } from '../../../src/policy/members/claimed-members.ts';
+import { ClaimedMembers } from '../../../src/policy/members/kept-member-index.ts';
 import { PendingChanges } from '../../../src/policy/members/pending-changes.ts';
 import type { ListedRows, PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
 import type { RolloutState } from '../../../src/policy/rollout/rollout-state.ts';

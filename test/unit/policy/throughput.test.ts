@@ -1,7 +1,7 @@
 /** Tests of the estimated end of a rollout: the number of remaining collectors divided by the measured throughput. */
 import { describe, expect, test } from 'vitest';
+import { measureThroughput } from '../../../src/policy/decide.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
-import { measureThroughput } from '../../../src/policy/status/throughput.ts';
 import { endedEntry, epochMs, minuteMs, openEntry, target } from './builders.ts';
 import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
 
