@@ -26,6 +26,11 @@ export interface Health {
   readonly mentionsOutageStart?: boolean;
 }
 
+/** Parts of a verdict: nothing to do now; work in progress; and a resource that cannot continue until a person acts. */
+export const resting = { reconciling: false, stalled: false } as const;
+export const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
+export const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
+
 export interface ShownHealth {
   readonly conditions: readonly Condition[];
   /** Start of the current outage. Absent if there is no outage. */

@@ -44,7 +44,7 @@ export class FleetRows {
     return this.#rows.entries();
   }
 
-  /** Returns the ids of the collectors that meet a condition (anchor) on one field, or all ids without a condition. */
+  /** Counter that changes whenever the position of a row in the list may change. */
   get orderRevision(): number {
     return this.#orderRevision;
   }
@@ -55,6 +55,7 @@ export class FleetRows {
   }
 
   /** Returns the ids of the rows that meet a condition on one field, or all ids when there is no condition. */
+  /** Returns the ids of the collectors that meet a condition (anchor) on one field, or all ids without a condition. */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
       yield* this.#rows.keys();

@@ -83,11 +83,6 @@ export class Applier {
       spec: policy.spec,
       upgradesBlocked: environment.host.settings().upgradesBlocked,
       pausedBy: environment.host.settings().pausedBy ?? pausedByOf(policy),
-      fleet: undefined,
-      ledgerFull: false,
-      badCalendar: undefined,
-      wait: undefined,
-      state: undefined,
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;

@@ -114,7 +114,7 @@ export function decide(input: DecideInput): Decision {
     unsent,
     requeueAfterMs: isFollowed ? 0 : nextDecisionMs(input, found, window),
     settled: !isFollowed && isOver,
-    isAtRest: !isContinued && changes.length === 0 && isQuiet(input, pending, counts, watch),
+    isAtRest: !isContinued && changes.length === 0 && hasNothingToDo(input, pending, counts, watch),
   };
 }
 
@@ -214,7 +214,7 @@ function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: Next
 }
 
 /** Whether the policy is idle: no upgrade attempt is in flight or will start, and no read from the service is awaited. */
-function isQuiet(
+function hasNothingToDo(
   { policy, observation, memberIndex }: DecideInput,
   pending: PendingChanges,
   counts: Counts,

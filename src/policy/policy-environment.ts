@@ -25,6 +25,7 @@ export interface PolicyEnvironment {
   readonly draining: () => boolean;
 }
 
+/** Metric that counts the ended upgrade attempts of all policies, by their outcome. */
 export class AttemptCounter {
   readonly #attempts: Counter;
 

@@ -107,12 +107,12 @@ export class PolicyReconciler implements Reconciler {
   /** Prepares for the end of the process: no new POST is sent, and delayed writes of status happen immediately. */
   drain(): void {
     this.#draining = true;
-    for (const { runtime } of this.#running.values()) if (!runtime.quiet()) this.#options.enqueue(runtime.owner);
+    for (const { runtime } of this.#running.values()) if (!runtime.isIdle()) this.#options.enqueue(runtime.owner);
   }
 
   /** Whether every upgrade POST was answered and its outcome is stored. */
   drained(): boolean {
-    return [...this.#running.values()].every(({ runtime }) => runtime.quiet());
+    return [...this.#running.values()].every(({ runtime }) => runtime.isIdle());
   }
 
   async close(): Promise<void> {

@@ -78,7 +78,7 @@ export class PolicyRuntime implements PostingPolicy {
   }
 
   /** Whether every upgrade POST was answered and its outcome is stored in the ledger and shown in status. */
-  quiet(): boolean {
+  isIdle(): boolean {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack && !this.isStatusOutdated;
   }
 

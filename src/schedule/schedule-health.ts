@@ -2,7 +2,7 @@
 import { reasons } from '../api/conditions.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { counted, wordFor } from '../base/number-text.ts';
-import type { Health } from '../controller/health.ts';
+import { atWork, type Health, resting, stalled } from '../controller/health.ts';
 import { isoTime } from '../controller/status-text.ts';
 import { mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
 
@@ -19,10 +19,6 @@ export interface ScheduleHealthInput {
   readonly runs: readonly Run[];
 }
 
-const quiet = { reconciling: false, stalled: false } as const;
-const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
-const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
-
 export function scheduleHealth(input: ScheduleHealthInput): Health {
   const { problem, decision, pausedBy, runs, name: schedule, flags } = input;
   if (problem) return healthOfProblem(problem);
@@ -33,7 +29,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   const covered = `Everything until ${isoTime(coveredUntilMs)} is exported.`;
   if (pausedBy !== undefined) {
     const message = `${covered} Paused by ${pausedBy}: no run is created.`;
-    return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
+    return { ...resting, ready: 'Unknown', reason: reasons.paused, message };
   }
   const [gap] = gaps;
   if (gap) {
@@ -70,10 +66,10 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   if (nextDueMs === undefined) {
     const isOver = atOnce === 0;
     const reason = isOver ? reasons.scheduleEnded : reasons.upToDate;
-    return { ...quiet, ready: 'True', reason, message: `${covered}${isActive} The schedule has ended.` };
+    return { ...resting, ready: 'True', reason, message: `${covered}${isActive} The schedule has ended.` };
   }
   const message = `${covered}${isActive} The next run is due at ${isoTime(nextDueMs)}.`;
-  return { ...quiet, ready: 'True', reason: reasons.upToDate, message };
+  return { ...resting, ready: 'True', reason: reasons.upToDate, message };
 }
 
 /** Health of a schedule that cannot work, because of its spec, a Secret, the destination or the API server. */

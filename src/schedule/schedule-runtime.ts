@@ -18,7 +18,7 @@ import { failure, LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { SparseMap, SparseSet } from '../base/sparse.ts';
-import { timeZone } from '../base/time-zone.ts';
+import { type TimeZone, timeZone } from '../base/time-zone.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import { type Result, requeue } from '../controller/reconciler.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
@@ -208,10 +208,8 @@ export class ScheduleRuntime {
       const problem = scheduleProblem(schedule);
       if (problem) throw invalid('spec.schedule', problem);
       const unknown = timeZoneProblem(zone);
-      const found = timeZone(zone);
-      if (unknown || !found)
-        throw invalid('spec.timeZone', unknown ?? { problem: 'is not known', remedy: 'write UTC' });
-      return new TickCalendar(schedule, found);
+      if (unknown) throw invalid('spec.timeZone', unknown);
+      return new TickCalendar(schedule, timeZone(zone) as TimeZone);
     });
   }
 

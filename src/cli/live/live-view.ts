@@ -43,7 +43,7 @@ interface Shown {
   lineKey: string | undefined;
   /** Reason for waiting that was printed last. */
   message: string | undefined;
-  quiet: Timer | undefined;
+  reminder: Timer | undefined;
 }
 
 /** Name, namespace and kind, by which the live view identifies a resource. */
@@ -79,7 +79,7 @@ export class LiveView {
       updates: new UpdatePace(),
       lineKey: undefined,
       message: undefined,
-      quiet: undefined,
+      reminder: undefined,
     };
     shown.resource = resource;
     this.#shown.set(key, shown);
@@ -89,7 +89,7 @@ export class LiveView {
   }
 
   gone(key: KeyOfShown): void {
-    this.#shown.get(keyOf(key))?.quiet?.cancel();
+    this.#shown.get(keyOf(key))?.reminder?.cancel();
     if (!this.#shown.delete(keyOf(key))) return;
     if (this.#screen) this.#drawSoon();
     else this.#output.write(`${key.namespace}/${key.name}: deleted\n`);
@@ -123,7 +123,7 @@ export class LiveView {
     this.#draw();
     this.#ended = true;
     this.#timer?.cancel();
-    for (const { quiet } of this.#shown.values()) quiet?.cancel();
+    for (const { reminder } of this.#shown.values()) reminder?.cancel();
     this.#screen?.end();
   }
 
@@ -170,7 +170,7 @@ export class LiveView {
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
       // The resource may have stopped making progress since its last line, although its state and numbers are the same.
-      if (shown.quiet === undefined) this.#scheduleReason(shown, firstQuietMs);
+      if (shown.reminder === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }
     shown.lineKey = line.key;
@@ -181,10 +181,10 @@ export class LiveView {
 
   /** Prints the reason why the resource makes no progress after `quietMs`, unless another line about the resource is printed before. */
   #scheduleReason(shown: Shown, quietMs: number): void {
-    shown.quiet?.cancel();
-    shown.quiet = undefined;
+    shown.reminder?.cancel();
+    shown.reminder = undefined;
     if (this.#ended || renderReason(shown.resource) === undefined) return;
-    shown.quiet = this.#clock.after(quietMs, () => {
+    shown.reminder = this.#clock.after(quietMs, () => {
       const { resource } = shown;
       const why = renderReason(resource);
       const isNews = resource.status?.outageStartTime !== undefined || shown.message !== why;

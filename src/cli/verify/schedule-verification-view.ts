@@ -5,7 +5,7 @@ import type { RunProblem, RunProblemKind, ScheduleVerification } from '../../sch
 
 import { renderTable } from '../render/table.ts';
 import { paintWith, printable, renderBytes, renderCount, renderMoment, wrap, wrapIndented } from '../render/text.ts';
-import { verificationDocument } from './verification-view.ts';
+import { listed, verificationDocument } from './verification-view.ts';
 
 export interface ScheduleResult {
   /** Address of the schedule's folder. */
@@ -15,9 +15,6 @@ export interface ScheduleResult {
   readonly manifestsOnly: boolean;
   readonly verification: ScheduleVerification;
 }
-
-/** Maximum number of problems that the view lists. `-o json` lists all of them. */
-const maxListed = 20;
 
 /** Returns whether the runs cover the range without gap and overlap, and every check of every run succeeded. */
 export function isProven({ runs, gaps, overlaps, problems }: ScheduleVerification): boolean {
@@ -36,13 +33,10 @@ export function renderScheduleVerification(
     ...verification.overlaps.map(({ runs, ...time }) => `${runs.join(' and ')} both cover ${span(time)}`),
     ...verification.problems.map((problem) => renderProblem(problem, result)),
   ];
-  const listed = texts.slice(0, maxListed).flatMap((text) => wrap(printable(text), Math.max(20, width)));
-  const more = texts.length - maxListed;
   return [
     paint('bold', printable(url)),
     ...checks.flatMap((line) => wrapIndented(line, width, checks[0]?.indexOf('WHAT'))),
-    ...listed.map((line) => paint('red', line)),
-    ...(more > 0 ? [`and ${groupedText(more)} more problems; -o json lists all of them`] : []),
+    ...listed(texts, width, 'red', paint),
     ...wrap(verdictOf(result), Math.max(20, width)).map((line) =>
       paint(isProven(verification) ? 'green' : 'red', line),
     ),

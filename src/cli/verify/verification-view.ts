@@ -260,7 +260,12 @@ function spanOf({ expected, found }: Difference): string {
   return [`${expected}`, `${found}`].sort().join(' to ');
 }
 
-function listed(texts: readonly string[], width: number, colour: 'red' | 'yellow', paint: Paint): readonly string[] {
+export function listed(
+  texts: readonly string[],
+  width: number,
+  colour: 'red' | 'yellow',
+  paint: Paint,
+): readonly string[] {
   const lines = texts
     .slice(0, maxListed)
     .flatMap((text) => wrap(printable(text), Math.max(20, width)))

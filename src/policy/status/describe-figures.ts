@@ -178,23 +178,10 @@ function stageState(
 }
 
 export function describeCounts(counts: Counts, matched: number): CollectorCounts {
-  return {
-    matched,
-    updated: counts.updated,
-    inProgress: counts.inProgress,
-    pending: counts.pending + counts.retrying + counts.drifting,
-    failed: counts.failed,
-    offline: counts.offline,
-    newer: counts.newer,
-    skipped: counts.skipped,
-    foreign: counts.foreign,
-  };
+  const { retrying, drifting, ...shown } = counts;
+  return { matched, ...shown, pending: shown.pending + retrying + drifting };
 }
 
-/**
- * Number of collectors by version. When the task of an upgrade or rollback has succeeded, a collector counts at the new version
- * even if its listing row is older. While an upgrade is open, the collector counts at its former version (U7, H3).
- */
 function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): ReadonlyMap<string, number> {
   const counts = memberIndex.countVersions();
   const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);

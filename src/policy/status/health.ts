@@ -7,7 +7,7 @@ import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
-import type { Health } from '../../controller/health.ts';
+import { atWork, type Health, resting, stalled } from '../../controller/health.ts';
 import { recoveryText } from '../analysis/recovery.ts';
 import type { LedgerHeader, RolloutStop } from '../ledger/ledger.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
@@ -35,15 +35,15 @@ export interface HealthInput {
   /** Whether a newer build becomes the target as soon as it reaches the minimum age (`minAge`). */
   readonly awaitsBuild?: boolean;
   /** Error in the maintenance windows of the spec; undefined when there is none. */
-  readonly badCalendar: string | undefined;
+  readonly badCalendar?: string | undefined;
   readonly targetVersion: string | undefined;
   /** Numbers of the policy's collectors; undefined until the first complete sweep (read of the whole collector list). */
-  readonly fleet: Fleet | undefined;
-  readonly ledgerFull: boolean;
+  readonly fleet?: Fleet | undefined;
+  readonly ledgerFull?: boolean;
   /** Reason why the rollout waits while collectors are left to upgrade; undefined when it does not wait. */
-  readonly wait: RolloutWait | undefined;
+  readonly wait?: RolloutWait | undefined;
   /** State of the rollout; undefined until a rollout exists. */
-  readonly state:
+  readonly state?:
     | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'recovery' | 'gate' | 'failedNow'>
     | undefined;
 }
@@ -95,7 +95,7 @@ function heldByManifest({ upgradesBlocked, fleet }: HealthInput): Health | undef
 function paused({ pausedBy, fleet }: HealthInput): Health | undefined {
   if (pausedBy === undefined) return undefined;
   const message = `Paused by ${pausedBy}: no upgrade starts.${inFlight(fleet)}`;
-  return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
+  return { ...resting, ready: 'Unknown', reason: reasons.paused, message };
 }
 
 function inFlight(fleet: Fleet | undefined): string {
@@ -203,7 +203,7 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   const done = `${why}. ${rolledBackWords(rolledBack)}, ${underWay} in progress`;
   if (spec.mode === 'Observe' && candidates.length > 0) {
     const message = `${done}${said}. logfleet would roll back ${counted(candidates.length, 'more collector')}, but ${observesOnly}`;
-    return { ...quiet, ready: 'False', reason: reasons.observing, message };
+    return { ...resting, ready: 'False', reason: reasons.observing, message };
   }
   const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
   const message = `${done}, ${candidates.length} remaining${said}${waits}.`;
@@ -224,7 +224,7 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
   const them = wordFor(later, 'it runs', 'they run');
   const whom = now > 0 ? counted(now, 'collector') : `${counted(later, 'collector')}, once ${them},`;
   const message = `logfleet would upgrade ${whom} to ${targetVersion}, but ${observesOnly}`;
-  return { ...quiet, ready: 'False', reason: reasons.observing, message };
+  return { ...resting, ready: 'False', reason: reasons.observing, message };
 }
 
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
@@ -339,14 +339,10 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   ].filter((text) => text !== '');
   const rest = left.length > 0 ? `; left out: ${left.join(', ')}` : '';
   const message = `${counts.updated} of ${matched} collectors run ${targetVersion}${rest}.`;
-  return { ready: 'True', reason: reasons.allUpdated, message, reconciling: false, stalled: false };
+  return { ...resting, ready: 'True', reason: reasons.allUpdated, message };
 }
 
 /** Number of collectors that the policy selects and owns, and that can be upgraded now or were upgraded. */
 export function eligibleMembers({ counts, matched, leftAlone }: Fleet): number {
   return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
 }
-
-const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
-const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
-const quiet = { reconciling: false, stalled: false } as const;
