@@ -4,11 +4,12 @@
  * NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING RESULTS, or
  * FORCE PAUSED at the message limit.
  *
- * From each state: → CANCELLED, when the job gets no requests, is too old, or is deleted.
+ * Each of these states changes to CANCELLED when no client has asked for the job for a while, or when the job is too old or deleted. A
+ * cancelled job has no results.
  *
- * Invariant: the results depend on the time alone, and not on earlier requests. A job that has used up its computing time stays
- * GATHERING RESULTS, and has the same results later. Counts never decrease, with one exception: an aggregation that runs out of
- * memory loses its records. An ended job holds no results.
+ * Invariant: the results depend only on the time of a request, not on earlier requests. A job that has used up its computing time
+ * stays GATHERING RESULTS, and its results no longer change. Counts never decrease, with one exception: an aggregation that runs
+ * out of memory loses its records.
  */
 import type { SearchDefinition } from './search-definition.ts';
 import type { SearchResults } from './search-results.ts';

@@ -25,7 +25,10 @@ export function rewrittenField(query: string): string | undefined {
 }
 
 interface OperatorText {
-  /** Text of an operator outside of quotes. A quoted text becomes a blank, except the name of a field that the proof of an export needs. */
+  /**
+   * Text of one operator of the query. Each quoted string is replaced by a space, unless it is the name of a field that logfleet needs to
+   * prove that no row is missing.
+   */
   readonly outside: string;
   readonly texts: readonly string[];
 }

@@ -107,7 +107,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** Returns the first record of the file, after all bytes of the file were added. */
+  /** Returns the first record of the file. It is known only after the last call of `before`. */
   first(): Uint8Array {
     return this.#carry;
   }

@@ -17,7 +17,7 @@ import type { ExportOutlook } from './export-planner.ts';
 const dayMs = 24 * 3_600_000;
 /** Rounding error in ms of the service's clock, which has whole seconds (E11). */
 const clockRoundingMs = 2_000;
-/** Times in ms over which the number of runs per day is averaged. The second time is used for schedules with few runs in the first time. */
+/** Periods in ms over which the number of runs per day is averaged. The second, longer one is for schedules with few runs in the first. */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */
 export const mostPending = 100_000;

@@ -20,7 +20,7 @@ interface UiDependencies {
   readonly assets: typeof pageAssets;
 }
 
-/** Interval in ms at which the command checks whether an operator process works on the directory. */
+/** Interval in ms at which the command checks whether an operator process is running for the directory. */
 const idleCheckMs = 5_000;
 
 export async function uiCommand(

@@ -95,7 +95,7 @@ export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
   /** Another process has committed this interval first. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
-  /** A newer and shorter part of the interval must be searched first. */
+  /** The interval has too many rows for one search. `order` is its newer part, which must be searched first. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
   /** The same interval must be searched again. `isFailure` is true if this search counts as a failed search of the interval. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }

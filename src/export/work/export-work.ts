@@ -1,10 +1,10 @@
 /**
- * The work on one export: reads its destination, plans it, searches intervals, proves the rows, and writes the export manifest.
- * `next-task.ts` and `export-decision.ts` decide what is done next, and this class does it. The caller passes the limits, such as a pause,
- * to each call of `advance`.
+ * The work on one export: reads the destination, plans the searches, runs them, checks that no row is missing, and writes the export
+ * manifest. `next-task.ts` and `export-decision.ts` decide what is done next, and this class does it. The caller passes the settings, such
+ * as whether the export is paused, to each call of `advance`.
  *
- * Invariants: all results of the work are at the destination (E3), so the state in memory may be lost at any time. Only `advance` starts
- * work, and never waits for it.
+ * Invariants: all results of the work are at the destination (E3), so the state in memory may be lost at any time. `advance` is the only
+ * method that starts work, and it does not wait for the end of the work.
  */
 import { asLogfleetError } from '../../base/errors.ts';
 import { HeldClock } from '../../base/held-clock.ts';

@@ -29,7 +29,7 @@ export interface Refusal {
   /** Earliest monotonic time in ms at which the wait may end; absent when an event ends the wait. */
   readonly untilMs?: number | undefined;
   /**
-   * Monotonic time in ms: the upgrade may start only after a listing of the collector that was requested at or after this time.
+   * Monotonic time in ms. The upgrade may start only when a list requested at or after this time contains the collector.
    */
   readonly unseenSinceMs?: number;
   /** Set when all remaining collectors must wait for the same reason. */

@@ -276,7 +276,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether this policy will own the collector once no upgrade of the collector runs, so that a new upgrade may start (U13).
+   * Whether this policy will own the collector when the running upgrade of the collector, if any, has ended. Only this policy may start the
+   * next upgrade (U13).
    */
   comesFirst(id: string): boolean {
     return this.#options.ownership.first(id)?.uid === this.#options.policy;

@@ -29,7 +29,7 @@ const always: Span = { startMs: -Infinity, endMs: Infinity };
 const longestChangeMs = 24 * 3_600_000;
 /** Maximum length in ms of a span in which windows follow without a gap; a longer span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
-/** First step in ms of the search back in time for the start of a span; each further step is twice as long. */
+/** First step in ms of the search back in time for the start of a span. Each following step is twice as long. */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
 /** Maximum number of window openings that one search examines. */

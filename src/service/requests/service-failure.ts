@@ -140,7 +140,7 @@ export interface SettingNames {
   readonly address: string;
   /** Name of the settings that contain the access id and the access key. */
   readonly credentials: string;
-  /** Part of a message that tells how to trust a certificate authority: `put its CA certificate (PEM) into …`. */
+  /** Part of a message that explains how to trust a certificate authority: `put its CA certificate (PEM) into …`. */
   readonly trustAuthority: string;
   /** Part of a message that tells how to follow a redirect to another host: `write the new address into …`. */
   readonly followRedirect: string;

@@ -1,6 +1,5 @@
 /**
- * Tests reading all results of a search job, from the first row to the last, although single pages fail (4.3, 4.4,
- * 10.3, B3).
+ * Tests that all results of a search job are read, even if requests for some pages fail (4.3, 4.4, 10.3, B3).
  */
 import { describe, expect, test } from 'vitest';
 import { SearchJob } from '../../../../src/service/jobs/search-job.ts';
