@@ -6,14 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import { reasons } from '../api/conditions.ts';
-import type {
-  AzureBlobSpec,
-  DestinationSpec,
-  GcsSpec,
-  S3Spec,
-  SearchExportSpec,
-  VolumeSpec,
-} from '../api/generated/search-export.ts';
+import type { AzureBlobSpec, GcsSpec, S3Spec, SearchExportSpec, VolumeSpec } from '../api/generated/search-export.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 import {
   azureMembers,
@@ -204,11 +197,6 @@ function gcsCredentials({ name, text }: StoreSecret): GcsCredentials {
 
 function incomplete(secret: string, problem: string): LogfleetError {
   return mendable(reasons.secretIncomplete, `${secret} ${problem}: add the missing keys to the Secret.`);
-}
-
-/** Name of the Secret with the object store's credentials; undefined if the destination names none. */
-export function storeSecretName({ s3, azureBlob, gcs }: DestinationSpec): string | undefined {
-  return (s3 ?? azureBlob ?? gcs)?.credentialsSecretRef?.name;
 }
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {

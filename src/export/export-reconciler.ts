@@ -6,11 +6,8 @@
 import type { Accounts } from '../account/accounts.ts';
 import type { WorkerShares } from '../account/worker-shares.ts';
 import type { SearchExport } from '../api/kinds.ts';
-import type { Clock } from '../base/clock.ts';
 import { keyText } from '../base/key-text.ts';
-import type { Logger } from '../base/log.ts';
-import type { Metrics } from '../base/metrics.ts';
-import type { Random } from '../base/random.ts';
+import type { Ports } from '../base/ports.ts';
 import { type Reconciler, type Result, settled } from '../controller/reconciler.ts';
 import type { Destination } from '../destination/destination.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
@@ -27,16 +24,12 @@ import { measureExports } from './status/export-metrics.ts';
 import { type ExportWording, resourceWording } from './status/export-wording.ts';
 import type { WorkerPart } from './work/worker-part.ts';
 
-export interface ExportReconcilerOptions {
+export interface ExportReconcilerOptions extends Ports {
   readonly host: Host;
   /** Accounts at the log service, which the caller shares with other reconcilers and closes. */
   readonly accounts: Accounts;
   /** Divides the request budget between the operator and the Kubernetes Jobs of exports (B8). */
   readonly shares?: WorkerShares;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly places: ExportPlaces;
   readonly settings?: Partial<ExportSettings>;
   /** Identity of this process, which is part of the names of data files. Tests replace it. */
@@ -99,7 +92,8 @@ export class ExportReconciler implements Reconciler {
       accounts.secrets.leave(waiterOf(key));
       return settled;
     }
-    const runtime = this.#runtimes.get(name) ?? this.#begin(name, resource, writer);
+    const runtime = this.#runtimes.get(name) ?? this.#newRuntime(resource, writer);
+    this.#runtimes.set(name, runtime);
     try {
       return await runtime.reconcile(resource);
     } finally {
@@ -139,40 +133,26 @@ export class ExportReconciler implements Reconciler {
     this.#endAll();
   }
 
-  #begin(name: string, resource: SearchExport, writer: Writer): ExportRuntime | JobRuntime {
-    const runtime = resource.spec.execution.mode === 'Job' ? this.#jobOf(resource) : this.#workOf(resource, writer);
-    this.#runtimes.set(name, runtime);
-    return runtime;
-  }
-
-  #jobOf(resource: SearchExport): JobRuntime {
-    const { accounts, log, places } = this.#options;
+  #newRuntime(resource: SearchExport, writer: Writer): ExportRuntime | JobRuntime {
+    const { accounts, clock, log, places, wording = resourceWording } = this.#options;
     const { namespace, name } = resource.metadata;
-    // The Kubernetes Job of an export may use the identity of its own ServiceAccount for the object store.
-    const ofPod = { ...places, allowAmbientCredentials: true };
-    return new JobRuntime(resource, {
+    const options = {
       ...this.#options,
-      ...{ settings: this.#settings, shares: this.#jobShares },
-      destination: new DestinationChoice({
-        ...{ ...this.#options, ...this.#settings, secrets: accounts.secrets, places: ofPod },
-      }),
+      settings: this.#settings,
       log: log.with({ namespace, export: name }),
       draining: () => this.#isDraining,
-    });
-  }
-
-  #workOf(resource: SearchExport, writer: Writer): ExportRuntime {
-    const { host, clock, log, places, wording = resourceWording } = this.#options;
+    };
+    if (resource.spec.execution.mode === 'Job') {
+      // The Kubernetes Job of an export may use the identity of its own ServiceAccount for the object store.
+      const ofPod = { ...places, allowAmbientCredentials: true };
+      const choice = { ...options, ...this.#settings, secrets: accounts.secrets, places: ofPod };
+      const destination = new DestinationChoice(choice);
+      return new JobRuntime(resource, { ...options, shares: this.#jobShares, destination });
+    }
     const open = (settings: DestinationSettings) =>
       openDestination(settings, { clock, writer, environment: places.environment });
-    const { namespace, name: exportName } = resource.metadata;
-    return new ExportRuntime(resource, {
-      ...this.#options,
-      ...{ host, wording, writer, quirks: this.#quirks, settings: this.#settings },
-      openDestination: this.#options.openDestination ?? open,
-      log: log.with({ namespace, export: exportName }),
-      draining: () => this.#isDraining,
-    });
+    const tools = { wording, writer, quirks: this.#quirks, openDestination: this.#options.openDestination ?? open };
+    return new ExportRuntime(resource, { ...options, ...tools });
   }
 
   #retire(name: string): void {

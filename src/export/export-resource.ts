@@ -1,13 +1,62 @@
 /** Code for exports that run in the operator's process and for exports that run in a Kubernetes Job. */
+import type { Account, Accounts } from '../account/accounts.ts';
+import { reasons } from '../api/conditions.ts';
+import { renderExplanation } from '../api/finding.ts';
+import type { DestinationSpec } from '../api/generated/search-export.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
+import { failure } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { type Result, requeue } from '../controller/reconciler.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
+import type { ExportSettings } from './export-settings.ts';
+import { requestOf } from './export-spec.ts';
+import { type ExportTask, exportTask } from './search/export-task.ts';
+
+/** What the runtime of an export needs, wherever the export runs. */
+export interface RuntimeOptions {
+  readonly host: Host;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: ExportSettings;
+  readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
+  /** True if this process is shutting down, so that no new work may start. */
+  readonly draining: () => boolean;
+}
 
 /** Secret with the credentials of the log service. */
 export function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey {
   return { namespace, name: spec.credentialsSecretRef.name };
+}
+
+/** Name of the Secret with the object store's credentials; undefined if the destination names none. */
+export function storeSecretName({ s3, azureBlob, gcs }: DestinationSpec): string | undefined {
+  return (s3 ?? azureBlob ?? gcs)?.credentialsSecretRef?.name;
+}
+
+/** Returns the names of all Secrets in a spec. */
+export function secretNames({ spec }: Pick<SearchExport, 'spec'>): readonly string[] {
+  const ofStore = storeSecretName(spec.destination);
+  return [...new Set([spec.credentialsSecretRef.name, ...(ofStore === undefined ? [] : [ofStore])])];
+}
+
+/** Secrets that an export refers to. */
+export function secretsOf(resource: SearchExport): readonly ResourceKey[] {
+  const { namespace } = resource.metadata;
+  return secretNames(resource).map((name) => ({ namespace, name }));
+}
+
+/** Reads the account and the task of an export. Throws an error that says what a user must correct. */
+export async function resolveTask(
+  resource: SearchExport,
+  accounts: Accounts,
+): Promise<{ readonly account: Account; readonly task: ExportTask }> {
+  const account = await accounts.resolve(secretOf(resource));
+  const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
+  if (!('problem' in task)) return { account, task };
+  const message = `spec.${task.member}: ${renderExplanation(task)}`;
+  throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
 }
 
 /** Name by which an export is woken when one of its Secrets changes. */
@@ -18,7 +67,7 @@ export function waiterOf({ namespace, name }: ResourceKey): string {
 /** Ends a reconcile. Removes an export that finished longer than `ttlSecondsAfterFinished` ago, or requests a reconcile for that time. */
 export async function untilRemoval(
   resource: SearchExport,
-  { host, clock, log }: { readonly host: Host; readonly clock: Clock; readonly log: Logger },
+  { host, clock, log }: Pick<RuntimeOptions, 'host' | 'clock' | 'log'>,
   delayMs: number,
   isSettled: boolean,
 ): Promise<Result> {

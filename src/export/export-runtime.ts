@@ -7,14 +7,12 @@
  * with the old one.
  */
 
-import type { Account, Accounts } from '../account/accounts.ts';
+import type { Account } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
 import { type Condition, findCondition, reasons } from '../api/conditions.ts';
-import { renderExplanation } from '../api/finding.ts';
 import type { SearchExport } from '../api/kinds.ts';
-import type { Clock, Timer } from '../base/clock.ts';
-import { failure, LogfleetError } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
+import type { Timer } from '../base/clock.ts';
+import { LogfleetError } from '../base/errors.ts';
 import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
@@ -24,17 +22,17 @@ import type { StatusWriter } from '../controller/status-writer.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { Writer } from '../destination/writer.ts';
-import type { Host, ResourceKey } from '../host/host.ts';
+import type { ResourceKey } from '../host/host.ts';
 import { ServiceError } from '../service/requests/service-error.ts';
-import { type ChosenDestination, DestinationChoice, storeSecretName } from './chosen-destination.ts';
-import { secretOf, untilRemoval, waiterOf } from './export-resource.ts';
-import type { ExportPlaces, ExportSettings } from './export-settings.ts';
-import { limitsOf, requestOf } from './export-spec.ts';
+import { type ChosenDestination, DestinationChoice } from './chosen-destination.ts';
+import { type RuntimeOptions, resolveTask, secretOf, secretsOf, untilRemoval, waiterOf } from './export-resource.ts';
+import type { ExportPlaces } from './export-settings.ts';
+import { limitsOf } from './export-spec.ts';
 import { planExport } from './plan/export-planning.ts';
-import { type ExportTask, exportTask } from './search/export-task.ts';
+import type { ExportTask } from './search/export-task.ts';
 import { IntervalSearch } from './search/interval-search.ts';
 import type { QuirksOfServices } from './search/service-quirks.ts';
-import { type ExportHealth, exportHealth } from './status/export-health.ts';
+import { type ExportHealth, exportHealth, shownHealth } from './status/export-health.ts';
 import { ExportPace, type Pace } from './status/export-pace.ts';
 import { describeEssentials, describeFigures, exportStatusWriter } from './status/export-status.ts';
 import type { ExportWording } from './status/export-wording.ts';
@@ -43,19 +41,11 @@ import { ExportWork } from './work/export-work.ts';
 import type { WorkView } from './work/work-view.ts';
 import type { WorkerPart } from './work/worker-part.ts';
 
-export interface ExportRuntimeOptions {
-  readonly host: Host;
-  readonly accounts: Accounts;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly settings: ExportSettings;
+export interface ExportRuntimeOptions extends RuntimeOptions {
   readonly places: ExportPlaces;
   readonly quirks: QuirksOfServices;
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
-  readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
-  /** True if this process is shutting down, so that no new work may start. */
-  readonly draining: () => boolean;
   readonly wording: ExportWording;
   /** Part of the export that this process works on first, if it is one of several workers. */
   readonly part?: WorkerPart;
@@ -228,12 +218,7 @@ export class ExportRuntime {
   /** Reads account, destination and task. Returns the error if one of them cannot be read. */
   async #readMeans(resource: SearchExport): Promise<LogfleetError | undefined> {
     try {
-      const account = await this.#options.accounts.resolve(secretOf(resource));
-      const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
-      if ('problem' in task) {
-        const message = `spec.${task.member}: ${renderExplanation(task)}`;
-        return failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
-      }
+      const { account, task } = await resolveTask(resource, this.#options.accounts);
       this.#means = { account, task, chosen: await this.#destination.current(resource) };
       return undefined;
     } catch (error) {
@@ -366,13 +351,6 @@ export class ExportRuntime {
 /** Codes of errors about credentials or permissions that the object store refuses. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
-/** Secrets that the export refers to. */
-function secretsOf(resource: SearchExport): readonly ResourceKey[] {
-  const { namespace } = resource.metadata;
-  const name = storeSecretName(resource.spec.destination);
-  return [secretOf(resource), ...(name === undefined ? [] : [{ namespace, name }])];
-}
-
 /**
  * Condition `Complete` of a complete export; undefined for others. An export with incomplete intervals is not complete if
  * `incompletePolicy` is `Fail`.
@@ -385,13 +363,6 @@ function shownComplete({ spec, status }: SearchExport): Condition | undefined {
 /** True if the manifest of a complete export is gone from the destination, so that the export starts again. */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
-}
-
-/** Health according to the condition `Complete` or `Failed` in the status. */
-function shownHealth({ type, reason, message }: Condition): ExportHealth {
-  const isComplete = type === 'Complete';
-  const ready = isComplete ? 'True' : 'False';
-  return { ready, reconciling: false, stalled: !isComplete, isComplete, isFailed: !isComplete, reason, message };
 }
 
 function startOf({ status }: SearchExport): number | undefined {

@@ -27,7 +27,7 @@ import { ExportLayout } from '../../destination/export-layout.ts';
 import { readManifest } from '../../destination/manifest.ts';
 import { openDestination } from '../../destination/open-destination.ts';
 import { Writer } from '../../destination/writer.ts';
-import { storeSecretName } from '../../export/chosen-destination.ts';
+import { storeSecretName } from '../../export/export-resource.ts';
 import { type ExportWording, resourceWording, type WordedField } from '../../export/status/export-wording.ts';
 import { type DecodedFile, defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';

@@ -8,8 +8,8 @@ import { annotations } from '../../api/annotations.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { apiGroup, apiVersionName } from '../../api/kinds.ts';
 import { canonicalText } from '../../base/canonical-text.ts';
-import { isRecord } from '../../base/record.ts';
 import { exportLabel } from '../../host/worker-jobs.ts';
+import { secretNames } from '../export-resource.ts';
 import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVariables } from './worker-environment.ts';
 
 /** Annotations of a Job. Its pods have them, too. */
@@ -204,20 +204,6 @@ function podSpec(input: JobInput): object {
       ...(claim ? [{ name: 'claim', persistentVolumeClaim: { claimName: claim.claimName } }] : []),
     ],
   };
-}
-
-/** Returns the names of all Secrets in a spec. */
-export function secretNames({ spec }: Pick<SearchExport, 'spec'>): readonly string[] {
-  const { credentialsSecretRef, destination } = spec;
-  return [...new Set([credentialsSecretRef.name, ...namesIn(destination)])];
-}
-
-function namesIn(value: unknown): readonly string[] {
-  if (!isRecord(value)) return [];
-  return Object.entries(value).flatMap(([member, inner]) => {
-    const isReference = member === 'credentialsSecretRef' && isRecord(inner) && typeof inner['name'] === 'string';
-    return isReference ? [String(inner['name'])] : namesIn(inner);
-  });
 }
 
 /**

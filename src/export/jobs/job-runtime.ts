@@ -4,48 +4,35 @@
  *
  * A paused export has no Job. A Job with `suspend` would keep its share of the request budget, and queues such as Kueue would resume it.
  */
-import type { Account, Accounts } from '../../account/accounts.ts';
+import type { Account } from '../../account/accounts.ts';
 import { type HeldShare, shareSize } from '../../account/worker-shares.ts';
-import { type Condition, findCondition, reasons } from '../../api/conditions.ts';
-import { renderExplanation } from '../../api/finding.ts';
+import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExportStatus, SummaryStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
-import type { Clock } from '../../base/clock.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
 import { counted } from '../../base/number-text.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type Result, requeue } from '../../controller/reconciler.ts';
 import { echoOfRequest } from '../../controller/status-text.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
-import type { Host, ResourceKey } from '../../host/host.ts';
+import type { ResourceKey } from '../../host/host.ts';
 import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs } from '../../host/worker-jobs.ts';
 import type { DestinationChoice } from '../chosen-destination.ts';
-import { secretOf, untilRemoval, waiterOf } from '../export-resource.ts';
-import type { ExportSettings } from '../export-settings.ts';
-import { requestOf } from '../export-spec.ts';
-import { exportTask } from '../search/export-task.ts';
-import { type ExportHealth, exportHealth } from '../status/export-health.ts';
+import { type RuntimeOptions, resolveTask, secretsOf, untilRemoval, waiterOf } from '../export-resource.ts';
+import { atWork, type ExportHealth, endedHealth, exportHealth, shownHealth, stalled } from '../status/export-health.ts';
 import { describeEssentials, exportStatusWriter } from '../status/export-status.ts';
 import { resourceWording } from '../status/export-wording.ts';
 import { amountText } from '../work/figure-text.ts';
-import { buildJob, causeHash, jobAnnotations, jobName, secretNames, workHash } from './job-manifest.ts';
+import { buildJob, causeHash, type JobInput, jobAnnotations, jobName, workHash } from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
 import { againText, hasEnded, isEnded, type JobState, readJob } from './job-state.ts';
 import type { WorkerReport } from './worker-report.ts';
 
-export interface JobRuntimeOptions {
-  readonly host: Host;
-  readonly accounts: Accounts;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly settings: ExportSettings;
+export interface JobRuntimeOptions extends RuntimeOptions {
   readonly destination: DestinationChoice;
   /** Shares of the request budget for Jobs. Undefined if exports cannot run in Jobs. */
   readonly shares: JobShares | undefined;
-  readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
-  readonly draining: () => boolean;
 }
 
 /** Delay in ms until the next check of something that no event announces, such as requests in flight. */
@@ -61,10 +48,6 @@ const noCluster =
 
 const afterFormerJob =
   'The export starts a new Kubernetes Job about a minute after its former Job and the pods of this Job have ended.';
-
-const quiet = { reconciling: false, stalled: false, isComplete: false, isFailed: false } as const;
-const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
-const stalled = { ...quiet, ready: 'False', stalled: true } as const;
 
 /** Result of one reconcile. `delayMs` is the time until the next reconcile. */
 interface Found {
@@ -119,16 +102,12 @@ export class JobRuntime {
     const found = atRest ? { health: atRest } : await this.#find(resource, isAsked);
     this.#handledRequest = echoOfRequest(resource).lastHandledReconcileAt;
     const { health, delayMs = Number.POSITIVE_INFINITY } = found;
-    const statusMs = atRest
-      ? await this.#publisher.publish(resource, this.#essentials(resource, found), () => ({}), health)
-      : await this.#publish(resource, found);
+    const essentials = this.#essentials(resource, found);
+    const figures = () => (atRest ? {} : { ...describeWorkers(resource, found, essentials.summary), jobs: [] });
+    const statusMs = await this.#publisher.publish(resource, essentials, figures, health);
     this.#isDormant = !health.reconciling;
-    return untilRemoval(
-      this.#publisher.latest(resource),
-      this.#options,
-      Math.min(statusMs, delayMs),
-      !health.reconciling,
-    );
+    const nextMs = Math.min(statusMs, delayMs);
+    return untilRemoval(this.#publisher.latest(resource), this.#options, nextMs, this.#isDormant);
   }
 
   async #find(resource: SearchExport, isAsked: boolean): Promise<Found> {
@@ -159,9 +138,7 @@ export class JobRuntime {
 
   async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares, isAsked: boolean): Promise<Found> {
     const { accounts, clock } = this.#options;
-    const account = await accounts.resolve(secretOf(resource));
-    const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
-    if ('problem' in task) throw mendable(reasons.invalidSpec, `spec.${task.member}: ${renderExplanation(task)}`);
+    const { account, task } = await resolveTask(resource, accounts);
     const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
     const share = this.#wantedShare(resource, account, task.isSplittable);
     const input = { resource, image: store.image, share, credentials };
@@ -205,12 +182,7 @@ export class JobRuntime {
   async #create(
     resource: SearchExport,
     account: Account,
-    input: {
-      readonly resource: SearchExport;
-      readonly image: string;
-      readonly share: HeldShare;
-      readonly credentials: string;
-    },
+    input: JobInput,
     store: WorkerJobs,
     shares: JobShares,
   ): Promise<Found> {
@@ -324,8 +296,8 @@ export class JobRuntime {
       ? problem.handling.kind === 'stall' && problem.reason !== reasons.jobsNotAvailable
       : true;
     const isStalled = isForSecrets && (problem || findCondition(resource.status?.conditions, 'Stalled'));
-    const keys = secretNames(resource).map((name) => ({ namespace: this.key.namespace, name }));
-    accounts.secrets.wait(waiterOf(this.key), isStalled ? keys : [], changes, () => enqueue(this.key));
+    const keys = isStalled ? secretsOf(resource) : [];
+    accounts.secrets.wait(waiterOf(this.key), keys, changes, () => enqueue(this.key));
   }
 
   #essentials(resource: SearchExport, { health, job, state }: Found): NonNullable<SearchExport['status']> {
@@ -345,12 +317,6 @@ export class JobRuntime {
     const known = health.isComplete || health.isFailed ? before?.kubernetesJob : undefined;
     const kubernetesJob = shown ?? known;
     return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };
-  }
-
-  #publish(resource: SearchExport, found: Found): Promise<number> {
-    const essentials = this.#essentials(resource, found);
-    const figures = () => ({ ...describeWorkers(resource, found, essentials.summary), jobs: [] });
-    return this.#publisher.publish(resource, essentials, figures, found.health);
   }
 }
 
@@ -394,12 +360,9 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 }
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
-  const isComplete = end === 'complete';
-  const ready = isComplete ? 'True' : 'False';
   // If the credentials now belong to another user of the service, the operator replaces the Job without a person's request.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
-  const message = needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text;
-  return { ready, reconciling: false, stalled: !isComplete, isComplete, isFailed: end === 'failed', reason, message };
+  return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }
 
 /** Returns the result of an export that has ended, as its status shows it. Returns undefined if the export has not ended. */
@@ -408,12 +371,6 @@ function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   if (complete) return shownHealth(complete);
   const failed = findCondition(status?.conditions, 'Failed');
   return failed?.observedGeneration === metadata.generation ? shownHealth(failed) : undefined;
-}
-
-function shownHealth({ type, reason, message }: Condition): ExportHealth {
-  const isComplete = type === 'Complete';
-  const ready = isComplete ? 'True' : 'False';
-  return { ready, reconciling: false, stalled: !isComplete, isComplete, isFailed: !isComplete, reason, message };
 }
 
 /** Returns an error for Jobs and pods that have not been listed. The error asks for the right to list them if the operator lacks it. */

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { annotations } from '../../api/annotations.ts';
-import { reasons } from '../../api/conditions.ts';
+import { type Condition, reasons } from '../../api/conditions.ts';
 import { renderDuration } from '../../base/duration.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import { counted, groupedText } from '../../base/number-text.ts';
@@ -61,10 +61,21 @@ export function exportHealth(input: ExportHealthInput): ExportHealth {
   return exporting(input);
 }
 
-const quiet = { reconciling: false, stalled: false, isComplete: false, isFailed: false } as const;
-const stalled = { ...quiet, ready: 'False', stalled: true } as const;
+/** Returns the health of an export that has ended, from its result in the status or in the report of a worker. */
+export function endedHealth(end: 'complete' | 'failed' | 'stalled', reason: string, message: string): ExportHealth {
+  return { ...(end === 'complete' ? done : end === 'failed' ? failed : stalled), reason, message };
+}
+
+/** Health according to the condition `Complete` or `Failed` in the status. */
+export function shownHealth({ type, reason, message }: Condition): ExportHealth {
+  return endedHealth(type === 'Complete' ? 'complete' : 'failed', reason, message);
+}
+
+const noFlags = { reconciling: false, stalled: false, isComplete: false, isFailed: false } as const;
+const done = { ...noFlags, ready: 'True', isComplete: true } as const;
+export const stalled = { ...noFlags, ready: 'False', stalled: true } as const;
 const failed = { ...stalled, isFailed: true } as const;
-const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
+export const atWork = { ...noFlags, ready: 'False', reconciling: true } as const;
 const outage = { ...atWork, outage: true } as const;
 
 /** Minimum difference in ms between the clocks of service and logfleet that messages mention. */
@@ -96,7 +107,6 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
   const missing = fieldsText(view, wording);
   const undescribed = missing === '' ? '' : ` No page of the service describes ${missing}: check the spelling.`;
   const rest = `${undescribed}${lockedText(view)}`;
-  const done = { ...quiet, ready: 'True', isComplete: true } as const;
   if (view.manifest.manifest.complete) {
     const means = meansOfProof[lowestLevel(view.manifest.manifest.proof)];
     const proof = wording.rowsGoTo === 'stdout' ? `${means} prove` : `the manifest proves by ${means}`;
@@ -160,7 +170,7 @@ function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined
   const rest =
     running === 0 ? '' : ` ${counted(running, 'running search', 'running searches')} will be read to the end.`;
   const message = `Paused by ${pausedBy}: no new search starts.${rest}`;
-  return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
+  return { ...noFlags, ready: 'Unknown', reason: reasons.paused, message };
 }
 
 /** Reports a problem in the spec, the Secrets or the destination's settings. */

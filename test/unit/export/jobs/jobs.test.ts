@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkerStatus } from '../../../../src/api/generated/search-export.ts';
 import type { SearchExport } from '../../../../src/api/kinds.ts';
+import { secretNames } from '../../../../src/export/export-resource.ts';
 import {
   buildJob,
   type JobInput,
   jobAnnotations,
   jobName,
   readShare,
-  secretNames,
   workerManifest,
   workHash,
 } from '../../../../src/export/jobs/job-manifest.ts';
