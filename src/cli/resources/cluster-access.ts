@@ -4,7 +4,7 @@
  */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
-import { systemClock } from '../../base/clock.ts';
+import { systemClock, type Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
@@ -27,6 +27,8 @@ import { chooseCluster } from './plain-cluster.ts';
 import { type Annotation, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 const pageLimit = 500;
+/** Time in ms for which watch events are collected, because each report contains all resources. */
+const collectMs = 100;
 
 /** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster` if no connection is possible. */
 export async function openCluster(
@@ -62,16 +64,14 @@ export class ClusterReader implements ResourceReader {
     this.secrets = new KubernetesSecretReader(this.#client);
   }
 
-  async list(kind: KindName, namespace: string | undefined, signal?: AbortSignal): Promise<readonly AnyResource[]> {
+  async list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]> {
     const path = resourcePath(kind, namespace);
     const resources: AnyResource[] = [];
     let token: string | undefined;
     do {
       const query = { limit: String(pageLimit), ...(token === undefined ? {} : { continue: token }) };
-      const call = { method: 'GET' as const, path, query, ...(signal && { signal }) };
-      const answer = await this.#client.call(call).catch((cause: unknown) => {
-        if (!hasCode(cause, 'host.gone')) throw cause;
-        throw failure('stall', 'cli.kindNotInstalled', notInstalled(kind, this.place), { cause });
+      const answer = await this.#client.call({ method: 'GET', path, query }).catch((error: unknown) => {
+        throw this.#listFailure(kind, error);
       });
       const page = readPage(answer, path);
       resources.push(...page.items.map((item) => decodeWhole(kind, item)).filter((found) => found !== undefined));
@@ -91,29 +91,43 @@ export class ClusterReader implements ResourceReader {
     signal: AbortSignal,
     onTrouble: (message: string | undefined) => void = () => {},
   ): Promise<void> {
-    // Resources are listed before they are watched, because a watch retries for ever and would hide an error from the user.
-    try {
-      onChange(await this.list(kind, namespace, signal));
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
-    }
-    const cache = new ResourceCache<AnyResource>([namespace], silentLogger);
-    cache.subscribe(onceForAll(() => onChange([...cache.list()].sort(byNamespaceAndName))));
     const { clock, random } = this.#options;
+    const cache = new ResourceCache<AnyResource>([namespace], silentLogger);
+    const firstListFailed = new AbortController();
+    let timer: Timer | undefined;
+    const report = () => {
+      timer?.cancel();
+      timer = undefined;
+      onChange([...cache.list()].sort(byNamespaceAndName));
+    };
+    cache.subscribe(() => {
+      timer ??= clock.after(collectMs, report);
+    });
     await new Reflector<AnyResource>({
       client: this.#client,
       path: resourcePath(kind, namespace),
       scope: namespace,
       cache,
       decode: (value) => decodeWhole(kind, value),
-      onFailure: (error) => onTrouble(asLogfleetError(error).message),
+      onList: report,
+      // A reflector retries for ever. If the first list fails, the command ends instead, so that the user sees the error.
+      onFailure: (error) => {
+        if (cache.synced()) onTrouble(asLogfleetError(error).message);
+        else firstListFailed.abort(this.#listFailure(kind, error));
+      },
       onRecovery: () => onTrouble(undefined),
       clock,
       random,
       log: silentLogger,
       metrics: noMetrics,
-    }).run(signal);
+    }).run(AbortSignal.any([signal, firstListFailed.signal]));
+    timer?.cancel();
+    firstListFailed.signal.throwIfAborted();
+  }
+
+  #listFailure(kind: KindName, cause: unknown): unknown {
+    if (!hasCode(cause, 'host.gone')) return cause;
+    return failure('stall', 'cli.kindNotInstalled', notInstalled(kind, this.place), { cause });
   }
 
   /** Sets or removes an annotation with a merge patch, which keeps concurrent changes by other clients. */
@@ -139,17 +153,4 @@ function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
   const { managedFields: _, ...metadata } = value.metadata;
   const { annotationWriters: __, ...decoded } = resource.metadata;
   return { ...resource, metadata: { ...metadata, ...decoded } };
-}
-
-/** Returns a function that calls `callback` once for several calls at a time, because a new list of resources causes many of them. */
-function onceForAll(callback: () => void): () => void {
-  let waiting = false;
-  return () => {
-    if (waiting) return;
-    waiting = true;
-    queueMicrotask(() => {
-      waiting = false;
-      callback();
-    });
-  };
 }

@@ -122,16 +122,34 @@ describe('ClusterReader.follow', () => {
     const seen: (readonly AnyResource[])[] = [];
     const done = readerOf(api, clock).follow(kind, 'logging', (resources) => seen.push(resources), stop.signal);
     await settle();
-    expect(seen.at(-1)).toEqual([production]);
+    expect(seen).toEqual([[production]]);
     api.tell({ type: 'ADDED', object: staging });
-    await settle();
+    await clock.advance(1_000);
     expect(seen.at(-1)).toEqual([production, staging]);
     api.tell({ type: 'DELETED', object: production });
-    await settle();
+    await clock.advance(1_000);
     expect(seen.at(-1)).toEqual([staging]);
+    expect(api.requests.length).toBe(1);
     stop.abort();
     await done;
     expect(clock.next()).toBeUndefined();
+  });
+
+  it('shows many changes that follow each other quickly once', async () => {
+    const api = new ScriptedApi(listOf([production]));
+    const clock = new VirtualClock();
+    const stop = new AbortController();
+    const seen: (readonly AnyResource[])[] = [];
+    const done = readerOf(api, clock).follow(kind, 'logging', (resources) => seen.push(resources), stop.signal);
+    await settle();
+    for (let count = 0; count < 50; count++) {
+      api.tell({ type: 'ADDED', object: samplePolicy({ metadata: { name: `staging-${count}` } }) });
+      await settle();
+    }
+    await clock.advance(1_000);
+    expect(seen.map((resources) => resources.length)).toEqual([1, 51]);
+    stop.abort();
+    await done;
   });
 
   it('fails immediately if the first list fails', async () => {
