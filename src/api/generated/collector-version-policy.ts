@@ -582,6 +582,11 @@ export interface StageStatus {
    */
   readonly failed: number;
   /**
+   * Number of collectors of the stage whose upgrade is running, or has ended with a result that the service's collector
+   * list does not show yet. Absent if there are none, and until the stage has started.
+   */
+  readonly inProgress?: number;
+  /**
    * Number of failures of the stage, which `maxFailures` limits: failed upgrade attempts, and upgraded collectors that
    * went offline, left the target version or sent too few messages during the stage. A successful retry does not reduce
    * the number. Absent if there are no failures.

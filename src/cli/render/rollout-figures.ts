@@ -169,11 +169,12 @@ export function renderStageState({ state, soakedUntil, analysis }: StageStatus, 
 }
 
 export function renderCounts(stage: StageStatus): string {
-  const { members, updated, failed, state } = stage;
+  const { members, updated, inProgress = 0, failed, state } = stage;
   const failures = renderFailures(stage);
-  const left = overStates.includes(state) ? members - updated - failed : 0;
+  const left = overStates.includes(state) ? members - updated - inProgress - failed : 0;
   return [
     `${updated}/${members}`,
+    ...(inProgress > 0 ? [`${inProgress} in progress`] : []),
     ...(failures === undefined ? [] : [failures]),
     ...(left > 0 ? [`${left} left out`] : []),
   ].join(', ');
@@ -200,20 +201,25 @@ function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = 
 const overStates: readonly StageStatus['state'][] = ['Soaking', 'Failed', 'Completed'];
 
 /**
- * Renders the bar of a stage's collectors, such as `[███×░░]`, with exactly `width` columns. If the stage starts no more upgrades, dots
- * stand for the remaining collectors: `[███×··]`.
+ * Renders the bar of a stage's collectors, such as `[███▓×░░]`, with exactly `width` columns. If the stage starts no more upgrades, dots
+ * stand for the remaining collectors: `[███▓×··]`.
  */
 export function renderStageBar(
-  { members, updated, failed, state }: Pick<StageStatus, 'members' | 'updated' | 'failed' | 'state'>,
+  { members, updated, inProgress = 0, failed, state }: Omit<StageStatus, 'name'>,
   width: number,
   paint: Paint,
 ): string {
   const room = Math.max(0, width - 2);
-  const [done = 0, lost = 0, rest = 0] = apportion([updated, failed, Math.max(0, members - updated - failed)], room);
+  const left = Math.max(0, members - updated - inProgress - failed);
+  const [done = 0, running = 0, lost = 0, rest = 0] = apportion([updated, inProgress, failed, left], room);
   const mark = overStates.includes(state) ? '·' : '░';
-  const inside = paint('green', '█'.repeat(done)) + paint('red', '×'.repeat(lost)) + paint('dim', mark.repeat(rest));
-  const empty = ' '.repeat(room - done - lost - rest);
-  return `[${inside}${empty}]`;
+  const parts = [
+    paint('green', '█'.repeat(done)),
+    paint('cyan', '▓'.repeat(running)),
+    paint('red', '×'.repeat(lost)),
+    paint('dim', mark.repeat(rest)),
+  ];
+  return `[${parts.join('')}${' '.repeat(room - done - running - lost - rest)}]`;
 }
 
 /** Returns what the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if it waits for nothing. */

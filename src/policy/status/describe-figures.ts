@@ -104,9 +104,10 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
   return [...started, ...waiting].slice(0, maxStages);
 }
 
-function describeStarted(record: StageRecord, index: number, { pending, spec, state }: FiguresInput): StageStatus {
+function describeStarted(record: StageRecord, index: number, input: FiguresInput): StageStatus {
+  const { pending, unsent, spec, state } = input;
   const { name, startedAtMs, endedAtMs = Infinity, soakMs, tally } = record;
-  const counts = pending.stageCounts(index);
+  const counts = withdrawn(pending.stageCounts(index), unsent);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
   // No soak is shown for a failed stage, or when the stage's collectors ran the target version before its start.
@@ -116,6 +117,7 @@ function describeStarted(record: StageRecord, index: number, { pending, spec, st
     members: countMembers(counts, spec, record),
     updated: counts.updated,
     failed: counts.failed,
+    ...(counts.inProgress > 0 ? { inProgress: counts.inProgress } : {}),
     ...(tally.failed > 0 ? { failedAttempts: tally.failed } : {}),
     state: shown,
     startTime: isoTime(startedAtMs),

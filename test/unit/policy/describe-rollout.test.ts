@@ -77,6 +77,13 @@ describe('stages', () => {
     expect(failing.stages[1]).not.toHaveProperty('failedAttempts');
   });
 
+  test('count upgrades in progress, once the stage has started', () => {
+    const running = told({ first: 'inProgress', header: { stages: [record()] } }).stages;
+    expect(running[0]).toMatchObject({ members: 1, updated: 0, inProgress: 1, failed: 0 });
+    expect(running[1]).not.toHaveProperty('inProgress');
+    expect(told({ first: 'updated', header: { stages: [record()] } }).stages[0]).not.toHaveProperty('inProgress');
+  });
+
   test('have their counts and times', () => {
     const header = { stages: [record({ updatedAtMs: epochMs + minuteMs })] };
     expect(told({ first: 'updated', header }).stages).toEqual([

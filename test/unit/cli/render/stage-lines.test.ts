@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StageAnalysisStatus, StageStatus } from '../../../../src/api/generated/collector-version-policy.ts';
-import { renderStageBar, renderStages } from '../../../../src/cli/render/rollout-figures.ts';
+import { renderCounts, renderStageBar, renderStages } from '../../../../src/cli/render/rollout-figures.ts';
 import { paintWith, widthOf } from '../../../../src/cli/render/text.ts';
 import { ago, nowMs } from '../sample-policy.ts';
 
@@ -140,9 +140,19 @@ describe('renderStages', () => {
   });
 });
 
+describe('renderCounts', () => {
+  it.each([
+    ['Progressing', '5/10, 3 in progress, 1 failed'],
+    ['Soaking', '5/10, 3 in progress, 1 failed, 1 left out'],
+  ] as const)('of a stage in the state %s is %s', (state, text) => {
+    expect(renderCounts(stage('a', state, { updated: 5, inProgress: 3, failed: 1 }))).toBe(text);
+  });
+});
+
 describe('renderStageBar', () => {
   it.each([
     [{ members: 10, updated: 5, failed: 2 }, '[█████××░░░]'],
+    [{ members: 10, updated: 5, inProgress: 1, failed: 2 }, '[█████▓××░░]'],
     [{ members: 1000, updated: 999, failed: 1 }, '[█████████×]'],
     [{ members: 0, updated: 0, failed: 0 }, '[          ]'],
     // The progress bar keeps its width even if a status has more updated collectors than collectors.
