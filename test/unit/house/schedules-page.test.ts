@@ -1,4 +1,4 @@
-/** Checks that the manifests in docs/schedules.md are valid, and that its reasons, fields and example files exist. */
+/** Checks that docs/schedules.md has every reason of a schedule, that its fields exist, and that its example files are valid. */
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
@@ -7,8 +7,6 @@ import { checkManifests } from '../../../src/api/manifest-set.ts';
 import { readText } from './source-file.ts';
 
 const page = readText('docs/schedules.md');
-const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
-const manifests = blocks.filter((text) => text.startsWith('apiVersion:'));
 const examples = [...page.matchAll(/\]\(\.\.\/([^)]+\.yaml)\)/g)].map(([, file = '']) => file);
 
 /** Returns the first cell of each row of the table whose header begins with the given text. */
@@ -29,12 +27,8 @@ function check(text: string) {
 }
 
 describe('docs/schedules.md', () => {
-  test('has a manifest, and links to example files', () => {
-    expect([manifests.length > 0, examples.length > 1]).toEqual([true, true]);
-  });
-
-  test.each(manifests.map((text, index) => [index + 1, text] as const))('manifest %d has no finding', (_, text) => {
-    expect(check(text)).toEqual({ checked: 1, findings: [] });
+  test('links to example files', () => {
+    expect(examples.length).toBeGreaterThan(1);
   });
 
   test.each(examples)('the example %s has no finding', (file) => {
