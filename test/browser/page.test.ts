@@ -96,6 +96,33 @@ describe('the details', () => {
     await page.context().close();
   });
 
+  test('of a stage show upgrades in progress, apart from the collectors that wait', async () => {
+    const stage = { name: 'canary', members: 10, updated: 4, inProgress: 3, failed: 1, state: 'Progressing' as const };
+    const status = { stages: [stage] };
+    const own = await showPage([shownResource({ kind: 'CollectorVersionPolicy', name: 'rolling', status })]);
+    const { page } = await openPage(browser, own.url, 'cvp/logging/rolling');
+    const bar = page.getByRole('img', { name: '4 updated, 3 in progress, 1 failed, 2 not updated' });
+    expect(await bar.locator('rect').count()).toBe(4);
+    expect(await page.locator('.stage-counts').innerText()).toBe('4/10, 3 in progress, 1 failed');
+    await page.context().close();
+    await own.stop();
+  });
+
+  test('of an export of a Kubernetes Job show the obstacle of a worker', async () => {
+    const obstacle = {
+      reason: 'DestinationFull',
+      message: 'no space left in audit',
+      startTime: new Date().toISOString(),
+    };
+    const status = { kubernetesJob: { name: 'run' }, workers: [{ index: 1, job: 'run', obstacle }] };
+    const own = await showPage([shownResource({ kind: 'SearchExport', name: 'stuck', status })]);
+    const { page } = await openPage(browser, own.url, 'sx/logging/stuck');
+    const row = page.locator('.table tr', { hasText: 'no space left' });
+    expect(await row.innerText()).toMatch(/^1\s+DestinationFull: no space left in audit\s+\ds ago$/);
+    await page.context().close();
+    await own.stop();
+  });
+
   test('of a schedule show gaps, lag and runs that lead to their exports', async () => {
     const { page } = await openPage(browser, shown.url, 'sxs/web/access-log');
     expect(await page.getByRole('img', { name: '3 ranges, 2 gaps, 1 running' }).count()).toBe(1);
@@ -117,6 +144,15 @@ describe('the details', () => {
     );
     await page.context().close();
   });
+});
+
+test('a browser that does not allow copies gets a message', async () => {
+  const { page, errors } = await openPage(browser, shown.url, 'cvp/network/edge');
+  await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("denied"))');
+  await page.getByRole('button', { name: 'Copy the command: Approve the stage' }).click();
+  await page.getByText('Not allowed').first().waitFor();
+  expect(errors).toEqual([]);
+  await page.context().close();
 });
 
 describe('a change', () => {
@@ -171,6 +207,25 @@ describe('a list of ten thousand resources', () => {
     await page.context().close();
   });
 
+  test('shows its first rows without a further request', async () => {
+    const { page } = await openPage(browser, many.url);
+    await page.route('**/api/list*', (route) => route.abort());
+    await page.reload();
+    await page.locator('.row a', { hasText: 'incident-4711' }).waitFor();
+    await page.context().close();
+  });
+
+  test('shows no rows of a former filter with as many results', async () => {
+    const { page } = await openPage(browser, many.url);
+    for (const team of ['team-1', 'team-2']) {
+      await page.getByRole('searchbox').fill(`${team}/`);
+      await page.locator('.row[aria-posinset="1"][aria-setsize="250"] a', { hasText: `${team}/` }).waitFor();
+      await page.locator('.scroller').evaluate((scroller) => scroller.scrollTo({ top: scroller.scrollHeight * 0.8 }));
+      expect(await page.locator('.row[aria-posinset="203"] a').innerText()).toContain(`${team}/`);
+    }
+    await page.context().close();
+  });
+
   test('is searched by the server', async () => {
     const { page } = await openPage(browser, many.url);
     await page.getByRole('searchbox').fill('team-7/ errors-run-09967');
@@ -205,9 +260,21 @@ test('a narrow window shows either the list or the details', async () => {
   await page.locator('article h2:focus', { hasText: 'october-audit' }).waitFor();
   expect(await page.locator('.list-pane').isVisible()).toBe(false);
   await page.getByRole('link', { name: 'All resources' }).click();
-  await page.locator('.row a').first().waitFor();
+  await page.locator('.row a:focus', { hasText: 'october-audit' }).waitFor();
   expect(await page.locator('.detail-pane').isVisible()).toBe(false);
   await page.context().close();
+});
+
+test('an address that names no resource shows the list', async () => {
+  for (const hash of ['%', 'cvp/none/none', 'toString']) {
+    const { page, errors } = await openPage(browser, shown.url);
+    await page.goto(`${shown.url}#${hash}`);
+    await page.reload();
+    await page.locator('.row a').first().waitFor();
+    await page.getByText(`${hash} does not exist`).waitFor();
+    expect(errors.filter((error) => !error.includes('404'))).toEqual([]);
+    await page.context().close();
+  }
 });
 
 test('markup in names, messages and reasons is shown as text', async () => {

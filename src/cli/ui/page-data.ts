@@ -30,8 +30,6 @@ export interface ListRow {
 
 /** Resources that the list shows: a part of all resources that match a filter. */
 export interface ListPage {
-  /** Number of the last change of the model that the page includes. */
-  readonly version: number;
   /** Number of all resources that match the filter. */
   readonly total: number;
   /** Place of the first row among all resources that match the filter, from 0. */
@@ -54,8 +52,7 @@ export interface ResourceDetail extends ListRow {
 
 /** Message about changed resources. The server sends at most four a second. */
 export interface ChangeMessage {
-  readonly version: number;
-  /** Identities of the changed and deleted resources. Absent if there are very many. */
+  /** Identities of the changed and deleted resources. Absent if any resource may have changed. */
   readonly changed?: readonly string[];
 }
 
@@ -67,4 +64,10 @@ export interface PlaceMessage {
   readonly namespace?: string;
   /** Warnings that the shown resources may be outdated, with the reason. Empty while changes are read. */
   readonly warnings: readonly string[];
+}
+
+/** Data in the HTML of the page, so that the first rows need no further request. */
+export interface StartData {
+  readonly list: ListPage;
+  readonly place: PlaceMessage;
 }

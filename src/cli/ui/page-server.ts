@@ -16,7 +16,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
 import type { TargetOptions } from '../options.ts';
 import type { PageAsset } from './page-assets.ts';
-import type { ChangeMessage, PlaceMessage } from './page-data.ts';
+import type { ChangeMessage, PlaceMessage, StartData } from './page-data.ts';
 import { type ListFilter, type ResourceModel, tones } from './resource-model.ts';
 import { detailOf } from './resource-row.ts';
 
@@ -35,6 +35,10 @@ const shortestIntervalMs = 250;
 /** Maximum number of identities in a message about changes. */
 const maxNamed = 200;
 const maxRows = 200;
+/** Number of rows in the HTML of the page, enough for a high screen. */
+const startRows = 40;
+/** Element of the page's HTML that receives the `StartData`. */
+const startElement = '<script type="application/json" id="start">';
 /** Maximum number of unsent bytes of a stream. A stream with more is closed, and the browser connects again. */
 const maxUnsentBytes = 1_048_576;
 
@@ -110,6 +114,7 @@ export class PageServer {
     if (!address) return textAnswer(400, 'the path of the request is invalid; the page is at /');
     const { pathname, searchParams } = address;
     const asset = this.#options.assets.get(pathname);
+    if (pathname === '/' && asset) return { status: 200, ...asset, body: this.#withStartData(asset.body) };
     if (asset) return { status: 200, ...asset };
     switch (pathname) {
       case '/api/list':
@@ -123,6 +128,15 @@ export class PageServer {
       default:
         return textAnswer(404, 'not found; the page is at /');
     }
+  }
+
+  #withStartData(html: Uint8Array): string {
+    const start: StartData = { list: this.#options.model.list({ text: '' }, 0, startRows), place: this.#place };
+    // Without `<`, a text of a resource cannot end the element.
+    const json = JSON.stringify(start).replaceAll('<', '\\u003c');
+    return Buffer.from(html)
+      .toString()
+      .replace(startElement, () => `${startElement}${json}`);
   }
 
   #list(parameters: URLSearchParams) {
@@ -148,7 +162,7 @@ export class PageServer {
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
     // A browser that connects again may have missed changes, so it reads the shown data again.
-    send(response, 'change', { version: this.#options.model.version } satisfies ChangeMessage);
+    send(response, 'change', {});
   }
 
   #collect(changed: readonly string[]): void {
@@ -163,10 +177,9 @@ export class PageServer {
   #sendChanges(): void {
     this.#timer = undefined;
     this.#sentMs = this.#options.clock.monotonic();
-    const { version } = this.#options.model;
-    const changed = this.#changed.size > maxNamed ? {} : { changed: [...this.#changed] };
+    const message: ChangeMessage = this.#changed.size > maxNamed ? {} : { changed: [...this.#changed] };
     this.#changed = new Set();
-    for (const stream of this.#streams) send(stream, 'change', { version, ...changed } satisfies ChangeMessage);
+    for (const stream of this.#streams) send(stream, 'change', message);
   }
 }
 
@@ -183,6 +196,10 @@ function refusalOf({ method, headers }: IncomingMessage, port: number): Answer |
   if (!hosts.includes(headers.host ?? '')) return textAnswer(403, `the host ${headers.host} is not allowed; ${advice}`);
   if (headers.origin !== undefined && !hosts.includes(headers.origin.replace(/^http:\/\//, ''))) {
     return textAnswer(403, `requests of pages from ${headers.origin} are not allowed; ${advice}`);
+  }
+  const { 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;
+  if ((site === 'cross-site' || site === 'same-site') && mode !== 'navigate') {
+    return textAnswer(403, `requests of pages from other sites are not allowed; ${advice}`);
   }
   return method === 'GET' || method === 'HEAD' ? undefined : textAnswer(405, 'allowed methods: GET, HEAD');
 }

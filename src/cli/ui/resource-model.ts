@@ -32,12 +32,6 @@ export class ResourceModel {
   readonly #entries = new Map<KindName, ReadonlyMap<string, Entry>>();
   readonly #listeners = new Set<(changed: readonly string[]) => void>();
   #sorted: readonly Entry[] | undefined;
-  #version = 0;
-
-  /** Number that grows with each change. */
-  get version(): number {
-    return this.#version;
-  }
 
   /** True when the resources of all kinds have been read. */
   get isComplete(): boolean {
@@ -61,7 +55,6 @@ export class ResourceModel {
     this.#entries.set(kind, after);
     if (before && changed.length === 0) return;
     this.#sorted = undefined;
-    this.#version++;
     for (const listener of this.#listeners) listener(changed);
   }
 
@@ -88,7 +81,7 @@ export class ResourceModel {
       if (hasKind && hasTone) matching.push(row);
     }
     const rows = matching.slice(offset, offset + limit);
-    return { version: this.#version, total: matching.length, offset, rows, kinds: byKind, tones: byTone };
+    return { total: matching.length, offset, rows, kinds: byKind, tones: byTone };
   }
 }
 

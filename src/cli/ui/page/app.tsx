@@ -1,19 +1,17 @@
 /** Frame of the page: the header, the list of resources, and the details of the selected resource. A narrow window shows one of the two. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { PlaceMessage } from '../page-data.ts';
+import type { PlaceMessage, StartData } from '../page-data.ts';
 import { DetailPane } from './detail-pane.tsx';
 import { ListWindow } from './list-window.ts';
 import { ResourceList } from './resource-list.tsx';
-import { type Filter, followChanges, readDetail, readList, type ShownDetail } from './server-data.ts';
+import { everything, followChanges, readDetail, readList, type ShownDetail } from './server-data.ts';
 
-const everything: Filter = { kind: '', tone: '', text: '' };
-
-export function App() {
+export function App({ start }: { start: StartData }) {
   const [filter, setFilter] = useState(everything);
   const [, setReads] = useState(0);
-  const [place, setPlace] = useState<PlaceMessage>();
+  const [place, setPlace] = useState(start.place);
   const [isConnected, setConnected] = useState(true);
-  const window = useMemo(() => new ListWindow(readList, () => setReads((reads) => reads + 1)), []);
+  const window = useMemo(() => new ListWindow(start.list, readList, () => setReads((reads) => reads + 1)), [start]);
   const selected = useSelected();
   const { detail, readAgain } = useDetail(selected);
 
@@ -35,13 +33,13 @@ export function App() {
   return (
     <div class="frame">
       <Header place={place} isConnected={isConnected} />
-      <Warnings warnings={place?.warnings ?? []} isConnected={isConnected} />
+      <Warnings warnings={place.warnings} isConnected={isConnected} />
       <main class="panes" data-screen={selected === '' ? 'list' : 'detail'}>
         <nav class="list-pane" aria-label="Resources">
           <ResourceList window={window} filter={filter} onFilter={setFilter} selected={selected} />
         </nav>
         <div class="detail-pane">
-          <DetailPane id={selected} detail={detail} total={window.page?.total} />
+          <DetailPane id={selected} detail={detail} total={window.page.total} />
         </div>
       </main>
       <Announcement detail={detail} />
@@ -51,7 +49,7 @@ export function App() {
 
 /** Returns the identity of the selected resource from the address of the page. Empty without a selection. */
 function useSelected(): string {
-  const read = () => decodeURIComponent(location.hash.slice(1));
+  const read = () => decoded(location.hash.slice(1));
   const [selected, setSelected] = useState(read);
   useEffect(() => {
     const update = () => setSelected(read());
@@ -59,6 +57,15 @@ function useSelected(): string {
     return () => removeEventListener('hashchange', update);
   }, []);
   return selected;
+}
+
+/** Decodes a part of an address. Returns it unchanged if it contains an invalid escape sequence. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function useDetail(id: string): { readonly detail: ShownDetail; readonly readAgain: () => void } {
@@ -82,16 +89,14 @@ function useDetail(id: string): { readonly detail: ShownDetail; readonly readAga
   return { detail, readAgain };
 }
 
-function Header({ place, isConnected }: { place: PlaceMessage | undefined; isConnected: boolean }) {
-  const scope = place && (place.namespace === undefined ? 'all namespaces' : `namespace ${place.namespace}`);
+function Header({ place, isConnected }: { place: PlaceMessage; isConnected: boolean }) {
+  const scope = place.namespace === undefined ? 'all namespaces' : `namespace ${place.namespace}`;
   return (
     <header class="top">
       <h1>logfleet</h1>
-      {place && (
-        <p class="place">
-          {place.place} <span class="muted">· {scope}</span>
-        </p>
-      )}
+      <p class="place">
+        {place.place} <span class="muted">· {scope}</span>
+      </p>
       <p class="connection" data-connected={isConnected}>
         {isConnected ? 'Live' : 'Not connected'}
       </p>

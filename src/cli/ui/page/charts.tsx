@@ -55,6 +55,20 @@ export function Legend({ segments }: { segments: readonly Segment[] }) {
   );
 }
 
+/** Meanings of the colours of a timeline. */
+export function Keys({ keys }: { keys: readonly (readonly [look: string, meaning: string])[] }) {
+  return (
+    <ul class="legend">
+      {keys.map(([look, meaning]) => (
+        <li key={look}>
+          <span class="swatch" data-look={look} aria-hidden="true" />
+          {meaning}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 export interface TimeRange {
   readonly fromMs: number;
   /** End of the range, exclusive. */
@@ -64,6 +78,12 @@ export interface TimeRange {
 export interface TimeSpan extends TimeRange {
   readonly look: string;
   readonly title: string;
+}
+
+/** Returns the span between two times in RFC 3339, with its times and `what` in the tooltip. */
+export function spanOf(from: string, to: string, look: string, what: string): TimeSpan {
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+  return { fromMs, toMs, look, title: `${renderMinute(fromMs)} to ${renderMinute(toMs)}: ${what}` };
 }
 
 const timelineWidth = 1_000;

@@ -5,7 +5,7 @@ import { type AnyResource, kinds } from '../../../api/kinds.ts';
 import { renderCount } from '../../render/text.ts';
 import type { ResourceDetail } from '../page-data.ts';
 import { ExportDetail } from './export-detail.tsx';
-import { Ago, Command, Section, StateChip, Table } from './parts.tsx';
+import { Ago, Command, Section, StateChip, TableSection } from './parts.tsx';
 import { PolicyDetail } from './policy-detail.tsx';
 import { ScheduleDetail } from './schedule-detail.tsx';
 import type { ShownDetail } from './server-data.ts';
@@ -13,8 +13,8 @@ import type { ShownDetail } from './server-data.ts';
 interface PaneProps {
   readonly id: string;
   readonly detail: ShownDetail;
-  /** Number of resources in the list. Undefined until the list has been read. */
-  readonly total: number | undefined;
+  /** Number of resources in the list. */
+  readonly total: number;
 }
 
 export function DetailPane({ id, detail, total }: PaneProps) {
@@ -30,12 +30,8 @@ export function DetailPane({ id, detail, total }: PaneProps) {
   );
 }
 
-function Overview({ total }: { total: number | undefined }) {
-  return (
-    <p class="nothing">
-      {total === undefined ? '' : `${renderCount(total, 'resource')}. Select one to see its details.`}
-    </p>
-  );
+function Overview({ total }: { total: number }) {
+  return <p class="nothing">{renderCount(total, 'resource')}. Select one to see its details.</p>;
 }
 
 function Detail({ detail }: { detail: ResourceDetail }) {
@@ -124,20 +120,17 @@ function Callout({ detail: { tone, resource, messages, commands } }: { detail: R
 const problems: readonly string[] = ['Outage', 'Overlapping', 'OtherOperator', 'Failed'];
 
 function Conditions({ conditions }: { conditions: readonly Condition[] }) {
-  if (conditions.length === 0) return null;
   return (
-    <Section title="Conditions">
-      <Table
-        caption="Conditions"
-        headings={['Type', 'Status', 'Reason', 'Since', 'Message']}
-        rows={conditions.map(({ type, status, reason, lastTransitionTime, message }) => [
-          type,
-          status,
-          reason,
-          <Ago key={type} time={lastTransitionTime} />,
-          message,
-        ])}
-      />
-    </Section>
+    <TableSection
+      title="Conditions"
+      headings={['Type', 'Status', 'Reason', 'Since', 'Message']}
+      rows={conditions.map(({ type, status, reason, lastTransitionTime, message }) => [
+        type,
+        status,
+        reason,
+        <Ago key={type} time={lastTransitionTime} />,
+        message,
+      ])}
+    />
   );
 }

@@ -3,9 +3,9 @@ import type { SearchExportStatus } from '../../../api/generated/search-export.ts
 import type { SearchExport } from '../../../api/kinds.ts';
 import { renderDuration } from '../../../base/duration.ts';
 import { renderBytes, renderCount, renderEnd, renderMinute } from '../../render/text.ts';
-import { Histogram, StackedBar, Timeline, type TimeRange, type TimeSpan } from './charts.tsx';
+import { Histogram, Keys, StackedBar, spanOf, Timeline, type TimeRange, type TimeSpan } from './charts.tsx';
 import { useNow } from './clock.ts';
-import { exportSegments, Facts, Figures, Minute, Section, Table } from './parts.tsx';
+import { Ago, exportSegments, Minute, Pairs, Section, Table, TableSection } from './parts.tsx';
 
 export function ExportDetail({ resource }: { resource: SearchExport }) {
   const { status = {} } = resource;
@@ -30,8 +30,9 @@ function ExportFigures({ status: { progress, estimatedCompletionTime } }: { stat
   if (!progress) return null;
   const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, rowsPerSecond, coveredPercent } = progress;
   return (
-    <Figures
-      figures={[
+    <Pairs
+      look="figures"
+      pairs={[
         ['Exported', `${coveredPercent}%`],
         ['Rows', rowsWritten.toLocaleString('en-US')],
         ['Files', renderBytes(bytesWritten)],
@@ -66,28 +67,16 @@ function Coverage({ status }: { status: SearchExportStatus }) {
       ) : (
         <StackedBar segments={exportSegments([progress.coveredPercent, 100 - progress.coveredPercent])} />
       )}
-      <ul class="legend">
-        <Key look="updated" text="exported" />
-        <Key look="inProgress" text="being searched" />
-        <Key look="failed" text="not proven" />
-        <Key look="missing" text="not exported yet" />
-      </ul>
+      <Keys
+        keys={[
+          ['updated', 'exported'],
+          ['inProgress', 'being searched'],
+          ['failed', 'not proven'],
+          ['missing', 'not exported yet'],
+        ]}
+      />
     </Section>
   );
-}
-
-function Key({ look, text }: { look: string; text: string }) {
-  return (
-    <li>
-      <span class="swatch" data-look={look} aria-hidden="true" />
-      {text}
-    </li>
-  );
-}
-
-function spanOf(from: string, to: string, look: string, what: string): TimeSpan {
-  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
-  return { fromMs, toMs, look, title: `${renderMinute(fromMs)} to ${renderMinute(toMs)}: ${what}` };
 }
 
 /** Returns the exported parts of the time range, in sixtieths of the range. A complete export covers all of it. */
@@ -130,40 +119,34 @@ function RowsOverTime({ status }: { status: SearchExportStatus }) {
 }
 
 function Searches({ status: { jobs = [] } }: { status: SearchExportStatus }) {
-  if (jobs.length === 0) return null;
   return (
-    <Section title="Running searches">
-      <Table
-        caption="Running searches"
-        headings={['From', 'To', 'State', 'Messages', 'Search job']}
-        rows={jobs.map(({ id, from, to, state, messageCount }) => [
-          <Minute key="from" time={from} />,
-          <Minute key="to" time={to} />,
-          state,
-          messageCount?.toLocaleString('en-US') ?? '',
-          id,
-        ])}
-      />
-    </Section>
+    <TableSection
+      title="Running searches"
+      headings={['From', 'To', 'State', 'Messages', 'Search job']}
+      rows={jobs.map(({ id, from, to, state, messageCount }) => [
+        <Minute key="from" time={from} />,
+        <Minute key="to" time={to} />,
+        state,
+        messageCount?.toLocaleString('en-US') ?? '',
+        id,
+      ])}
+    />
   );
 }
 
 function Incomplete({ status: { incomplete = [] } }: { status: SearchExportStatus }) {
-  if (incomplete.length === 0) return null;
   return (
-    <Section title="Intervals that are not proven complete">
-      <Table
-        caption="Intervals that are not proven complete"
-        headings={['From', 'To', 'Reason', 'Received', 'Expected']}
-        rows={incomplete.map(({ from, to, reason, received, expected }) => [
-          <Minute key="from" time={from} />,
-          <Minute key="to" time={to} />,
-          reason,
-          received?.toLocaleString('en-US') ?? '',
-          expected?.toLocaleString('en-US') ?? '',
-        ])}
-      />
-    </Section>
+    <TableSection
+      title="Intervals that are not proven complete"
+      headings={['From', 'To', 'Reason', 'Received', 'Expected']}
+      rows={incomplete.map(({ from, to, reason, received, expected }) => [
+        <Minute key="from" time={from} />,
+        <Minute key="to" time={to} />,
+        reason,
+        received?.toLocaleString('en-US') ?? '',
+        expected?.toLocaleString('en-US') ?? '',
+      ])}
+    />
   );
 }
 
@@ -184,8 +167,9 @@ function Files({ status: { manifest, fingerprint, location } }: { status: Search
   if (!manifest && location === undefined) return null;
   return (
     <Section title="Files and proof">
-      <Facts
-        facts={[
+      <Pairs
+        look="facts"
+        pairs={[
           ['Location', location],
           ['Manifest', manifest?.url],
           ['Rows', manifest?.rows.toLocaleString('en-US')],
@@ -207,19 +191,22 @@ function Workers({ status: { kubernetesJob, workers = [] } }: { status: SearchEx
   if (!kubernetesJob) return null;
   return (
     <Section title="Kubernetes Job">
-      <Facts
-        facts={[
+      <Pairs
+        look="facts"
+        pairs={[
           ['Name', kubernetesJob.name],
           ['Failed pods', kubernetesJob.failedPods === undefined ? undefined : String(kubernetesJob.failedPods)],
         ]}
       />
       <Table
         caption="Workers"
-        headings={['Worker', 'Exported', 'Rows']}
-        rows={workers.map(({ index, progress }) => [
+        headings={['Worker', 'Exported', 'Rows', 'Obstacle', 'Since']}
+        rows={workers.map(({ index, progress, obstacle }) => [
           String(index),
           progress ? `${progress.coveredPercent}%` : '',
           progress?.rowsWritten.toLocaleString('en-US') ?? '',
+          obstacle ? `${obstacle.reason}: ${obstacle.message}` : '',
+          obstacle && <Ago key={index} time={obstacle.startTime} />,
         ])}
       />
     </Section>
@@ -233,8 +220,9 @@ function ExportFacts({ resource: { spec, status = {} } }: { resource: SearchExpo
   const scanned = progress?.bytesScanned;
   return (
     <Section title="Export">
-      <Facts
-        facts={[
+      <Pairs
+        look="facts"
+        pairs={[
           ['Query', <code key="query">{spec.query}</code>],
           ['Time range', timeRange && `${timeRange.startTime} to ${timeRange.endTime}`],
           ['Format', compression === 'None' ? format : `${format} with ${compression}`],

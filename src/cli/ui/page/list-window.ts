@@ -3,7 +3,7 @@
  * read once is kept while the filter stays the same, so that scrolling back shows no empty rows.
  */
 import type { ListPage, ListRow } from '../page-data.ts';
-import type { Filter } from './server-data.ts';
+import { everything, type Filter } from './server-data.ts';
 
 export interface RowRange {
   /** Index of the first row. */
@@ -26,19 +26,25 @@ export class ListWindow {
   readonly #read: ReadList;
   readonly #onChange: () => void;
   readonly #rows = new Map<number, ListRow>();
-  #page: ListPage | undefined;
-  #filter: Filter = { kind: '', tone: '', text: '' };
+  #page: ListPage;
+  #filter = everything;
   #range: RowRange = { first: 0, count: 20 };
   #isReading = false;
+  /** True if the rows in view must be read. */
+  #mustRead = false;
+  /** True if the rows that were read before may be outdated. */
   #isOutdated = false;
 
-  constructor(read: ReadList, onChange: () => void) {
+  /** @param start the first rows without a filter */
+  constructor(start: ListPage, read: ReadList, onChange: () => void) {
+    this.#page = start;
+    this.#keep(start);
     this.#read = read;
     this.#onChange = onChange;
   }
 
-  /** Result of the last request, with the numbers of resources. Undefined until the first request has ended. */
-  get page(): ListPage | undefined {
+  /** Result of the last request, with the numbers of resources. */
+  get page(): ListPage {
     return this.#page;
   }
 
@@ -47,28 +53,35 @@ export class ListWindow {
   }
 
   select(filter: Filter): void {
+    if (filter === this.#filter) return;
     this.#filter = filter;
     this.refresh();
   }
 
-  /** Reads the rows of this range, unless they have been read already. */
+  /** Reads the rows of this range, unless they have been read already and are up to date. */
   show(range: RowRange): void {
     this.#range = range;
     const indices = Array.from({ length: range.count }, (_, place) => range.first + place);
-    if (!indices.every((index) => this.#rows.has(index))) this.refresh();
+    if (this.#isOutdated || !indices.every((index) => this.#rows.has(index))) this.#readSoon();
   }
 
-  /** Reads the rows in view again. Requests run one after the other. */
+  /** Reads the rows in view again, and forgets the others. */
   refresh(): void {
     this.#isOutdated = true;
+    this.#readSoon();
+  }
+
+  /** Reads the rows in view. Requests run one after the other. */
+  #readSoon(): void {
+    this.#mustRead = true;
     if (!this.#isReading) void this.#readAll();
   }
 
   async #readAll(): Promise<void> {
     this.#isReading = true;
     try {
-      while (this.#isOutdated) {
-        this.#isOutdated = false;
+      while (this.#mustRead) {
+        this.#mustRead = false;
         await this.#readOnce();
       }
     } catch {
@@ -83,9 +96,15 @@ export class ListWindow {
     const first = Math.max(0, this.#range.first - margin);
     const page = await this.#read(filter, first, this.#range.count + 2 * margin);
     if (filter !== this.#filter) return;
-    if (page.version !== this.#page?.version || page.total !== this.#page.total) this.#rows.clear();
-    for (const [index, row] of page.rows.entries()) this.#rows.set(first + index, row);
+    // After a change that arrives during the request, `refresh` has been called again, and the rows are read once more.
+    if (this.#isOutdated) this.#rows.clear();
+    this.#isOutdated = this.#mustRead;
     this.#page = page;
+    this.#keep(page);
     this.#onChange();
+  }
+
+  #keep({ offset, rows }: ListPage): void {
+    for (const [index, row] of rows.entries()) this.#rows.set(offset + index, row);
   }
 }

@@ -27,7 +27,7 @@ export function exportSegments([done = 0, rest = 0]: readonly number[]): readonl
   ];
 }
 
-/** Part of the details of a resource, with its title. Not shown without content. */
+/** Part of the details of a resource, with its title. */
 export function Section({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <section class="section">
@@ -37,28 +37,17 @@ export function Section({ title, children }: { title: string; children: Componen
   );
 }
 
-/** Large figures at the top of a view. Figures without a value are omitted. */
-export function Figures({ figures }: { figures: readonly (readonly [label: string, value: string | undefined])[] }) {
-  return (
-    <dl class="figures">
-      {figures.map(
-        ([label, value]) =>
-          value !== undefined && (
-            <div key={label}>
-              <dt>{label}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  );
+interface PairsProps {
+  /** `figures` are large, at the top of a view. `facts` take one line each. */
+  readonly look: 'figures' | 'facts';
+  readonly pairs: readonly (readonly [name: string, value: ComponentChildren])[];
 }
 
-/** Names and values, one pair a line. Pairs without a value are omitted. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+/** Names and values. Pairs without a value are omitted. */
+export function Pairs({ look, pairs }: PairsProps) {
   return (
-    <dl class="facts">
-      {facts.map(
+    <dl class={look}>
+      {pairs.map(
         ([name, value]) =>
           value !== undefined && (
             <div key={name}>
@@ -108,6 +97,16 @@ export function Table({ caption, headings, rows }: TableProps) {
   );
 }
 
+/** Part of the details of a resource that is a table. Not shown without rows. */
+export function TableSection({ title, headings, rows }: Omit<TableProps, 'caption'> & { title: string }) {
+  if (rows.length === 0) return null;
+  return (
+    <Section title={title}>
+      <Table caption={title} headings={headings} rows={rows} />
+    </Section>
+  );
+}
+
 /** Time with its age, such as `5m ago`. The exact time is in the tooltip. */
 export function Ago({ time }: { time: string }) {
   return (
@@ -127,21 +126,24 @@ export function Minute({ time }: { time: string }) {
 
 /** Command line with a button that copies it. */
 export function Command({ purpose, command }: { purpose: string; command: string }) {
-  const [isCopied, setCopied] = useState(false);
+  const [outcome, setOutcome] = useState('');
   const copy = async () => {
-    await navigator.clipboard.writeText(command);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 2_000);
+    const isCopied = await navigator.clipboard.writeText(command).then(
+      () => true,
+      () => false,
+    );
+    setOutcome(isCopied ? 'Copied' : 'Not allowed');
+    setTimeout(() => setOutcome(''), 2_000);
   };
   return (
     <div class="command">
       <span class="purpose">{purpose}</span>
       <code>{command}</code>
       <button class="copy" type="button" onClick={copy} aria-label={`Copy the command: ${purpose}`}>
-        {isCopied ? 'Copied' : 'Copy'}
+        {outcome || 'Copy'}
       </button>
       <span class="unseen" role="status">
-        {isCopied ? 'Copied' : ''}
+        {outcome}
       </span>
     </div>
   );

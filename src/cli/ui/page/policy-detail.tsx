@@ -18,7 +18,7 @@ import {
 import { renderEnd } from '../../render/text.ts';
 import { Legend, type Segment, StackedBar } from './charts.tsx';
 import { useNow } from './clock.ts';
-import { Ago, collectorSegments, Figures, Section, Table } from './parts.tsx';
+import { Ago, collectorSegments, Pairs, Section, TableSection } from './parts.tsx';
 
 const shownVersions = 8;
 
@@ -71,8 +71,9 @@ function RolloutFigures({ policy: { spec, status = {} } }: { policy: CollectorVe
   const { targetVersion = spec.target.version, rollout, summary, collectors } = status;
   return (
     <>
-      <Figures
-        figures={[
+      <Pairs
+        look="figures"
+        pairs={[
           ['Target', targetVersion],
           ['Channel', spec.target.channel],
           ['Updated', summary?.updated],
@@ -107,11 +108,12 @@ function versionSegments({ versions = [], targetVersion }: CollectorVersionPolic
 
 function Stage({ stage, isCurrent, soak }: { stage: StageStatus; isCurrent: boolean; soak: string | undefined }) {
   const nowMs = useNow();
-  const { name, members, updated, failed, state, startTime } = stage;
+  const { name, members, updated, inProgress = 0, failed, state, startTime } = stage;
   const segments: readonly Segment[] = [
     { label: 'updated', amount: updated, look: 'updated' },
+    { label: 'in progress', amount: inProgress, look: 'inProgress' },
     { label: 'failed', amount: failed, look: 'failed' },
-    { label: 'not updated', amount: Math.max(0, members - updated - failed), look: 'pending' },
+    { label: 'not updated', amount: Math.max(0, members - updated - inProgress - failed), look: 'pending' },
   ];
   return (
     <li class="stage" data-state={state} aria-current={isCurrent ? 'step' : undefined}>
@@ -145,73 +147,61 @@ function Soak({ stage, soak = '', nowMs }: { stage: StageStatus; soak: string | 
 }
 
 function Reasons({ title, reasons = [] }: { title: string; reasons: readonly ReasonCount[] | undefined }) {
-  if (reasons.length === 0) return null;
   return (
-    <Section title={title}>
-      <Table
-        caption={title}
-        headings={['Collectors', 'Reason', 'Examples']}
-        rows={reasons.map(({ reason, count, examples = [] }) => [
-          count.toLocaleString('en-US'),
-          reason,
-          [...examples, ...(count > examples.length ? ['…'] : [])].join(', '),
-        ])}
-      />
-    </Section>
+    <TableSection
+      title={title}
+      headings={['Collectors', 'Reason', 'Examples']}
+      rows={reasons.map(({ reason, count, examples = [] }) => [
+        count.toLocaleString('en-US'),
+        reason,
+        [...examples, ...(count > examples.length ? ['…'] : [])].join(', '),
+      ])}
+    />
   );
 }
 
 function Upgrades({ title, tasks }: { title: string; tasks: readonly TaskSample[] }) {
-  if (tasks.length === 0) return null;
   return (
-    <Section title={title}>
-      <Table
-        caption={title}
-        headings={['Collector', 'Versions', 'State', 'Time', 'Message']}
-        rows={tasks.map(({ collector, from = '?', to, state, startTime, endTime, message = '' }) => [
-          collector,
-          `${from} → ${to}`,
-          state,
-          <Ago key={collector} time={endTime ?? startTime} />,
-          message,
-        ])}
-      />
-    </Section>
+    <TableSection
+      title={title}
+      headings={['Collector', 'Versions', 'State', 'Time', 'Message']}
+      rows={tasks.map(({ collector, from = '?', to, state, startTime, endTime, message = '' }) => [
+        collector,
+        `${from} → ${to}`,
+        state,
+        <Ago key={collector} time={endTime ?? startTime} />,
+        message,
+      ])}
+    />
   );
 }
 
 function Actions({ status: { rollout } }: { status: CollectorVersionPolicyStatus }) {
   const { actions = [] } = rollout ?? {};
-  if (actions.length === 0) return null;
   return (
-    <Section title="Actions of people">
-      <Table
-        caption="Actions of people"
-        headings={['Time', 'Action']}
-        rows={[...actions]
-          .reverse()
-          .map((action) => [<Ago key={action.time} time={action.time} />, renderAction(action)])}
-      />
-    </Section>
+    <TableSection
+      title="Actions of people"
+      headings={['Time', 'Action']}
+      rows={[...actions]
+        .reverse()
+        .map((action) => [<Ago key={action.time} time={action.time} />, renderAction(action)])}
+    />
   );
 }
 
 function History({ status: { history = [] } }: { status: CollectorVersionPolicyStatus }) {
-  if (history.length === 0) return null;
   return (
-    <Section title="Former rollouts">
-      <Table
-        caption="Former rollouts"
-        headings={['Rollout', 'Result', 'Updated', 'Failed', 'Took', 'Ended']}
-        rows={history.map(({ id, outcome, updated, failed, startTime, completionTime }) => [
-          id,
-          outcome,
-          updated.toLocaleString('en-US'),
-          failed.toLocaleString('en-US'),
-          renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime))),
-          <Ago key={id} time={completionTime} />,
-        ])}
-      />
-    </Section>
+    <TableSection
+      title="Former rollouts"
+      headings={['Rollout', 'Result', 'Updated', 'Failed', 'Took', 'Ended']}
+      rows={history.map(({ id, outcome, updated, failed, startTime, completionTime }) => [
+        id,
+        outcome,
+        updated.toLocaleString('en-US'),
+        failed.toLocaleString('en-US'),
+        renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime))),
+        <Ago key={id} time={completionTime} />,
+      ])}
+    />
   );
 }

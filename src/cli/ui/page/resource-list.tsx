@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type KindName, kindNames, kinds } from '../../../api/kinds.ts';
 import type { Tone } from '../../render/condition-lines.ts';
-import { renderAgeSince } from '../../render/text.ts';
+import { renderAgeSince, renderCount } from '../../render/text.ts';
 import type { ListRow } from '../page-data.ts';
 import { StackedBar } from './charts.tsx';
 import { useNow } from './clock.ts';
@@ -34,16 +34,15 @@ interface ListProps {
 }
 
 export function ResourceList({ window, filter, onFilter, selected }: ListProps) {
-  const { page } = window;
-  const total = page?.total ?? 0;
+  const { total } = window.page;
   return (
     <>
       <h2 class="unseen">Resources</h2>
       <Filters window={window} filter={filter} onFilter={onFilter} />
       <p class="unseen" role="status">
-        {page ? `${total} resources` : ''}
+        {renderCount(total, 'resource')}
       </p>
-      {page && total === 0 ? (
+      {total === 0 ? (
         <Nothing filter={filter} />
       ) : (
         <Rows window={window} total={total} filter={filter} selected={selected} />
@@ -54,7 +53,10 @@ export function ResourceList({ window, filter, onFilter, selected }: ListProps) 
 
 function Filters({ window, filter, onFilter }: Omit<ListProps, 'selected'>) {
   const { page } = window;
-  const byKind = page && { '': kindNames.reduce((sum, kind) => sum + page.kinds[kind], 0), ...page.kinds };
+  const byKind: Readonly<Record<string, number>> = {
+    '': kindNames.reduce((sum, kind) => sum + page.kinds[kind], 0),
+    ...page.kinds,
+  };
   const tones = Object.keys(toneLabels) as readonly Tone[];
   return (
     <div class="filters">
@@ -62,7 +64,7 @@ function Filters({ window, filter, onFilter }: Omit<ListProps, 'selected'>) {
         label="Kind"
         values={['', ...kindNames]}
         labelOf={(kind) => (kind === '' ? 'All' : kindLabels[kind as KindName])}
-        countOf={(kind) => byKind?.[kind as KindName]}
+        countOf={(kind) => byKind[kind] ?? 0}
         chosen={filter.kind}
         onChoose={(kind) => onFilter({ ...filter, kind })}
       />
@@ -79,7 +81,7 @@ function Filters({ window, filter, onFilter }: Omit<ListProps, 'selected'>) {
         label="State"
         values={tones}
         labelOf={(tone) => toneLabels[tone as Tone]}
-        countOf={(tone) => page?.tones[tone as Tone]}
+        countOf={(tone) => page.tones[tone as Tone]}
         chosen={filter.tone}
         onChoose={(tone) => onFilter({ ...filter, tone: tone === filter.tone ? '' : tone })}
         isToned
@@ -92,7 +94,7 @@ interface ChoiceProps {
   readonly label: string;
   readonly values: readonly string[];
   readonly labelOf: (value: string) => string;
-  readonly countOf: (value: string) => number | undefined;
+  readonly countOf: (value: string) => number;
   readonly chosen: string;
   readonly onChoose: (value: string) => void;
   readonly isToned?: boolean;
@@ -110,7 +112,7 @@ function Choice({ label, values, labelOf, countOf, chosen, onChoose, isToned = f
           data-tone={isToned ? value : undefined}
           onClick={() => onChoose(value)}
         >
-          {labelOf(value)} <span class="count">{countOf(value)?.toLocaleString('en-US') ?? ''}</span>
+          {labelOf(value)} <span class="count">{countOf(value).toLocaleString('en-US')}</span>
         </button>
       ))}
     </fieldset>
@@ -128,9 +130,11 @@ function Nothing({ filter }: { filter: Filter }) {
 
 function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> & { total: number }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [range, setRange] = useState<RowRange>({ first: 0, count: 0 });
+  // The height of the window is a first guess that needs no layout. The observer below corrects it.
+  const [range, setRange] = useState<RowRange>(() => rangeInView(0, innerHeight, rowHeight, total));
   const [focused, setFocused] = useState(0);
   const wantsFocus = useRef(false);
+  const hadSelection = useRef(false);
 
   const measure = () => {
     const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
@@ -138,16 +142,21 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
     setRange((known) => (known.first === seen.first && known.count === seen.count ? known : seen));
     window.show(seen);
   };
-  useLayoutEffect(measure, [total]);
-  useEffect(() => {
+  // An observer is called once at its start, before the first paint.
+  useLayoutEffect(() => {
     const observer = new ResizeObserver(measure);
     if (scroller.current) observer.observe(scroller.current);
     return () => observer.disconnect();
-  });
+  }, [total]);
   useEffect(() => {
     scroller.current?.scrollTo({ top: 0 });
     setFocused(0);
   }, [filter]);
+  // In a narrow window the details are hidden when the selection ends. The focus returns from their link to the list.
+  useLayoutEffect(() => {
+    if (hadSelection.current && selected === '' && document.activeElement === document.body) wantsFocus.current = true;
+    hadSelection.current = selected !== '';
+  }, [selected]);
   useLayoutEffect(() => {
     const link = scroller.current?.querySelector<HTMLElement>(`[data-index="${focused}"]`);
     // Without a link, the row is still being read, and gets the focus afterwards.

@@ -2,9 +2,9 @@
 import type { SearchExportScheduleStatus } from '../../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../../api/kinds.ts';
 import { renderAge, renderAgeSince, renderBytes, renderMinute } from '../../render/text.ts';
-import { Legend, StackedBar, Timeline, type TimeRange, type TimeSpan } from './charts.tsx';
+import { Keys, Legend, StackedBar, spanOf, Timeline, type TimeRange, type TimeSpan } from './charts.tsx';
 import { useNow } from './clock.ts';
-import { exportSegments, Facts, Figures, Minute, Section, Table } from './parts.tsx';
+import { exportSegments, Minute, Pairs, Section, TableSection } from './parts.tsx';
 
 export function ScheduleDetail({ schedule }: { schedule: SearchExportSchedule }) {
   const { status = {}, spec } = schedule;
@@ -16,8 +16,9 @@ export function ScheduleDetail({ schedule }: { schedule: SearchExportSchedule })
       <Gaps status={status} />
       <Runs status={status} namespace={schedule.metadata.namespace} />
       <Section title="Schedule">
-        <Facts
-          facts={[
+        <Pairs
+          look="facts"
+          pairs={[
             ['Schedule', `${spec.schedule} in ${spec.timeZone}`],
             ['Start', status.startTime],
             ['End', spec.endTime],
@@ -37,8 +38,9 @@ function ScheduleFigures({ status }: { status: SearchExportScheduleStatus }) {
   const { coveredUntil, summary, pendingRuns, nextScheduleTime } = status;
   const untilNextMs = nextScheduleTime === undefined ? undefined : Date.parse(nextScheduleTime) - nowMs;
   return (
-    <Figures
-      figures={[
+    <Pairs
+      look="figures"
+      pairs={[
         ['Exported until', coveredUntil && renderMinute(Date.parse(coveredUntil))],
         ['Lag', summary?.lagSince && renderAgeSince(summary.lagSince, nowMs)],
         ['Active runs', summary && String(summary.active ?? 0)],
@@ -83,27 +85,17 @@ function Covered({ status }: { status: SearchExportScheduleStatus }) {
   return (
     <Section title="Exported time">
       <Timeline range={range} spans={spans} nowMs={nowMs} label={label} />
-      <ul class="legend">
-        {[
+      <Keys
+        keys={[
           ['updated', 'exported'],
           ['inProgress', 'running'],
           ['offline', 'stalled'],
           ['failed', 'gap'],
           ['missing', 'not exported yet'],
-        ].map(([look, text]) => (
-          <li key={look}>
-            <span class="swatch" data-look={look} aria-hidden="true" />
-            {text}
-          </li>
-        ))}
-      </ul>
+        ]}
+      />
     </Section>
   );
-}
-
-function spanOf(from: string, to: string, look: string, what: string): TimeSpan {
-  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
-  return { fromMs, toMs, look, title: `${renderMinute(fromMs)} to ${renderMinute(toMs)}: ${what}` };
 }
 
 /** Compares the exported time with the time that is still to be exported. Not shown while nothing is pending. */
@@ -123,41 +115,35 @@ function Backfill({ status }: { status: SearchExportScheduleStatus }) {
 }
 
 function Gaps({ status: { gaps = [] } }: { status: SearchExportScheduleStatus }) {
-  if (gaps.length === 0) return null;
   return (
-    <Section title="Gaps">
-      <Table
-        caption="Gaps"
-        headings={['From', 'To', 'Reason', 'Run']}
-        rows={gaps.map(({ from, to, reason, run }) => [
-          <Minute key="from" time={from} />,
-          <Minute key="to" time={to} />,
-          reason,
-          run,
-        ])}
-      />
-    </Section>
+    <TableSection
+      title="Gaps"
+      headings={['From', 'To', 'Reason', 'Run']}
+      rows={gaps.map(({ from, to, reason, run }) => [
+        <Minute key="from" time={from} />,
+        <Minute key="to" time={to} />,
+        reason,
+        run,
+      ])}
+    />
   );
 }
 
 function Runs({ status: { runs = [] }, namespace }: { status: SearchExportScheduleStatus; namespace: string }) {
-  if (runs.length === 0) return null;
   return (
-    <Section title="Latest runs">
-      <Table
-        caption="Latest runs"
-        headings={['From', 'To', 'State', 'Rows', 'Size', 'Run']}
-        rows={runs.map(({ name, from, to, state, rows, bytes }) => [
-          <Minute key="from" time={from} />,
-          <Minute key="to" time={to} />,
-          state,
-          rows?.toLocaleString('en-US') ?? '',
-          bytes === undefined ? '' : renderBytes(bytes),
-          <a key="run" href={`#sx/${namespace}/${name}`}>
-            {name}
-          </a>,
-        ])}
-      />
-    </Section>
+    <TableSection
+      title="Latest runs"
+      headings={['From', 'To', 'State', 'Rows', 'Size', 'Run']}
+      rows={runs.map(({ name, from, to, state, rows, bytes }) => [
+        <Minute key="from" time={from} />,
+        <Minute key="to" time={to} />,
+        state,
+        rows?.toLocaleString('en-US') ?? '',
+        bytes === undefined ? '' : renderBytes(bytes),
+        <a key="run" href={`#sx/${namespace}/${name}`}>
+          {name}
+        </a>,
+      ])}
+    />
   );
 }

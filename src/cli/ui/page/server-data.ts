@@ -7,6 +7,8 @@ export interface Filter {
   readonly text: string;
 }
 
+export const everything: Filter = { kind: '', tone: '', text: '' };
+
 export async function readList(filter: Filter, offset: number, limit: number): Promise<ListPage> {
   const query = new URLSearchParams({ ...filter, offset: String(offset), limit: String(limit) });
   return (await fetch(`/api/list?${query}`)).json();

@@ -8,7 +8,7 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import { runProgram } from '../../../../src/cli/program.ts';
 import type { PageAsset } from '../../../../src/cli/ui/page-assets.ts';
 import { uiCommand } from '../../../../src/cli/ui/ui.ts';
-import { exampleResources } from '../../../support/shown-resources.ts';
+import { exampleResources, shownResource } from '../../../support/shown-resources.ts';
 import { MemoryReader } from '../memory-reader.ts';
 import { type RecordingContext, recordingContext } from '../recording-context.ts';
 
@@ -18,10 +18,9 @@ let ended: Promise<number>;
 let port: number;
 
 /** Stands for the page, so that these tests need no bundle. */
+const html = '<!doctype html><script type="application/json" id="start"></script>';
 const assets = async () =>
-  new Map<string, PageAsset>([
-    ['/', { contentType: 'text/html; charset=utf-8', body: Buffer.from('<!doctype html>') }],
-  ]);
+  new Map<string, PageAsset>([['/', { contentType: 'text/html; charset=utf-8', body: Buffer.from(html) }]]);
 
 beforeEach(async () => {
   reader = new MemoryReader(exampleResources(Date.now()));
@@ -81,12 +80,25 @@ describe('a request', () => {
     expect((await of(`http://localhost:${port}`)).status).toBe(200);
   });
 
+  test('that the page of another site sends without an origin, as for an image, is refused', async () => {
+    const of = (site: string, mode: string) =>
+      ask({ path: '/api/list', headers: { 'sec-fetch-site': site, 'sec-fetch-mode': mode } });
+    expect((await of('cross-site', 'no-cors')).status).toBe(403);
+    expect((await of('same-site', 'no-cors')).status).toBe(403);
+    expect((await of('same-origin', 'cors')).status).toBe(200);
+    expect((await of('none', 'navigate')).status).toBe(200);
+    const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
+    expect((await ask({ headers: link })).status).toBe(200);
+  });
+
   test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('with the method %s is refused', async (method) => {
     expect(await ask({ method })).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
   test('with the method HEAD gets the headers alone', async () => {
-    expect(await ask({ method: 'HEAD' })).toMatchObject({ status: 200, body: '', headers: { 'content-length': '15' } });
+    const { body } = await ask({});
+    const headers = { 'content-length': String(Buffer.byteLength(body)) };
+    expect(await ask({ method: 'HEAD' })).toMatchObject({ status: 200, body: '', headers });
   });
 
   test('for an unknown path gets 404', async () => {
@@ -109,6 +121,30 @@ test('each answer forbids scripts, styles and connections of other origins', asy
     });
     expect(headers['access-control-allow-origin']).toBeUndefined();
   }
+});
+
+describe('the HTML of the page', () => {
+  const startData = async () => {
+    const { body } = await ask({});
+    const [before = '', after = ''] = html.split('</script>');
+    expect(body.startsWith(before) && body.endsWith(`</script>${after}`)).toBe(true);
+    return body.slice(before.length, body.length - after.length - '</script>'.length);
+  };
+
+  test('contains the first rows and the place', async () => {
+    const { list, place } = JSON.parse(await startData());
+    expect(list).toEqual(await askJson('/api/list?limit=40'));
+    expect(place).toEqual({ place: 'the test', warnings: [] });
+  });
+
+  test('contains no text of a resource as markup', async () => {
+    const attack = "</script><script>attack()</script><!--<script>$&$'";
+    const status = { summary: { updated: '0/1', state: attack }, conditions: [] };
+    reader.replace([shownResource({ kind: 'CollectorVersionPolicy', name: 'attacked', status })]);
+    const data = await startData();
+    expect(data).not.toContain('<');
+    expect(JSON.parse(data).list.rows[0].state).toBe(attack);
+  });
 });
 
 describe('the data', () => {

@@ -71,19 +71,17 @@ describe('a change', () => {
     const [first, second, third] = ofKind('SearchExport');
     const added = shownResource({ kind: 'SearchExport', name: 'new' });
     const paused = { ...second, spec: { ...second?.spec, paused: true } } as typeof second;
-    const { version } = model;
     model.replace(
       'SearchExport',
       [structuredClone(first), paused, added].filter((one) => one !== undefined),
     );
     const idOf = (resource: typeof third) => `sx/${resource?.metadata.namespace}/${resource?.metadata.name}`;
     expect(reported).toEqual([[idOf(second), 'sx/logging/new', idOf(third)]]);
-    expect(model.version).toBe(version + 1);
     model.replace(
       'SearchExport',
       [first, paused, added].filter((one) => one !== undefined),
     );
-    expect(model.version).toBe(version + 1);
+    expect(reported.length).toBe(1);
   });
 
   test('makes the model complete when all kinds have been read, also without resources', () => {
