@@ -8,6 +8,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { ControlPlaneAccess } from '../../support/control-plane.ts';
 import { launcher } from './program.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -25,11 +26,14 @@ export class DocsSession {
   #settings = 'shopt -s expand_aliases\n';
   #address = documentedAddress;
 
-  constructor() {
-    cpSync(join(root, 'examples'), join(this.#folder, 'examples'), { recursive: true });
+  /** @param cluster control plane that kubectl uses, if commands run on a cluster */
+  constructor(cluster?: Pick<ControlPlaneAccess, 'kubectl' | 'adminKubeconfig'>) {
+    for (const name of ['examples', 'manifests'])
+      cpSync(join(root, name), join(this.#folder, name), { recursive: true });
     mkdirSync(join(this.#folder, 'bin'));
     this.#program('logfleet', `exec "${process.execPath}" "${launcher}" "$@"`);
     this.#program('npx', 'exec "$@"');
+    if (cluster) this.#program('kubectl', dryRun(cluster));
   }
 
   save(file: string, content: string): void {
@@ -44,6 +48,7 @@ export class DocsSession {
   async run(command: string): Promise<void> {
     const line = command
       .replace(`--listen ${documentedAddress}`, '--listen 127.0.0.1:0')
+      .replace('--port 8080', '--port 0')
       .replace(/\bcurl\b/, 'curl --fail --retry 5');
     if (/^(?:export|alias) /.test(line)) this.#settings += `${line}\n`;
     else if (isEndless.test(line)) await this.#start(line);
@@ -108,4 +113,16 @@ export class DocsSession {
       await ended;
     }
   }
+}
+
+/**
+ * Returns a script that runs kubectl without changes: the API server checks each write and discards it. A namespace that exists already
+ * would be refused, so the API server does not see its creation.
+ */
+function dryRun({ kubectl, adminKubeconfig }: Pick<ControlPlaneAccess, 'kubectl' | 'adminKubeconfig'>): string {
+  return `case " $* " in
+  *" create namespace "*) set -- "$@" --dry-run=client ;;
+  *" apply "* | *" create "* | *" annotate "* | *" delete "* | *" patch "*) set -- "$@" --dry-run=server ;;
+esac
+exec "${kubectl}" --kubeconfig "${adminKubeconfig}" "$@"`;
 }
