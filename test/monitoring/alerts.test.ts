@@ -201,7 +201,7 @@ describe('the alerts', () => {
     // The alert about failed runs of a schedule has their number.
     const gaps = { 'logfleet_schedule_gaps{namespace="logging",schedule="RunsFailed"}': '1x60' };
     const expected = all
-      // A person aborted the rollout, so nobody has to be told.
+      // A person aborted the rollout, so it has no alert.
       .filter(({ kind, reason }) => kind !== 'policy' || reason !== reasons.aborted)
       .map(({ kind, reason }) => `{${kind}="${reason}"}`);
     const queries = [{ at: '60m', expr: `count by (${kinds}) (${firing})`, expected }];
