@@ -2,6 +2,7 @@
  * Runs a whole export with the operator's code in a separate process, without a limit on the request rate. Unlike a
  * SearchExport, it supports all compression levels. Usage: `node export-process.ts '{"baseURL": …}'`.
  */
+
 import { systemClock } from '../../src/base/clock.ts';
 import { keepHeapSmall } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -14,6 +15,7 @@ import { IntervalSearch } from '../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../src/export/work/export-work.ts';
 import type { WorkLimits } from '../../src/export/work/work-view.ts';
+import { onlyWorker } from '../../src/export/work/worker-part.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { connectTo } from '../client/connected-client.ts';
 import type { Ready } from '../simulator-process.ts';
@@ -53,6 +55,7 @@ async function exportAll(order: ExportOrder): Promise<void> {
     clock: systemClock,
     log: silentLogger,
     scannedBytes: 0,
+    part: onlyWorker,
     openDestination: async () =>
       new VolumeDestination({ directory: order.directory, root: '', clock: systemClock, writer }),
     plan: planExport,

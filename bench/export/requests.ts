@@ -17,6 +17,7 @@ import { IntervalSearch } from '../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../src/export/work/export-work.ts';
 import type { WorkLimits, WorkView } from '../../src/export/work/work-view.ts';
+import { onlyWorker } from '../../src/export/work/worker-part.ts';
 import type { JobProgress } from '../../src/service/jobs/job-gathering.ts';
 import { MemoryDestination } from '../../test/support/memory-destination.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
@@ -211,7 +212,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
   if ('problem' in task) throw new Error(task.problem);
   let isDue = true;
   const work = new ExportWork({
-    ...{ task, quirks, clock, log: silentLogger, jobs: jobsOn(service, clock), scannedBytes: 0 },
+    ...{ task, quirks, clock, log: silentLogger, jobs: jobsOn(service, clock), scannedBytes: 0, part: onlyWorker },
     writer: new Writer({ scope: 'bench', pid: 1, processStart: '1' }, seededRandom(1)),
     openDestination: async () => new DiscardingDestination(),
     plan: planExport,

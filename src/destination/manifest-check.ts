@@ -1,5 +1,7 @@
 /** Checks a manifest without the data files: whether it belongs to an export, and whether its numbers match each other. */
+
 import { sameValue } from '../base/canonical-text.ts';
+import { isoText } from '../base/time-text.ts';
 import type { CommitRecord } from './commit-record.ts';
 import { figuresOf } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
@@ -78,11 +80,11 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   let reachedMs = identity.fromMs;
   for (const { fromMs, toMs } of intervals) {
     if (fromMs !== reachedMs) {
-      differ(fromMs > reachedMs ? 'gap' : 'overlap', `before ${moment(fromMs)}`, moment(reachedMs), moment(fromMs));
+      differ(fromMs > reachedMs ? 'gap' : 'overlap', `before ${isoText(fromMs)}`, isoText(reachedMs), isoText(fromMs));
     }
     reachedMs = Math.max(reachedMs, toMs);
   }
-  differ(reachedMs < identity.toMs ? 'gap' : 'overlap', 'at the end', moment(identity.toMs), moment(reachedMs));
+  differ(reachedMs < identity.toMs ? 'gap' : 'overlap', 'at the end', isoText(identity.toMs), isoText(reachedMs));
   const sums = totalsOf(intervals);
   for (const [name, sum] of Object.entries(sums)) differ('total', name, sum, totals[name as keyof typeof totals]);
   differ('completeness', 'manifest', String(isWhole(manifest.proof)), String(complete));
@@ -106,8 +108,4 @@ export function isProofOf(proof: readonly ProofRange[], intervals: readonly Comm
     if (level !== 'None' && inside.some(({ incomplete }) => incomplete !== undefined)) return false;
   }
   return next === intervals.length;
-}
-
-function moment(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

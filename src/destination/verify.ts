@@ -4,9 +4,11 @@
  *
  * The check trusts the manifest as little as possible: sums are computed again, and rows are counted in the files.
  */
+
 import { createHash } from 'node:crypto';
 import { canonicalText, sameValue } from '../base/canonical-text.ts';
 import { LogfleetError } from '../base/errors.ts';
+import { isoText } from '../base/time-text.ts';
 import { type CommitRecord, type CommittedFile, readRecords, sumOfFigures } from './commit-record.ts';
 import { coverageOf } from './coverage.ts';
 import type { Destination } from './destination.ts';
@@ -99,7 +101,7 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
       const isKnown = own.every((each) => each?.[name] !== undefined);
       (isKnown ? recomputed : missing).add(name);
       if (!isKnown || sum[name] === figures[name]) continue;
-      const where = `${name} from ${moment(fromMs)} to ${moment(toMs)}`;
+      const where = `${name} from ${isoText(fromMs)} to ${isoText(toMs)}`;
       differences.push({ kind: 'figures', where, expected: figures[name], found: sum[name] ?? '' });
     }
   }
@@ -124,7 +126,7 @@ function sliceDifferences(
     });
     return isKnown && !sameValue(values[0], values[1]);
   });
-  const where = (name: string) => `${name} of periods of ${lengthMs} ms from ${moment(fromMs)} to ${moment(toMs)}`;
+  const where = (name: string) => `${name} of periods of ${lengthMs} ms from ${isoText(fromMs)} to ${isoText(toMs)}`;
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
@@ -282,8 +284,4 @@ function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError)
   if (code === 'destination.absent') return { kind: 'missingFile', where: name };
   const isAnother = code === 'destination.damaged' || code === 'destination.outside';
   return isAnother ? { kind: 'unreadable', where: name, found: message } : undefined;
-}
-
-function moment(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

@@ -22,7 +22,7 @@ import { JobShares } from './jobs/job-shares.ts';
 import { QuirksOfServices } from './search/service-quirks.ts';
 import { measureExports } from './status/export-metrics.ts';
 import { type ExportWording, resourceWording } from './status/export-wording.ts';
-import type { WorkerPart } from './work/worker-part.ts';
+import { onlyWorker, type WorkerPart } from './work/worker-part.ts';
 
 export interface ExportReconcilerOptions extends Ports {
   readonly host: Host;
@@ -134,7 +134,7 @@ export class ExportReconciler implements Reconciler {
   }
 
   #newRuntime(resource: SearchExport, writer: Writer): ExportRuntime | JobRuntime {
-    const { accounts, clock, log, places, wording = resourceWording } = this.#options;
+    const { accounts, clock, log, places, wording = resourceWording, part = onlyWorker } = this.#options;
     const { namespace, name } = resource.metadata;
     const options = {
       ...this.#options,
@@ -151,7 +151,13 @@ export class ExportReconciler implements Reconciler {
     }
     const open = (settings: DestinationSettings) =>
       openDestination(settings, { clock, writer, environment: places.environment });
-    const tools = { wording, writer, quirks: this.#quirks, openDestination: this.#options.openDestination ?? open };
+    const tools = {
+      wording,
+      part,
+      writer,
+      quirks: this.#quirks,
+      openDestination: this.#options.openDestination ?? open,
+    };
     return new ExportRuntime(resource, { ...options, ...tools });
   }
 

@@ -47,8 +47,8 @@ export interface ExportRuntimeOptions extends RuntimeOptions {
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly wording: ExportWording;
-  /** Part of the export that this process works on first, if it is one of several workers. */
-  readonly part?: WorkerPart;
+  /** Part of the export that this process works on first. */
+  readonly part: WorkerPart;
 }
 
 /** What the work on an export needs: an account at the log service, a destination, and the task. */
@@ -244,7 +244,7 @@ export class ExportRuntime {
     const { clock, log, quirks, writer, openDestination, part } = this.#options;
     const scannedBytes = Math.max(this.#scannedBytes, resource.status?.progress?.bytesScanned ?? 0);
     const work = new ExportWork({
-      ...{ task, clock, log, writer, scannedBytes, ...(part && { part }) },
+      ...{ task, clock, log, writer, scannedBytes, part },
       jobs: account.searches,
       quirks: quirks.of(account.serviceId, task.identity.byReceiptTime),
       openDestination: () => openDestination(chosen.settings),

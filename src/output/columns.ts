@@ -27,15 +27,11 @@ export interface ColumnSet {
 
 /** Returns the columns for messages. If `chosen` is empty, all fields become columns. */
 export function messageColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
-  return columnSet(chosen, [...documented, ...described]);
+  return recordColumns(chosen, [...documented, ...described]);
 }
 
 /** Returns the columns for records of an aggregation, whose fields the service describes (2.6). */
-export function recordColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
-  return columnSet(chosen, described);
-}
-
-function columnSet(chosen: readonly string[], known: readonly DescribedField[]): ColumnSet {
+export function recordColumns(chosen: readonly string[], known: readonly DescribedField[]): ColumnSet {
   const fields = new Map<string, DescribedField>();
   for (const field of known) if (!fields.has(foldedName(field.name))) fields.set(foldedName(field.name), field);
   const names = chosen.length > 0 ? new Set(chosen) : [...fields.values()].map(({ name }) => name);

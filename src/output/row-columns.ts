@@ -5,7 +5,7 @@
  * If a name occurs twice in a row, the last value is used, as by JSON.parse. If two spellings of a name mean the same column, the second
  * one is treated as a member without a column.
  */
-import { char, plainEnd } from '../base/json-bytes.ts';
+import { char, plainEnd, standsAt } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
 import { nestedEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
 
@@ -101,7 +101,7 @@ export class RowColumns {
 
   #nameAt(place: number, at: number, end: number): KnownName {
     const expected = this.#order[place] ?? noName;
-    if (startsWith(this.bytes, at, expected.bytes)) return expected;
+    if (standsAt(this.bytes, at, expected.bytes)) return expected;
     const nameEnd = stringEnd(this.bytes, this.view, at + 1, end);
     const text = this.bytes.toString('latin1', at, nameEnd);
     const name = this.#known.get(text) ?? this.#learn(text, at, nameEnd);
@@ -147,13 +147,6 @@ export class RowColumns {
         return wordEnd(bytes, start);
     }
   }
-}
-
-function startsWith(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
-  for (let place = 0; place < expected.length; place++) {
-    if (bytes[at + place] !== expected[place]) return false;
-  }
-  return true;
 }
 
 /** Maximum number of bytes that the result of `writeRest` can be longer than its row. */

@@ -1,5 +1,5 @@
 /** Classifies errors of Google Cloud Storage, and of connections to it, by their codes, and adds advice for users. */
-import { isRecord } from '../../base/record.ts';
+import { isRecord, recordOfJson } from '../../base/record.ts';
 import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store-error.ts';
 
 const noToken = 'TokenError';
@@ -51,7 +51,7 @@ export class GcsError extends Error {
 
 /** Returns the error for an answer that is a redirection or a failure. Its body is JSON or, for downloads, plain text. */
 export function errorOfAnswer(status: number, body: string): GcsError {
-  const { error } = (parsed(body) ?? {}) as { error?: unknown };
+  const error = recordOfJson(body)?.['error'];
   if (!isRecord(error)) return new GcsError(`HTTP status ${status}`, body.startsWith('<') ? '' : body, status);
   const [first] = Array.isArray(error['errors']) ? error['errors'] : [];
   const reason: unknown = isRecord(first) ? first['reason'] : undefined;
@@ -95,12 +95,4 @@ export function mayPass(cause: unknown): boolean {
 function errorCode(cause: unknown): string {
   const { name, code } = (cause ?? {}) as { name?: unknown; code?: unknown };
   return firstCode(code, name);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 /** Settings of a bucket of Google Cloud Storage. They are validated before any request. */
-import { isRecord } from '../../base/record.ts';
+import { recordOfJson } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { folderSegments } from '../object-name.ts';
 import { checkEndpoint, checkName } from '../store-endpoint.ts';
@@ -40,8 +40,8 @@ export function checkSettings({ bucket, root, endpoint, insecure }: GcsSettings)
  * that the operator would use.
  */
 export function credentialsOfKeyFile(text: string): GcsCredentials | undefined {
-  const file = parsed(text);
-  if (!isRecord(file) || file['type'] !== 'service_account') return undefined;
+  const file = recordOfJson(text);
+  if (file?.['type'] !== 'service_account') return undefined;
   const { client_email: clientEmail, private_key: privateKey, private_key_id: keyId } = file;
   if (typeof clientEmail !== 'string' || typeof privateKey !== 'string') return undefined;
   return {
@@ -49,12 +49,4 @@ export function credentialsOfKeyFile(text: string): GcsCredentials | undefined {
     privateKey: new SecretText(privateKey),
     ...(typeof keyId === 'string' ? { keyId } : {}),
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -8,6 +8,7 @@ import { annotations } from '../../api/annotations.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { apiGroup, apiVersionName } from '../../api/kinds.ts';
 import { canonicalText } from '../../base/canonical-text.ts';
+import { isRecord, recordOfJson } from '../../base/record.ts';
 import { exportLabel } from '../../host/worker-jobs.ts';
 import { secretNames } from '../export-resource.ts';
 import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVariables } from './worker-environment.ts';
@@ -227,14 +228,11 @@ function hashOf(value: unknown): string {
 
 /** Reads the share of the request budget from the annotations of a Job or pod. Returns undefined if it is missing or invalid. */
 export function readShare(from: Readonly<Record<string, string>>): HeldShare | undefined {
-  try {
-    const { user, workers, share } = JSON.parse(from[jobAnnotations.share] ?? '{}') as Partial<HeldShare>;
-    const isWhole = typeof user === 'string' && isPositive(workers) && share !== undefined;
-    if (!isWhole || !isPositive(share.requestsPerSecond) || !isPositive(share.maxConcurrentRequests)) return undefined;
-    return { user, workers, share };
-  } catch {
-    return undefined;
-  }
+  const { user, workers, share } = recordOfJson(from[jobAnnotations.share] ?? '') ?? {};
+  if (typeof user !== 'string' || !isPositive(workers) || !isRecord(share)) return undefined;
+  const { requestsPerSecond, maxConcurrentRequests } = share;
+  if (!isPositive(requestsPerSecond) || !isPositive(maxConcurrentRequests)) return undefined;
+  return { user, workers, share: { requestsPerSecond, maxConcurrentRequests } };
 }
 
 function isPositive(value: unknown): value is number {

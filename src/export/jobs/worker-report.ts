@@ -2,7 +2,7 @@
  * Report of a worker: the result of an export that ran in a Kubernetes Job. The worker writes it as the termination message of its
  * container, which the operator reads from the pod. Kubernetes keeps at most 4,096 bytes.
  */
-import { isRecord } from '../../base/record.ts';
+import { isRecord, recordOfJson } from '../../base/record.ts';
 
 const maxBytes = 4_096;
 const maxMessage = 1_024;
@@ -40,17 +40,8 @@ export function renderReport(report: WorkerReport): string {
 
 /** Reads the report in a pod's termination message. Returns undefined if the message contains no report. */
 export function readReport(text: string | undefined): WorkerReport | undefined {
-  const { end, reason, message, status } = parse(text);
+  const { end, reason, message, status } = recordOfJson(text ?? '') ?? {};
   if (end !== 'complete' && end !== 'failed' && end !== 'stalled') return undefined;
   if (typeof reason !== 'string' || typeof message !== 'string' || !isRecord(status)) return undefined;
   return { end, reason, message, status };
-}
-
-function parse(text: string | undefined): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

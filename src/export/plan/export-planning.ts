@@ -213,7 +213,7 @@ class RangePlanning {
   /** Latest time in ms whose rows are old enough to be searched. */
   #settledMs(clockBehindMs: number): number {
     const { settleDelayMs, jobs } = this.#options;
-    return Math.floor(jobs.clock.now() - settlingMs({ settleDelayMs, clockBehindMs }));
+    return Math.floor(jobs.clock.now() - settlingMs(settleDelayMs, clockBehindMs));
   }
 
   /** Waits until the first search finishes. Returns false if the search takes longer than `longestWaitMs`. */

@@ -76,7 +76,7 @@ type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
 interface ReadClass {
   readonly kind: 'read';
   readonly figures: RunFigures;
-  readonly isTainted: boolean;
+  readonly hasLostStatus: boolean;
 }
 
 class DenseSearch {
@@ -154,14 +154,14 @@ class DenseSearch {
 
   #judge(): DenseOutcome {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
-    const isTainted = this.#read.some((part) => part.isTainted);
+    const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')} rows in total`;
     // If a status answer was lost, the search job may have had an unknown error that explains the different number of rows (E5). The
     // attempt then does not count as failed.
     return {
       kind: 'again',
-      isFailure: !isTainted,
-      message: isTainted ? `${message}, and an answer with the status of a search job was lost` : message,
+      isFailure: !hasLostStatus,
+      message: hasLostStatus ? `${message}, and an answer with the status of a search job was lost` : message,
     };
   }
 
@@ -219,7 +219,7 @@ class DenseSearch {
       return { kind: 'tooDense', reason: 'the service does not support searches by the last digits of _messageid' };
     try {
       const progress = await job.whenFinished(this.#signal);
-      if (progress.errors.texts.length > 0) return broughtErrors(job);
+      if (progress.errors.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
       // The number of rows alone does not prove that the service cut the search short. If the message ids cannot be divided by more digits,
       // the rows are read, and the count of an aggregation decides later.
@@ -231,28 +231,28 @@ class DenseSearch {
   }
 
   async #readJob(job: SearchJob, tally: RunTally, isEndMoved: boolean): Promise<ClassResult> {
-    const { messageCount, isTainted } = job.progress;
+    const { messageCount, hasLostStatus } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await pages.readTo(messageCount, tally, this.files.receiver(tally));
     // While rows are read, answers to keep-alive requests can report errors of the search job (E5).
-    if (job.progress.errors.texts.length > 0) return broughtErrors(job);
+    if (job.progress.errors.length > 0) return broughtErrors(job);
     const figures = tally.figures();
     const received = figures.received - figures.overlapping;
     if (received !== messageCount) {
       return again(`a search by _messageid found ${messageCount} rows, but its result pages have ${received}`);
     }
     if (strays({ isEndMoved }, figures) > 0) return again('a search by _messageid returned rows of another time');
-    if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
+    if (figures.duplicates === 0) return { kind: 'read', figures, hasLostStatus };
     // A repeated row may stand in place of a missing one if the search job had an error. After a lost status answer, the errors of the
     // search job are unknown (E5).
-    if (isTainted)
+    if (hasLostStatus)
       return {
         ...again(
           'a search by _messageid returned rows twice, and an answer with the status of the search job was lost',
         ),
         isFailure: false,
       };
-    if (await this.#comeAgain(pages, messageCount, figures)) return { kind: 'read', figures, isTainted };
+    if (await this.#comeAgain(pages, messageCount, figures)) return { kind: 'read', figures, hasLostStatus };
     return again('the result pages of a search by _messageid had other rows when they were read again');
   }
 
@@ -290,7 +290,7 @@ function isDoubt(sign: CutSign): boolean {
 }
 
 function broughtErrors(job: SearchJob): ClassFailure {
-  return again(`a search by _messageid reported errors: ${job.progress.errors.texts.slice(0, 3).join('; ')}`);
+  return again(`a search by _messageid reported errors: ${job.progress.errors.slice(0, 3).join('; ')}`);
 }
 
 function again(message: string): Extract<ClassFailure, { kind: 'again' }> {

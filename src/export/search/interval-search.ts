@@ -180,7 +180,7 @@ export class IntervalSearch implements RunningSearch {
   #isSettled(): boolean {
     const { quirks, clock, settleDelayMs } = this.#tools;
     const { clockBehindMs } = quirks;
-    const settledMs = clock.now() - settlingMs({ settleDelayMs: settleDelayMs(), clockBehindMs });
+    const settledMs = clock.now() - settlingMs(settleDelayMs(), clockBehindMs);
     return clockBehindMs <= this.#foreseenBehindMs || this.toMs <= settledMs;
   }
 
@@ -248,8 +248,8 @@ export class IntervalSearch implements RunningSearch {
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
       // The search job's progress includes errors that the service reported while pages were read.
-      pendingErrors: [...job.progress.errors.texts, ...errors],
-      isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,
+      pendingErrors: [...job.progress.errors, ...errors],
+      hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
       failedBefore: this.#tools.failedBefore(this.#order),
       ...reading.found,

@@ -46,7 +46,7 @@ export class JobSet {
     return [...this.#open].map(([job, purpose]) => {
       const { state, messageCount, recordCount, warnings } = job.progress;
       const { fromMs, toMs } = job.order;
-      return { id: job.id, fromMs, toMs, state, messageCount, recordCount, warnings: warnings.texts, purpose };
+      return { id: job.id, fromMs, toMs, state, messageCount, recordCount, warnings, purpose };
     });
   }
 

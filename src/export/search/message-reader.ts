@@ -126,7 +126,7 @@ export class MessageReader implements ResultReader {
     if (this.#areBucketsUsed || sign === undefined || !isDone) return wanted;
     this.#areBucketsUsed = true;
     const { toMs } = order;
-    const whole = progress.isTainted ? undefined : wholeBuckets(job.histogram(), this.#range);
+    const whole = progress.hasLostStatus ? undefined : wholeBuckets(job.histogram(), this.#range);
     if (countedRows !== undefined && countedRows <= progress.messageCount) {
       this.#counted = { interval: { fromMs: order.fromMs, toMs }, rows: countedRows, source: 'Aggregate' };
     } else if (whole && whole.atMs >= order.fromMs) {

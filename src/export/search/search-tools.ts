@@ -41,18 +41,24 @@ export type StopReason =
   /** This process stops working on the export. */
   | 'ShutDown';
 
-export interface SearchTools {
+/** Tools of all work on an export. */
+export interface ExportTools {
   readonly jobs: SearchJobs;
-  readonly destination: Destination;
   readonly task: ExportTask;
-  /** Fields that the export's plan lists, which give all files the same columns. Used only for messages in CSV or Parquet. */
-  readonly describedFields: readonly DescribedField[];
-  /** Finds misspelled names in `output.fields`. */
-  readonly chosenFields: ChosenFields;
   readonly quirks: ServiceQuirks;
   readonly writer: Writer;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Called when data of a search job in the status may have changed. */
+  readonly onProgress: () => void;
+}
+
+export interface SearchTools extends ExportTools {
+  readonly destination: Destination;
+  /** Fields that the export's plan lists, which give all files the same columns. Used only for messages in CSV or Parquet. */
+  readonly describedFields: readonly DescribedField[];
+  /** Finds misspelled names in `output.fields`. */
+  readonly chosenFields: ChosenFields;
   /** Policy for incomplete intervals. Users may change it while an export runs, so this is a function. */
   readonly incompletePolicy: () => 'Fail' | 'Keep';
   /** Number of earlier searches of this interval that could not prove it complete. A user who requests a retry resets this number. */
@@ -63,8 +69,6 @@ export interface SearchTools {
   readonly isScannedOut: () => boolean;
   /** Maximum number of search jobs that one search of an interval may run at once, so that the export stays within `parallelism`. */
   readonly searchesAtOnce: () => number;
-  /** Called when data of a search job in the status may have changed. */
-  readonly onProgress: () => void;
 }
 
 /**

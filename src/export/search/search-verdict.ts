@@ -8,7 +8,9 @@
  *   aggregation.
  * - A row counts as stored twice by the service only if two readings of the pages returned it twice.
  */
+
 import { assert } from '../../base/assert.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import { summaryOf } from '../../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './message-limit.ts';
@@ -29,7 +31,7 @@ export interface SearchFacts {
   readonly jobCount: number;
   /** Different errors that the search job reported, at least the first ones. */
   readonly pendingErrors: readonly string[];
-  readonly isTainted: boolean;
+  readonly hasLostStatus: boolean;
   /** Result of the latest reading of the search job's rows; undefined until they have been read. */
   readonly figures: RunFigures | undefined;
   /**
@@ -199,10 +201,10 @@ function writtenFrom({ writtenFromMs }: SearchFacts, { kind, atMs }: Cut): numbe
 }
 
 function judgeWhole(run: SearchFacts, figures: RunFigures): Verdict {
-  const { interval, isTainted, isSplittable, results, isReadTwice } = run;
+  const { interval, hasLostStatus, isSplittable, results, isReadTwice } = run;
   assert(figures.left === 0, 'a whole interval leaves no rows');
-  if (!isTainted && figures.duplicates > 0 && !isReadTwice) return readingOf(run, figures.isDisordered);
-  if (!isTainted) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };
+  if (!hasLostStatus && figures.duplicates > 0 && !isReadTwice) return readingOf(run, figures.isDisordered);
+  if (!hasLostStatus) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };
   if (isSplittable && results === 'Messages') return byCount(run, figures, interval.fromMs);
   return searchAgain(false, statusLost);
 }
@@ -246,10 +248,10 @@ function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdic
   if (!counted) return countingOf(run, figures, { fromMs: atMs, toMs });
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
-  if (run.isTainted) return searchAgain(false, statusLost);
+  if (run.hasLostStatus) return searchAgain(false, statusLost);
   // The service can return all rows of this millisecond in one search, so a search that lacks some of them was wrong.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
-  const moment = new Date(atMs).toISOString();
+  const moment = isoText(atMs);
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
@@ -281,7 +283,7 @@ function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }:
  * is closed during the count.
  */
 function countingOf(run: SearchFacts, figures: RunFigures, interval: Interval): Verdict {
-  const hasTwins = figures.duplicatesOfWritten > 0 && !run.isTainted;
+  const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
 
@@ -292,7 +294,7 @@ function countingOf(run: SearchFacts, figures: RunFigures, interval: Interval): 
 function isAsCounted(run: SearchFacts, figures: RunFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
   // After a lost status answer, a duplicate may stand in place of a missing row, so the written rows alone must equal the count.
-  const isSure = run.isReadTwice && !run.isTainted;
+  const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
 
@@ -304,9 +306,9 @@ function differenceOf(counted: number, { written }: RunFigures): string {
  * Returns the histogram's or aggregation's number of rows from `fromMs` to the end of the interval. If a status answer was lost, the
  * histogram may be wrong and is not used (E5).
  */
-function countOf({ counted, interval, isTainted }: SearchFacts, fromMs: number): SearchFacts['counted'] {
+function countOf({ counted, interval, hasLostStatus }: SearchFacts, fromMs: number): SearchFacts['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;
-  return isTainted && counted.source === 'Histogram' ? undefined : counted;
+  return hasLostStatus && counted.source === 'Histogram' ? undefined : counted;
 }
 
 function again(run: SearchFacts, reason: Shortcoming, record: RecordFigures | undefined, problem: string): Verdict {

@@ -6,6 +6,7 @@ import { type Condition, reasons } from '../../api/conditions.ts';
 import { renderDuration } from '../../base/duration.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import { counted, groupedText } from '../../base/number-text.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { Health } from '../../controller/health.ts';
 import { lowestLevel, type ProofLevel } from '../../destination/proof-range.ts';
 import type { Outcome } from '../../service/requests/outcome.ts';
@@ -221,7 +222,7 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (wait?.kind !== 'disorder') return undefined;
   const [stray] = wait.strays;
-  const which = stray ? ` (segment ${stray.segment}, up to ${iso(stray.toMs)})` : '';
+  const which = stray ? ` (segment ${stray.segment}, up to ${isoText(stray.toMs)})` : '';
   const message = `Commit records at the destination contradict each other${which}, because some commit records were changed or removed. Restore these commit records, or move the folder ${view?.location} away to start the export again.`;
   return { ...stalled, reason: reasons.destinationDamaged, message };
 }
@@ -314,7 +315,7 @@ function settling({ view, wording }: ExportHealthInput): ExportHealth | undefine
       ? ''
       : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and logfleet measures the age of rows by that clock.`;
   const delay = wording.fieldName('settleDelay');
-  const message = `The rest of the time range is newer than ${delay}, so rows may still arrive. The next search starts at ${iso(wait.untilMs)}.${clocks}`;
+  const message = `The rest of the time range is newer than ${delay}, so rows may still arrive. The next search starts at ${isoText(wait.untilMs)}.${clocks}`;
   return { ...atWork, reason: reasons.waitingToSettle, message };
 }
 
@@ -379,8 +380,4 @@ function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
 
 function rowsText(rows: number, text = amountText): string {
   return rows === 1 ? '1 row is written' : `${text(rows)} rows are written`;
-}
-
-function iso(wallMs: number): string {
-  return new Date(wallMs).toISOString();
 }

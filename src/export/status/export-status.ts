@@ -1,4 +1,5 @@
 /** Converts the state of an export to its status, and shortens lists and texts to the lengths that the schema allows. */
+
 import { findCondition, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
   IncompleteInterval,
@@ -9,6 +10,7 @@ import type {
 } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { statusTimeMs } from '../../api/status-age.ts';
+import { isoText } from '../../base/time-text.ts';
 import { describeHealth, type ShownHealth } from '../../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
@@ -92,7 +94,7 @@ function describeVerdict({ resource, before, health }: ExportStatusInput, now: s
 }
 
 function describeRange({ identity }: ExportTask) {
-  return { startTime: isoExact(identity.fromMs), endTime: isoExact(identity.toMs) };
+  return { startTime: isoText(identity.fromMs), endTime: isoText(identity.toMs) };
 }
 
 function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestStatus {
@@ -177,8 +179,8 @@ function describeProgress(view: WorkView, before: SearchExportStatus | undefined
 function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: JobView): SearchJobStatus {
   return {
     id: bounded(id, 128),
-    from: isoExact(fromMs),
-    to: isoExact(toMs),
+    from: isoText(fromMs),
+    to: isoText(toMs),
     state: bounded(renderJobState(state), 64),
     messageCount,
     ...(recordCount === undefined ? {} : { recordCount }),
@@ -204,15 +206,11 @@ function describeIncomplete({ unproven, intervals, manifest }: WorkView): readon
     .map(({ fromMs, toMs, reason, ...figures }) => {
       const { received, expected } = figures as { readonly received?: number; readonly expected?: number };
       return {
-        from: isoExact(fromMs),
-        to: isoExact(toMs),
+        from: isoText(fromMs),
+        to: isoText(toMs),
         reason: bounded(reason, maxReason),
         ...(received === undefined ? {} : { received }),
         ...(expected === undefined ? {} : { expected }),
       };
     });
-}
-
-function isoExact(wallMs: number): string {
-  return new Date(wallMs).toISOString();
 }

@@ -16,7 +16,7 @@ import { unprovenOf } from '../../destination/proof-range.ts';
 import { longestQueryMs } from '../../service/requests/missing-job.ts';
 import type { RunningSearch, SearchOrder, StopReason } from '../search/search-tools.ts';
 import { settlingMs } from '../search/settling.ts';
-import { onlyWorker, segmentsOfWorker, type WorkerPart } from './worker-part.ts';
+import { segmentsOfWorker, type WorkerPart } from './worker-part.ts';
 
 /** Delay of a segment's next search. Applies only while that search would end at `toMs`, which each new commit record changes. */
 export interface IntervalDelay {
@@ -48,9 +48,9 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
   /** Stored comparisons of the written rows with the service's figures (digests), one for each round. */
-  readonly verdicts?: readonly DigestVerdict[];
+  readonly verdicts: readonly DigestVerdict[];
   /** True if the service must confirm the written rows by an aggregation, the digest (E6). */
-  readonly wantsDigest?: boolean;
+  readonly wantsDigest: boolean;
   readonly running: readonly S[];
   readonly delays: readonly IntervalDelay[];
   /** Monotonic time before which no search starts, set after a failure that affects the whole export. */
@@ -64,12 +64,12 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
-  /** Part of the export that this process works on first; the whole export by default. */
-  readonly part?: WorkerPart;
+  /** Part of the export that this process works on first. */
+  readonly part: WorkerPart;
   /** Monotonic time until which this process leaves some work to the other workers of the export. */
-  readonly patientUntilMs?: number;
+  readonly patientUntilMs: number;
   /** Monotonic time until which only the first worker makes the digest. */
-  readonly standInAtMs?: number;
+  readonly standInAtMs: number;
   readonly now: ExportMoment;
 }
 
@@ -141,17 +141,13 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
   const { plan, records, running, now } = input;
   const coverage = coverageOf(plan, records, input.verdicts);
   const isCovered = coverage.remaining.length === 0 && coverage.strays.length === 0;
-  const unproven = isCovered && input.wantsDigest ? unprovenOf(coverage.intervals, input.verdicts ?? []) : [];
+  const unproven = isCovered && input.wantsDigest ? unprovenOf(coverage.intervals, input.verdicts) : [];
   const stop = stopsOf(input, coverage);
   const going = running.filter((search) => !stop.some((stopped) => stopped.search === search));
   const free = coverage.remaining.filter(({ index }) => !going.some(({ segment }) => segment === index));
   const refusal = refusalOf(input, coverage, unproven.length > 0);
-  const turns = refusal
-    ? []
-    : segmentsOfWorker(coverage.remaining, plan, input.part ?? onlyWorker, {
-        isPatient: isPatient(input),
-        parallelism: input.limits.parallelism,
-      });
+  const habits = { isPatient: now.monotonicMs < input.patientUntilMs, parallelism: input.limits.parallelism };
+  const turns = refusal ? [] : segmentsOfWorker(coverage.remaining, plan, input.part, habits);
   const ready = turns.filter(
     (segment) => free.includes(segment) && !delayOf(input, segment) && isSettled(input, segment),
   );
@@ -170,13 +166,8 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
   };
 }
 
-function isOneOfSeveral({ part = onlyWorker }: ExportDecideInput): boolean {
+function isOneOfSeveral({ part }: ExportDecideInput): boolean {
   return part.workers > 1;
-}
-
-/** Returns whether this process still leaves some work to the other workers of the export. */
-function isPatient({ patientUntilMs = 0, now }: ExportDecideInput): boolean {
-  return now.monotonicMs < patientUntilMs;
 }
 
 /** Reason why no search may start, such as a pause or a reached limit; undefined if searches may start. */
@@ -278,7 +269,7 @@ function settledAtMs(
   { limits: { settleDelayMs }, now: { clockBehindMs } }: ExportDecideInput,
   { toMs }: Segment,
 ): number {
-  return toMs + settlingMs({ settleDelayMs, clockBehindMs });
+  return toMs + settlingMs(settleDelayMs, clockBehindMs);
 }
 
 function isSettled(input: ExportDecideInput, segment: Segment): boolean {
@@ -322,7 +313,7 @@ function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[])
   if (unproven.length === 0) return undefined;
   const delayed = input.delays.filter(({ segment }) => segment === digestSegment);
   if (delayed.length > 0) return { kind: 'people', delays: delayed, isRest: true };
-  return input.now.monotonicMs < (input.standInAtMs ?? 0) ? { kind: 'workers' } : undefined;
+  return input.now.monotonicMs < input.standInAtMs ? { kind: 'workers' } : undefined;
 }
 
 function plannedProgress(input: ExportDecideInput, { intervals, remaining }: Coverage): ExportProgress {
@@ -360,9 +351,7 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
   const delays = [
     ...(troubleUntilMs === undefined ? [] : [troubleUntilMs - monotonicMs]),
     ...(limits.deadlineMs === undefined ? [] : [limits.deadlineMs - wallMs]),
-    ...(isOneOfSeveral(input)
-      ? [(input.patientUntilMs ?? 0) - monotonicMs, (input.standInAtMs ?? 0) - monotonicMs]
-      : []),
+    ...(isOneOfSeveral(input) ? [input.patientUntilMs - monotonicMs, input.standInAtMs - monotonicMs] : []),
     ...going.map((search) => dueMs(search) - monotonicMs),
     ...free.map((segment) => settledAtMs(input, segment) - wallMs),
     ...free.map((segment) => (delayOf(input, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),

@@ -14,7 +14,13 @@ import type { Destination } from '../../destination/destination.ts';
 import type { PlanningWait, planExport } from '../plan/export-planning.ts';
 import { type DigestResult, prove, verdictOf } from '../proof/proving.ts';
 import { JobSet } from '../search/job-set.ts';
-import { ChosenFields, type OpenedJob, type SearchOrder, type SearchTools } from '../search/search-tools.ts';
+import {
+  ChosenFields,
+  type ExportTools,
+  type OpenedJob,
+  type SearchOrder,
+  type SearchTools,
+} from '../search/search-tools.ts';
 import { settlingMs } from '../search/settling.ts';
 import {
   decide,
@@ -33,36 +39,17 @@ import { nextTask, type Task } from './next-task.ts';
 import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import { StoredExport } from './stored-export.ts';
 import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
-import {
-  busyRereadMs,
-  idleRereadMs,
-  onlyWorker,
-  patienceMs,
-  rereadMs,
-  standInAtMs,
-  type WorkerPart,
-} from './worker-part.ts';
+import { busyRereadMs, idleRereadMs, patienceMs, rereadMs, standInAtMs, type WorkerPart } from './worker-part.ts';
 
-/** Search tools that this class creates. All others come from its caller. */
-type ToolOfWork =
-  | 'destination'
-  | 'describedFields'
-  | 'chosenFields'
-  | 'incompletePolicy'
-  | 'failedBefore'
-  | 'settleDelayMs'
-  | 'isScannedOut'
-  | 'searchesAtOnce';
-
-export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
+export interface ExportWorkOptions extends ExportTools {
   /** Opens the destination without changing anything there. */
   readonly openDestination: () => Promise<Destination>;
   readonly plan: typeof planExport;
   readonly search: (order: SearchOrder, tools: SearchTools, opened?: OpenedJob) => Search;
   /** Bytes scanned for this export by earlier processes. */
   readonly scannedBytes: number;
-  /** Part of the export that this process works on first; the whole export by default. */
-  readonly part?: WorkerPart;
+  /** Part of the export that this process works on first. */
+  readonly part: WorkerPart;
   /** Called when new work may be possible. The caller then calls `advance`. */
   readonly onChange: () => void;
 }
@@ -179,7 +166,7 @@ export class ExportWork {
       scannedBytes: this.#endedBytes,
       byReceiptTime: task.identity.byReceiptTime,
       limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: quirks.smallestLimit },
-      part: this.#part,
+      part: this.#options.part,
       patientUntilMs: this.#patientUntilMs,
       standInAtMs: this.#standInAtMs,
       now: { wallMs: this.#clock.now(), monotonicMs: this.#clock.monotonic(), clockBehindMs: quirks.clockBehindMs },
@@ -189,10 +176,6 @@ export class ExportWork {
   /** Maximum number of searches at once. After a failure only one search runs, because the next ones may fail, too. */
   get #parallelism(): number {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
-  }
-
-  get #part(): WorkerPart {
-    return this.#options.part ?? onlyWorker;
   }
 
   /** Monotonic time until which this process leaves some work to the other workers of the export. */
@@ -205,7 +188,7 @@ export class ExportWork {
    * first worker.
    */
   get #standInAtMs(): number {
-    return this.#part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#part);
+    return this.#options.part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#options.part);
   }
 
   /** True while the first worker plans the export, and this process is another worker. */
@@ -215,7 +198,7 @@ export class ExportWork {
 
   /** True if other workers may have written objects since the destination was last read. */
   #isOutdated(decision: ExportDecision | undefined): boolean {
-    return this.#part.workers > 1 && this.#stored.ageMs >= this.#rereadMs(decision);
+    return this.#options.part.workers > 1 && this.#stored.ageMs >= this.#rereadMs(decision);
   }
 
   #rereadMs(decision: ExportDecision | undefined): number {
@@ -401,7 +384,7 @@ export class ExportWork {
       return this.#delays.lastError && isOver(this.#limits, wallMs) ? { kind: 'deadline' } : undefined;
     }
     const { settleDelayMs } = this.#limits;
-    const firstMs = task.identity.fromMs + settlingMs({ settleDelayMs, clockBehindMs: quirks.clockBehindMs });
+    const firstMs = task.identity.fromMs + settlingMs(settleDelayMs, quirks.clockBehindMs);
     const untilMs = this.#planning?.settlesAtMs ?? (wallMs < firstMs ? firstMs : undefined);
     if (this.#halt) return this.#halt;
     if (untilMs !== undefined) return { kind: 'settling', untilMs };
@@ -453,7 +436,7 @@ export class ExportWork {
     if (trouble) delaysMs.push(trouble.untilMs - this.#clock.monotonic());
     if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - this.#clock.now()));
     if (wait?.kind === 'disorder') delaysMs.push(stallRetryMs);
-    if (this.#part.workers > 1 && this.#stored.stage !== 'complete') {
+    if (this.#options.part.workers > 1 && this.#stored.stage !== 'complete') {
       delaysMs.push(this.#rereadMs(decision) - this.#stored.ageMs);
     }
     if (this.#awaitsPlan) delaysMs.push(this.#standInAtMs - this.#clock.monotonic());

@@ -1,5 +1,7 @@
 /** Short texts for numbers, ratios and time ranges of an export. */
+
 import { groupedText } from '../../base/number-text.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { RangeFigures } from '../../destination/digest-verdict.ts';
 import type { SliceFigureName } from '../../destination/slice-figures.ts';
 import type { Interval } from '../search/message-limit.ts';
@@ -34,7 +36,7 @@ export function percentText(part: number): string {
 /** Text for the number, size and times of rows: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
 export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
   const size = bytes === undefined ? '' : ` of ${groupedText(bytes)} bytes`;
-  const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : new Date(ms).toISOString()));
+  const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : isoText(ms)));
   const times = oldestMs === undefined && newestMs === undefined ? '' : `, ${oldest} to ${newest}`;
   return `${groupedText(rows)} ${rows === 1 ? 'row' : 'rows'}${size}${times}`;
 }
@@ -59,5 +61,5 @@ export function slicesText(names: readonly SliceFigureName[]): string {
 
 /** Interval in messages: `from 2026-11-01T00:00:00.000Z to 2026-11-01T01:00:00.000Z`. */
 export function rangeText({ fromMs, toMs }: Interval): string {
-  return `from ${new Date(fromMs).toISOString()} to ${new Date(toMs).toISOString()}`;
+  return `from ${isoText(fromMs)} to ${isoText(toMs)}`;
 }

@@ -57,12 +57,12 @@ export async function aggregateOnce<J extends AggregationJob>(
 
 /** True if the search job has reported errors, or if the answer to a status request was lost, which may have contained one. */
 function mayHaveErrors({ progress }: AggregationJob): boolean {
-  return progress.isTainted || progress.errors.texts.length > 0;
+  return progress.hasLostStatus || progress.errors.length > 0;
 }
 
 function errorsIn({ progress }: AggregationJob): Aggregated | undefined {
-  const { texts } = progress.errors;
-  return texts.length === 0 ? undefined : { kind: 'errors', errors: texts };
+  const { errors } = progress;
+  return errors.length === 0 ? undefined : { kind: 'errors', errors };
 }
 
 /**

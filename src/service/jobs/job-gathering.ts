@@ -12,13 +12,6 @@ const maxTextLength = 1_000;
 /** Matches a warning that the search stopped at the maximum number of messages (10.2). */
 const limitReached = /max(?:imum)?\s+results\s+reached/i;
 
-/** Different errors or warnings of a search job, in order of arrival. */
-export interface GatheredTexts {
-  readonly texts: readonly string[];
-  /** Whether errors or warnings were dropped because the search job had too many. */
-  readonly isCut: boolean;
-}
-
 /** State of a search job, as far as its answers have shown it. */
 export interface JobProgress {
   readonly state: JobState;
@@ -26,9 +19,10 @@ export interface JobProgress {
   /** Number of records of the search job; undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
   readonly scannedBytes: number | undefined;
-  readonly errors: GatheredTexts;
+  /** Different errors of the search job, in order of arrival. */
+  readonly errors: readonly string[];
   /** Warnings of the search job, including warnings in the answers to its creation and to page requests. */
-  readonly warnings: GatheredTexts;
+  readonly warnings: readonly string[];
   /**
    * True if the service has reported that its message limit cut the search, by the state FORCE PAUSED or by a warning.
    * False does not prove that the search is complete, because the service may not report the cut (10.2, E4).
@@ -38,7 +32,7 @@ export interface JobProgress {
    * True if the answer to a status request was lost. The answer may have contained an error, so the job proves nothing
    * about its rows (E5).
    */
-  readonly isTainted: boolean;
+  readonly hasLostStatus: boolean;
   /** Number of answered status requests. */
   readonly statuses: number;
   /**
@@ -48,25 +42,9 @@ export interface JobProgress {
   readonly dateMs: number | undefined;
 }
 
-class Texts {
-  readonly #texts = new Set<string>();
-  #isCut = false;
-
-  add(text: string): void {
-    const kept = text.slice(0, maxTextLength);
-    if (this.#texts.has(kept)) return;
-    if (this.#texts.size < maxTexts) this.#texts.add(kept);
-    else this.#isCut = true;
-  }
-
-  read(): GatheredTexts {
-    return { texts: [...this.#texts], isCut: this.#isCut };
-  }
-}
-
 export class JobGathering {
-  readonly #errors = new Texts();
-  readonly #warnings = new Texts();
+  readonly #errors = new Set<string>();
+  readonly #warnings = new Set<string>();
   readonly #histogram = new JobHistogram();
   #progress: Omit<JobProgress, 'errors' | 'warnings' | 'isLimitReached'>;
   /** Whether a warning has reported that the search stopped at the maximum number of messages. */
@@ -78,7 +56,7 @@ export class JobGathering {
   /** `dateMs` is the time of the job's creation by the service's clock. */
   constructor(dateMs?: number) {
     const counts = { messageCount: 0, recordCount: undefined, scannedBytes: undefined, statuses: 0 };
-    this.#progress = { state: 'notStarted', ...counts, isTainted: false, dateMs };
+    this.#progress = { state: 'notStarted', ...counts, hasLostStatus: false, dateMs };
   }
 
   /**
@@ -118,7 +96,7 @@ export class JobGathering {
       this.#progress = { ...this.#progress, state, messageCount, recordCount, scannedBytes };
     }
     this.#histogram.add(status.buckets);
-    for (const text of status.pendingErrors) this.#errors.add(text);
+    for (const text of status.pendingErrors) addText(this.#errors, text);
     for (const text of status.pendingWarnings) this.warn(text);
     this.warn(status.warning);
     return isNewest;
@@ -127,20 +105,20 @@ export class JobGathering {
   /** Adds a warning from an answer that is not a status, such as a page of messages. */
   warn(text: string | undefined): void {
     if (text === undefined) return;
-    this.#warnings.add(text);
+    addText(this.#warnings, text);
     this.#isLimitWarned ||= limitReached.test(text);
   }
 
   /** Records that the answer to a status request was lost, which may have contained an error. */
   lost(): void {
-    this.#progress = { ...this.#progress, isTainted: true };
+    this.#progress = { ...this.#progress, hasLostStatus: true };
   }
 
   progress(): JobProgress {
     return {
       ...this.#progress,
-      errors: this.#errors.read(),
-      warnings: this.#warnings.read(),
+      errors: [...this.#errors],
+      warnings: [...this.#warnings],
       isLimitReached: this.#isLimitWarned || this.#progress.state === 'forcePaused',
     };
   }
@@ -148,6 +126,10 @@ export class JobGathering {
   histogram(): MessageHistogram {
     return this.#histogram.read(this.#progress.messageCount);
   }
+}
+
+function addText(texts: Set<string>, text: string): void {
+  if (texts.size < maxTexts) texts.add(text.slice(0, maxTextLength));
 }
 
 function isIdle(state: JobState): boolean {

@@ -250,9 +250,9 @@ export class ExportHistoryWorld {
   /** Tells the client the row limit of the service, because no answer of this simulated service shows the limit. */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
-    const texts = { texts: [], isCut: false };
+    const texts: string[] = [];
     quirks.searched({
-      ...{ recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, isTainted: false },
+      ...{ recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, hasLostStatus: false },
       ...{ state: 'forcePaused', isLimitReached: true, statuses: 1, dateMs: 0 },
       messageCount: this.#plan.smallestLimit,
     });

@@ -187,8 +187,8 @@ export const exportMutants: readonly Mutant[] = [
     'a lost status counts as a status without errors',
     'erringUnheard',
     'export/search/interval-search.ts',
-    'isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,',
-    'isTainted: false,',
+    'hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,',
+    'hasLostStatus: false,',
     othersRows,
   ),
   {
@@ -221,8 +221,8 @@ export const exportMutants: readonly Mutant[] = [
     'a proven interval is flagged as incomplete',
     'kept',
     'export/search/search-verdict.ts',
-    "if (!isTainted) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };",
-    "if (!isTainted) return again({ ...run, failedBefore: 1 }, 'CountDiffers', recordOf(run, figures, interval.fromMs), '');",
+    "if (!hasLostStatus) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };",
+    "if (!hasLostStatus) return again({ ...run, failedBefore: 1 }, 'CountDiffers', recordOf(run, figures, interval.fromMs), '');",
     'E6: [',
   ),
   mutant(

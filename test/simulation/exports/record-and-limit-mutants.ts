@@ -42,8 +42,8 @@ export const recordMutants: readonly Mutant[] = [
     'a lost status of an aggregation counts as a status without errors',
     'addedErringUnheard',
     'export/search/interval-search.ts',
-    'isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,',
-    'isTainted: false,',
+    'hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,',
+    'hasLostStatus: false,',
     othersRows,
   ),
   {

@@ -8,6 +8,7 @@ import {
   type ExportMoment,
   type IntervalDelay,
 } from '../../../src/export/work/export-decision.ts';
+import { onlyWorker } from '../../../src/export/work/worker-part.ts';
 
 const hourMs = 3_600_000;
 const now: ExportMoment = { wallMs: 10_000, monotonicMs: 500_000, clockBehindMs: 0 };
@@ -43,11 +44,16 @@ function input(more: Partial<ExportDecideInput> = {}, limits: Partial<ExportLimi
   return {
     plan: { boundariesMs: [0, 100, 200, 300] },
     records: [],
+    verdicts: [],
+    wantsDigest: false,
     running: [],
     delays: [],
     narrowed: [],
     scannedBytes: 0,
     byReceiptTime: false,
+    part: onlyWorker,
+    patientUntilMs: 0,
+    standInAtMs: 0,
     limits: {
       isPaused: false,
       parallelism: 2,

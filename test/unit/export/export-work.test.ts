@@ -16,7 +16,7 @@ import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../../src/export/work/export-work.ts';
 import { rangeText } from '../../../src/export/work/figure-text.ts';
 import type { WorkLimits, WorkView } from '../../../src/export/work/work-view.ts';
-import type { WorkerPart } from '../../../src/export/work/worker-part.ts';
+import { onlyWorker, type WorkerPart } from '../../../src/export/work/worker-part.ts';
 import type { SearchJob } from '../../../src/service/jobs/search-job.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
@@ -91,7 +91,7 @@ class WorkWorld {
   constructor(more: { readonly scannedBytes?: number; readonly part?: WorkerPart } = {}) {
     const { clock, quirks } = this;
     this.work = new ExportWork({
-      ...{ task, quirks, clock, log: silentLogger, jobs: {} as SearchJobs, scannedBytes: 0, ...more },
+      ...{ task, quirks, clock, log: silentLogger, jobs: {} as SearchJobs, scannedBytes: 0, part: onlyWorker, ...more },
       writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
       openDestination: async () => this.#open(),
       plan: (tools, options) => this.planning(tools, options),
@@ -142,7 +142,7 @@ class WorkWorld {
 
 /** Fake search job that the planning of an export has left open. */
 function openJob() {
-  const progress = { state: 'gatheringResults', messageCount: 0, warnings: { texts: [] }, scannedBytes: 0 };
+  const progress = { state: 'gatheringResults', messageCount: 0, warnings: [], scannedBytes: 0 };
   return { id: '1', order: order(0), progress, close: async () => {} } as unknown as SearchJob & {
     progress: { scannedBytes: number };
   };

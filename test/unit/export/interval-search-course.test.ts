@@ -113,7 +113,7 @@ describe('a search that is stopped', () => {
     const open: SearchJobs['open'] = async (...given) => {
       const job = await jobs.open(...given);
       const answered = () => Reflect.get(SearchJob.prototype, 'progress', job);
-      Object.defineProperty(job, 'progress', { get: () => ({ ...answered(), errors: { texts, isCut: false } }) });
+      Object.defineProperty(job, 'progress', { get: () => ({ ...answered(), errors: texts }) });
       const whenFinished = job.whenFinished.bind(job);
       job.whenFinished = async (signal) => {
         await whenFinished(signal);

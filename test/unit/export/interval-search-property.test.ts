@@ -80,8 +80,14 @@ function worldOf(plan: Plan): SearchWorld {
   });
   // From an earlier search, the export knows the row limit of a service that truncates results without reporting it.
   const isLimitReached = true;
-  const texts = { texts: [], isCut: false };
-  const shown = { recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, isTainted: false };
+  const texts: string[] = [];
+  const shown = {
+    recordCount: undefined,
+    scannedBytes: undefined,
+    errors: texts,
+    warnings: texts,
+    hasLostStatus: false,
+  };
   world.quirks.searched({
     ...shown,
     state: 'forcePaused',

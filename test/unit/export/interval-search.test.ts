@@ -295,7 +295,7 @@ function inPlaceOfTenth(receiver: RowReceiver): RowReceiver {
 function progressAtLimit() {
   return {
     ...{ state: 'forcePaused' as const, recordCount: undefined, scannedBytes: undefined },
-    ...{ errors: { texts: [], isCut: false }, warnings: { texts: [], isCut: false } },
-    ...{ isLimitReached: true, isTainted: false, statuses: 1, dateMs: undefined },
+    ...{ errors: [], warnings: [] },
+    ...{ isLimitReached: true, hasLostStatus: false, statuses: 1, dateMs: undefined },
   };
 }

@@ -38,7 +38,7 @@ function run(more: Partial<SearchFacts> = {}): SearchFacts {
     sign: undefined,
     jobCount: 10,
     pendingErrors: [],
-    isTainted: false,
+    hasLostStatus: false,
     figures: figures(),
     isReadInPart: false,
     isReadAgain: false,
@@ -136,25 +136,25 @@ describe('a whole interval', () => {
       { kind: 'incomplete', reason: 'CountDiffers' },
     ],
     ['is never committed with a pending error (E5)', run({ pendingErrors: ['no such view'] }), { kind: 'searchAgain' }],
-    ['is counted when a status was lost (E5)', run({ isTainted: true }), { kind: 'count', interval }],
+    ['is counted when a status was lost (E5)', run({ hasLostStatus: true }), { kind: 'count', interval }],
     [
       'is committed when the count is the same',
-      run({ isTainted: true, counted: counted(100, 10) }),
+      run({ hasLostStatus: true, counted: counted(100, 10) }),
       { kind: 'commit' },
     ],
     [
       'is searched again when the count differs',
-      run({ isTainted: true, counted: counted(100, 11) }),
+      run({ hasLostStatus: true, counted: counted(100, 11) }),
       { kind: 'searchAgain' },
     ],
     [
       'is searched again if the query cannot be counted',
-      run({ isTainted: true, isSplittable: false }),
+      run({ hasLostStatus: true, isSplittable: false }),
       { kind: 'searchAgain', isFailure: false },
     ],
     [
       'is not judged by the count of another interval',
-      run({ isTainted: true, counted: counted(101, 10) }),
+      run({ hasLostStatus: true, counted: counted(101, 10) }),
       { kind: 'count' },
     ],
     [
@@ -211,7 +211,7 @@ describe('records', () => {
   test.each<[string, SearchFacts, Partial<Verdict>]>([
     ['are committed when their number equals that of the job', records(), { kind: 'commit' }],
     ['are searched again when their number differs', records({ jobCount: 11 }), { kind: 'searchAgain' }],
-    ['are searched again when a status was lost', records({ isTainted: true }), { kind: 'searchAgain' }],
+    ['are searched again when a status was lost', records({ hasLostStatus: true }), { kind: 'searchAgain' }],
   ])('%s', (_, one, expected) => {
     expect(judge(one)).toMatchObject(expected);
   });
@@ -223,7 +223,7 @@ describe('a cut interval (E4)', () => {
     ['is committed when the count equals the written rows', cutRun({ counted: counted(121, 10) }), { kind: 'commit' }],
     [
       'is committed although a status was lost',
-      cutRun({ counted: counted(121, 10), isTainted: true }),
+      cutRun({ counted: counted(121, 10), hasLostStatus: true }),
       { kind: 'commit' },
     ],
     ['is searched again when the count differs', cutRun({ counted: counted(121, 11) }), { kind: 'searchAgain' }],
@@ -253,7 +253,7 @@ describe('a cut interval (E4)', () => {
     [
       'is searched again when a status was lost, and repeated rows may hide missing ones',
       cutRun({
-        ...{ jobCount: 14, isReadTwice: true, counted: counted(121, 12), isTainted: true },
+        ...{ jobCount: 14, isReadTwice: true, counted: counted(121, 12), hasLostStatus: true },
         figures: figures({ left: 2, duplicates: 2 }),
       }),
       { kind: 'searchAgain' },
@@ -280,7 +280,7 @@ describe('a cut interval (E4)', () => {
     ],
     [
       'is counted when a status and perhaps its buckets were lost',
-      cutRun({ writtenFromMs: 140, counted: counted(140, 10, 'Histogram'), isTainted: true }),
+      cutRun({ writtenFromMs: 140, counted: counted(140, 10, 'Histogram'), hasLostStatus: true }),
       { kind: 'count', interval: { fromMs: 140, toMs: 200 } },
     ],
     [
@@ -440,7 +440,7 @@ describe('a dense millisecond (E4)', () => {
     ],
     [
       'is searched again when a status was lost',
-      dense({ counted: counted(199, 13), isTainted: true }),
+      dense({ counted: counted(199, 13), hasLostStatus: true }),
       { kind: 'searchAgain' },
     ],
     [

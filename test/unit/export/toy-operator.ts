@@ -1,4 +1,5 @@
 /** Minimal operator that runs an export on the toy log service. Several operators can share its destination. */
+
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
@@ -14,6 +15,7 @@ import {
   type Verdict,
 } from '../../../src/export/search/search-verdict.ts';
 import { decide, type ExportDecision } from '../../../src/export/work/export-decision.ts';
+import { onlyWorker } from '../../../src/export/work/worker-part.ts';
 import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './toy-service.ts';
 
 /** Commit records and rows at the destination, by the key that identifies a record (E3). */
@@ -50,6 +52,7 @@ export class ToyOperator {
     return decide({
       plan: this.#plan,
       records: [...this.#destination.values()].map(({ record }) => record),
+      ...{ verdicts: [], wantsDigest: false, part: onlyWorker, patientUntilMs: 0, standInAtMs: 0 },
       running: this.#running,
       delays: [],
       narrowed: this.#narrowed,
@@ -93,7 +96,7 @@ export class ToyOperator {
       sign: cutSign(job, this.#smallestLimit),
       jobCount: job.messageCount,
       pendingErrors: job.pendingErrors,
-      isTainted: job.isTainted,
+      hasLostStatus: job.hasLostStatus,
       keepsIncomplete: false,
       failedBefore,
     };

@@ -28,7 +28,7 @@ export interface ToyJob {
   readonly isLimitReached: boolean;
   readonly messageCount: number;
   readonly pendingErrors: readonly string[];
-  readonly isTainted: boolean;
+  readonly hasLostStatus: boolean;
   readonly histogram: MessageHistogram;
   /** Rows of the job's pages in order: those of the first reading, and those of later readings. */
   readonly firstReading: readonly ToyRow[];
@@ -67,13 +67,13 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
   // A lost status answer may have contained the only report of the error, so a job with a lost answer reports no error.
-  const isTainted = random.next() < (isBroken ? 0.5 : world.trouble);
+  const hasLostStatus = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',
     isLimitReached: kind === 'forcePaused' || kind === 'warning',
     messageCount: rows.length,
-    pendingErrors: isBroken && !isTainted ? ['a view is away'] : [],
-    isTainted,
+    pendingErrors: isBroken && !hasLostStatus ? ['a view is away'] : [],
+    hasLostStatus,
     histogram: histogramOf(world.hasHistogram ? found : [], rows.length, 1 + Math.floor(random.next() * 10)),
     firstReading: firstReading(rows, random, strikes),
     rows,

@@ -62,7 +62,7 @@ describe('the decision of one of several workers', () => {
       ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
     },
     now: { wallMs: 1_000, monotonicMs: 1_000, clockBehindMs: 0 },
-    ...{ part: part(1, 2), patientUntilMs: 2_000 },
+    ...{ verdicts: [], wantsDigest: false, part: part(1, 2), patientUntilMs: 2_000, standInAtMs: 0 },
     ...more,
   });
   const records = all

@@ -12,7 +12,7 @@ const order = { query: '* | count by _collectorid', periods: [period, period] };
 
 /** Search jobs that all find the same number of messages and return the same rows. */
 function searchesOf(records: Records, messageCount: number, dateMs?: number) {
-  const errors = { texts: [], isCut: false };
+  const errors: string[] = [];
   const progress = { state: 'doneGatheringResults', messageCount, scannedBytes: 500, errors, dateMs };
   const pages = { records: records.map((record) => new Map(Object.entries(record))) };
   const job = {

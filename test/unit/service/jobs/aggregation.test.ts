@@ -4,7 +4,7 @@ import { type AggregationJob, aggregateOnce } from '../../../../src/service/jobs
 import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';
 import { order } from './fake-job.ts';
 
-const noTexts = { texts: [], isCut: false };
+const noTexts: string[] = [];
 const finished: JobProgress = {
   state: 'doneGatheringResults',
   messageCount: 7,
@@ -13,7 +13,7 @@ const finished: JobProgress = {
   errors: noTexts,
   warnings: noTexts,
   isLimitReached: false,
-  isTainted: false,
+  hasLostStatus: false,
   statuses: 1,
   dateMs: undefined,
 };
@@ -40,7 +40,7 @@ async function aggregate(atEnd: Partial<JobProgress>, afterwards: Partial<JobPro
   return { result, events };
 }
 
-const failed = { texts: ['query failed'], isCut: false };
+const failed = ['query failed'];
 const errors = { kind: 'errors', errors: ['query failed'] };
 
 describe('aggregateOnce', () => {
@@ -52,8 +52,8 @@ describe('aggregateOnce', () => {
 
   test.each<[string, Partial<JobProgress>, unknown]>([
     ['reported an error', { errors: failed }, errors],
-    ['lost the answer to a status request', { isTainted: true }, undefined],
-    ['lost an answer and reported an error', { isTainted: true, errors: failed }, errors],
+    ['lost the answer to a status request', { hasLostStatus: true }, undefined],
+    ['lost an answer and reported an error', { hasLostStatus: true, errors: failed }, errors],
     ['stopped at the message limit', { isLimitReached: true }, undefined],
     ['was cancelled', { state: 'cancelled' }, undefined],
     ['was cancelled with an error', { state: 'cancelled', errors: failed }, errors],
@@ -65,7 +65,7 @@ describe('aggregateOnce', () => {
 
   test.each<[string, Partial<JobProgress>, unknown]>([
     ['reported an error', { errors: failed }, errors],
-    ['lost the answer to a status request', { isTainted: true }, undefined],
+    ['lost the answer to a status request', { hasLostStatus: true }, undefined],
   ])('drops the records of a search that %s while they were read', async (_, afterwards, expected) => {
     const { result, events } = await aggregate({}, afterwards);
     expect(result).toEqual(expected);

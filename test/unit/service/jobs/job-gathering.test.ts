@@ -114,8 +114,8 @@ describe('data that statuses return once', () => {
     gathering.take({ value: { ...nothing, pendingErrors: ['b', 'a'], warning: 'v' }, sentAtMs: 0 });
     gathering.take({ value: nothing, sentAtMs: 0 });
     expect(gathering.progress()).toMatchObject({
-      errors: { texts: ['a', 'b'], isCut: false },
-      warnings: { texts: ['w', 'v'], isCut: false },
+      errors: ['a', 'b'],
+      warnings: ['w', 'v'],
       statuses: 3,
     });
   });
@@ -128,8 +128,8 @@ describe('data that statuses return once', () => {
       sentAtMs: 0,
     });
     const { errors, warnings, isLimitReached } = gathering.progress();
-    expect([errors.texts.length, errors.isCut, errors.texts[0]?.length]).toEqual([100, true, 1_000]);
-    expect(warnings.isCut).toBe(true);
+    expect([errors.length, errors[0]?.length]).toEqual([100, 1_000]);
+    expect(warnings).toHaveLength(100);
     expect(isLimitReached).toBe(true);
   });
 
@@ -196,7 +196,7 @@ test('figures come from the last status, and stay if a status omits them', () =>
     messageCount: 12,
     recordCount: 2,
     scannedBytes: 99,
-    isTainted: false,
+    hasLostStatus: false,
   });
 });
 
@@ -204,7 +204,7 @@ test('a lost status taints the job for good (E5)', () => {
   const gathering = new JobGathering();
   gathering.lost();
   gathering.take({ value: { ...nothing, state: 'doneGatheringResults' }, sentAtMs: 0 });
-  expect(gathering.progress().isTainted).toBe(true);
+  expect(gathering.progress().hasLostStatus).toBe(true);
 });
 
 test('a late status only adds data that is returned once (E5)', () => {
@@ -220,7 +220,7 @@ test('a late status only adds data that is returned once (E5)', () => {
     isLimitReached: true,
     messageCount: 9,
   });
-  expect(gathering.progress().errors.texts).toEqual(['early']);
+  expect(gathering.progress().errors).toEqual(['early']);
   expect(gathering.histogram()).toMatchObject({ total: 9, addsUp: true });
 });
 

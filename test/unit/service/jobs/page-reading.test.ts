@@ -233,7 +233,7 @@ describe('records', () => {
     expect(await settled(clock, reading)).toBe(25);
     expect(taken).toEqual(upTo(25).map(String));
     expect(offsets(fake)).toEqual([0, 10, 20]);
-    expect(job.progress.warnings.texts).toEqual(['estimates']);
+    expect(job.progress.warnings).toEqual(['estimates']);
   });
 
   test.each(['at once', 'later'])('end with the error of their destination %s', async (when) => {

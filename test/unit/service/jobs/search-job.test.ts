@@ -183,7 +183,7 @@ describe('the check of an aggregation (7.4)', () => {
 
 describe('a status request without an answer', () => {
   test('taints the job if errors may be lost, but not if it was rejected or never sent (E5)', async () => {
-    for (const [error, isTainted] of [
+    for (const [error, hasLostStatus] of [
       [failure('timeout', { effect: 'unknown' }), true],
       [failure('rateLimited', { retryAfterMs: 1 }), false],
       [failure('refused', { sent: false }), false],
@@ -194,7 +194,7 @@ describe('a status request without an answer', () => {
         throw error;
       };
       await settled(clock, job.whenFinished());
-      expect(job.progress.isTainted).toBe(isTainted);
+      expect(job.progress.hasLostStatus).toBe(hasLostStatus);
     }
   });
 
@@ -228,9 +228,9 @@ describe('a status request without an answer', () => {
     await settle();
     // Errors and warnings that the service returns only once are always kept. For all other data, the status that was requested last
     // counts.
-    expect(job.progress).toMatchObject({ messageCount: 9, isTainted: false, statuses: 2 });
-    expect(job.progress.errors.texts).toEqual(['second', 'first']);
-    expect(job.progress.warnings.texts).toEqual(['slow']);
+    expect(job.progress).toMatchObject({ messageCount: 9, hasLostStatus: false, statuses: 2 });
+    expect(job.progress.errors).toEqual(['second', 'first']);
+    expect(job.progress.warnings).toEqual(['slow']);
   });
 
   test('is awaited before the search counts as finished, unlike later requests (E5)', async () => {
@@ -251,8 +251,8 @@ describe('a status request without an answer', () => {
       if (isLost) answer(Promise.reject(failure('timeout', { effect: 'unknown' })));
       else answer({ ...running, messageCount: 1, pendingErrors: ['late'] });
       await settle();
-      expect(finished).toMatchObject({ messageCount: 3, isTainted: isLost });
-      expect(finished?.errors.texts).toEqual(isLost ? [] : ['late']);
+      expect(finished).toMatchObject({ messageCount: 3, hasLostStatus: isLost });
+      expect(finished?.errors).toEqual(isLost ? [] : ['late']);
       expect(fake.asked.at(-1)).toBe(24_000);
     }
   });
@@ -307,7 +307,7 @@ describe('a status request without an answer', () => {
       if (clock.monotonic() < 5_000) throw failure('jobNotKnownYet');
       return done(3);
     });
-    expect(await settled(clock, job.whenFinished())).toMatchObject({ messageCount: 3, isTainted: false });
+    expect(await settled(clock, job.whenFinished())).toMatchObject({ messageCount: 3, hasLostStatus: false });
     expect(fake.asked).toEqual([2_000, 3_000, 4_000, 5_000]);
   });
 });

@@ -24,7 +24,7 @@ async function search(world: SimulatedWorld, order: Partial<JobOrder> = {}) {
 test('a search of ten seconds takes one creation, two status requests, its pages and a deletion', async () => {
   const world = new SimulatedWorld({ search: { duration: '10s', pages: { maxMessages: 100 } } });
   const { progress, log, read } = await search(world);
-  expect(progress).toMatchObject({ state: 'doneGatheringResults', messageCount, isTainted: false });
+  expect(progress).toMatchObject({ state: 'doneGatheringResults', messageCount, hasLostStatus: false });
   expect([read, new Set(log.ids).size, log.ids.length]).toEqual([messageCount, messageCount, messageCount]);
   expect(world.journal.map(({ operation }) => operation)).toEqual([
     'createJob',
@@ -73,7 +73,7 @@ test.each(worlds)('every message is read once with %s', async (_name, scenario) 
   expect(progress.messageCount).toBe(messageCount);
   expect(log.ids.length).toBe(messageCount);
   expect(new Set(log.ids).size).toBe(messageCount);
-  expect(progress.warnings.texts).toEqual([]);
+  expect(progress.warnings).toEqual([]);
   expect(job.histogram()).toMatchObject({ total: messageCount, addsUp: true });
   expect(world.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
 });
@@ -153,7 +153,7 @@ describe('causes of an early end of a search', () => {
     const world = new SimulatedWorld({ search: { brokenQuery: 'pendingError' } });
     const { progress } = await search(world, { query: '* | nonsense' });
     expect(progress).toMatchObject({ state: 'doneGatheringResults', messageCount: 0 });
-    expect(progress.errors.texts).toHaveLength(1);
+    expect(progress.errors).toHaveLength(1);
   });
 
   test('errors and warnings of single statuses are kept, each once', async () => {
@@ -165,8 +165,8 @@ describe('causes of an early end of a search', () => {
       },
     });
     const { progress } = await search(world);
-    expect([progress.errors.texts, progress.warnings.texts]).toEqual([['a shard is gone'], ['slow']]);
-    expect(progress.isTainted).toBe(false);
+    expect([progress.errors, progress.warnings]).toEqual([['a shard is gone'], ['slow']]);
+    expect(progress.hasLostStatus).toBe(false);
   });
 
   test('a lost answer to a status taints the job, which continues (E5)', async () => {
@@ -175,7 +175,7 @@ describe('causes of an early end of a search', () => {
       faults: { lost: { kind: 'stall', effect: true, operations: ['getJob'], nth: [2] } },
     });
     const { progress, log } = await search(world);
-    expect(progress.isTainted).toBe(true);
+    expect(progress.hasLostStatus).toBe(true);
     expect(log.ids).toHaveLength(messageCount);
   });
 
@@ -359,8 +359,8 @@ test.each(['3s', '8s', '14s'])('answers that take %s lose no job and no errors (
     },
   });
   const { progress, job } = await search(world);
-  expect(progress).toMatchObject({ messageCount, isTainted: false } satisfies Partial<JobProgress>);
-  expect(progress.errors.texts).toEqual(['a shard is gone']);
+  expect(progress).toMatchObject({ messageCount, hasLostStatus: false } satisfies Partial<JobProgress>);
+  expect(progress.errors).toEqual(['a shard is gone']);
   expect(job.histogram()).toMatchObject({ total: messageCount, addsUp: true });
   expect(world.counters().jobsLostToSilence).toBe(0);
 });
