@@ -218,7 +218,7 @@ function* checkDestination({ destination, execution }: WrittenSpec): Generator<F
   if (s3.storageClass === 'GLACIER' || s3.storageClass === 'DEEP_ARCHIVE') {
     yield warning([...path, 'storageClass'], 'Risky', {
       problem: `files of ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
-      remedy: 'write GLACIER_IR, or use a lifecycle rule of the bucket',
+      remedy: 'write GLACIER_IR, or let a lifecycle rule of the bucket move the files later',
     });
   }
 }

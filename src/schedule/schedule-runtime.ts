@@ -144,7 +144,7 @@ export class ScheduleRuntime {
     const { runs, decision, create } = found;
     const { repeat } = decision;
     for (const run of repeat) await this.#remove(run);
-    // A deleted run disappears from the status, unless a new run with the same name is announced.
+    // A deleted run disappears from the status, unless the status already names a new run with the same name.
     const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;

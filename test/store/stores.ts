@@ -22,7 +22,7 @@ export const stores = {
     url: /^s3:\/\/bucket-\S+\/audit\/logging$/,
     unseenBytes: 5 * 1024 * 1024,
   },
-  // An upload to Azure becomes visible when its first block is full.
+  // The store sees an upload to Azure when its first block is full, because the client sends whole blocks.
   azureBlob: {
     make: () => makeContainer(inject('azurite')),
     url: /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1\/container-\S+\/audit\/logging$/,

@@ -76,8 +76,8 @@ export function requestsOfSegments(segments: readonly SegmentCount[], limit: num
 }
 
 /**
- * A segment with more rows than the message limit needs several searches. The service cuts each of them except the last one short, and an
- * aggregation must then count the rows.
+ * A segment with more rows than the message limit needs several searches. After each search that the service cut short, an aggregation counts
+ * the rows. Only the last search is complete.
  */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);

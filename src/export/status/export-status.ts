@@ -56,7 +56,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // The export manifest in the status is kept until the destination has been read, which shows whether that manifest still exists.
+  // The status keeps the export manifest until the destination has been read, because only then it is known whether the file still exists.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {

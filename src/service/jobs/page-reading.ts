@@ -2,8 +2,9 @@
  * Reads the results of a search job page by page.
  *
  * Each page begins after the last received row, even if the previous page broke off or had fewer rows than requested
- * (10.3). A page that its receiver pauses for too long is cancelled, and continued when the receiver is ready (B3). An
- * attempt that returns no row is repeated a limited number of times.
+ * (10.3). If the receiver pauses for too long, the request for the page is cancelled, and another
+ * request reads the rest of the page when the receiver is ready (B3). A request that returns no row is repeated a limited number
+ * of times.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
