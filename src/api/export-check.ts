@@ -2,6 +2,7 @@
  * Checks of a SearchExport that neither schema nor CEL can express: invalid times, queries that cannot be split, and settings with a
  * surprising effect. The spec is checked as written, without defaults, after schema and CEL rules have found no error.
  */
+
 import { parseDuration } from '../base/duration.ts';
 import { error, type Finding, warning } from './finding.ts';
 import type {
@@ -17,10 +18,9 @@ import type { JsonPath } from './json-path.ts';
 import { checkCopiedMetadata } from './label-check.ts';
 import { partitionProblem } from './partition-check.ts';
 import { rewrittenField, rewrittenProblem } from './rewritten-field.ts';
+import type { Written } from './schemas.ts';
 import { splittability } from './splittable.ts';
 import { clockChangesIn, readTimeRange, type TimeRange, type TimeRangeText } from './time-range.ts';
-
-type Written<T> = { readonly [K in keyof T]?: T[K] | null };
 
 /** Spec of a SearchExport as people write it: members with a default may be absent. */
 type WrittenSpec = Pick<SearchExportSpec, 'query'> & {

@@ -2,6 +2,7 @@
  * Checks of a policy's rollout settings that neither schema nor CEL can express: invalid schedules and time zones, and stages, tolerances
  * and windows with a surprising effect. The spec is checked as written, without defaults.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { parseDuration, renderDuration } from '../base/duration.ts';
 import { error, type Finding, warning } from './finding.ts';
@@ -16,8 +17,8 @@ import type {
 } from './generated/collector-version-policy.ts';
 import type { JsonPath } from './json-path.ts';
 import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
+import type { Written } from './schemas.ts';
 
-type Written<T> = { readonly [K in keyof T]?: T[K] | null };
 type WrittenStage = Pick<Stage, 'name'> & Written<Omit<Stage, 'name'>>;
 
 export interface WrittenRollout {

@@ -38,3 +38,6 @@ export function withDefaults(schema: StructuralSchema, value: unknown): unknown 
   }
   return filled;
 }
+
+/** Object as a manifest has it: without defaults, and with null as the absence of a member. */
+export type Written<T> = { readonly [K in keyof T]?: T[K] | null };

@@ -2,6 +2,7 @@
  * Decides what a schedule does next: which complete runs it records, which runs it creates and deletes, and which time ranges are covered
  * or failed (S1 to S6). This module only decides; `schedule-runtime.ts` carries decisions out.
  */
+import type { SearchExport } from '../api/kinds.ts';
 import type { TimeRange } from '../api/time-range.ts';
 import { runName } from './run-name.ts';
 import type { TickCalendar } from './tick-calendar.ts';
@@ -24,6 +25,8 @@ export interface Run {
   readonly state: RunState;
   /** Reason of the run's condition `Ready`. */
   readonly reason: string;
+  /** Undefined if the status announces the run and the cache lacks it. */
+  readonly resource?: SearchExport | undefined;
 }
 
 /** Time range of a failed run. It is exported again only when a person requests it. */
@@ -49,7 +52,7 @@ export interface ScheduleSettings {
 }
 
 /** Input of the decision. `R` is the type of the runs. */
-export interface ScheduleSnapshot<R extends Run = Run> {
+export interface ScheduleSnapshot {
   readonly nowMs: number;
   readonly settings: ScheduleSettings;
   readonly isPaused: boolean;
@@ -60,20 +63,20 @@ export interface ScheduleSnapshot<R extends Run = Run> {
   /** Gaps that status contains. */
   readonly gaps: readonly Gap[];
   /** All runs of the schedule that exist. */
-  readonly runs: readonly R[];
+  readonly runs: readonly Run[];
   /** Returns whether another SearchExport of the namespace, which the schedule does not own, has this name. */
   readonly isTaken: (name: string) => boolean;
   /** True if a person has requested that failed and stalled runs are repeated. */
   readonly isRetryRequested: boolean;
 }
 
-export interface ScheduleDecision<R extends Run = Run> {
+export interface ScheduleDecision {
   /** Complete runs for which a schedule record must be written. */
-  readonly record: readonly R[];
+  readonly record: readonly Run[];
   /** Failed and stalled runs to delete before the status is written, since a person has requested that they are repeated. */
-  readonly repeat: readonly R[];
+  readonly repeat: readonly Run[];
   /** Old runs to delete after the status is written, which then contains the time ranges of failed runs. */
-  readonly remove: readonly R[];
+  readonly remove: readonly Run[];
   /** Time ranges of the runs to create, in this order. */
   readonly create: readonly TimeRange[];
   /** Gaps to store in status, in ascending order. */
@@ -99,7 +102,7 @@ export const mostGaps = 100;
 /** Number of pending runs at which counting ends. */
 export const mostCounted = 1_000;
 
-export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): ScheduleDecision<R> {
+export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const { nowMs, settings, covered, recorded, runs, isTaken } = snapshot;
   const { name, calendar, startMs, endMs, settleDelayMs, maxActive } = settings;
   const repeat = snapshot.isRetryRequested ? runs.filter(({ state }) => state === 'Failed' || state === 'Stalled') : [];
@@ -214,7 +217,7 @@ export function* first<T>(items: Iterable<T>, count: number): Generator<T> {
 }
 
 /** Returns the ended runs to delete because of the history limits, the oldest first. Keeps complete runs without a schedule record. */
-function beyondHistory<R extends Run>(present: readonly R[], { settings, recorded }: ScheduleSnapshot): readonly R[] {
+function beyondHistory(present: readonly Run[], { settings, recorded }: ScheduleSnapshot): readonly Run[] {
   const sorted = present.toSorted((a, b) => a.span.toMs - b.span.toMs);
   const complete = sorted.filter(({ state, span }) => state === 'Complete' && contains(recorded, span));
   const failed = sorted.filter(hasFailed);

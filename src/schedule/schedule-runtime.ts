@@ -31,16 +31,16 @@ import type { Host, OwnerRef } from '../host/host.ts';
 import { restoreRecord } from './lost-records.ts';
 import { runStateOf } from './run-index.ts';
 import { readRunTimes, runName, runTimes } from './run-name.ts';
-import { decideSchedule, isUnfinished, type ScheduleDecision, type ScheduleSettings } from './schedule-decision.ts';
+import { decideSchedule, isUnfinished, type Run, type ScheduleSettings } from './schedule-decision.ts';
 import { scheduleHealth } from './schedule-health.ts';
 import {
   announcedRun,
   defaultStart,
   mostCovered,
-  type ObservedRun,
   readCovered,
   readGaps,
   readSpan,
+  type ScheduleFacts,
   scheduleStatus,
   scheduleTimes,
 } from './schedule-status.ts';
@@ -119,8 +119,8 @@ export class ScheduleRuntime {
     const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
     const decide = (): Found => {
       const settings = this.#settings(resource, calendar);
-      const runs = this.#runs(resource, settings);
       const covered = this.#covered(resource);
+      const runs = this.#runs(resource, settings, covered);
       const decision = decideSchedule({
         nowMs: clock.now(),
         ...{ settings, runs, isRetryRequested, covered },
@@ -130,7 +130,7 @@ export class ScheduleRuntime {
         isTaken: (name) => this.#isTaken(name),
       });
       const absent = pausedBy === undefined ? this.#absent(runs) : [];
-      return { settings, runs, decision, pausedBy, create: [...absent, ...decision.create] };
+      return { settings, covered, runs, decision, pausedBy, create: [...absent, ...decision.create] };
     };
     let found = decide();
     if (!this.#stored && (found.create.length > 0 || found.decision.record.length > 0)) {
@@ -171,7 +171,7 @@ export class ScheduleRuntime {
   }
 
   /** Returns the time ranges of runs that the status names, but that do not exist yet and were not created just now by this process. */
-  #absent(runs: readonly ObservedRun[]): readonly TimeRange[] {
+  #absent(runs: readonly Run[]): readonly TimeRange[] {
     const nowMs = this.#options.clock.monotonic();
     const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;
     return runs.filter(({ name, resource }) => !resource && !isRecent(name)).map(({ span }) => span);
@@ -235,7 +235,7 @@ export class ScheduleRuntime {
     });
   }
 
-  async #record(resource: SearchExportSchedule, runs: readonly ObservedRun[]): Promise<void> {
+  async #record(resource: SearchExportSchedule, runs: readonly Run[]): Promise<void> {
     if (!this.#stored) return;
     const { startMs, recorded } = this.#stored;
     await this.#withDestination(resource, async (destination, layout) => {
@@ -266,14 +266,17 @@ export class ScheduleRuntime {
   }
 
   /** Returns all runs: those in the cache, and those that only the status announces (S6). */
-  #runs(resource: SearchExportSchedule, { startMs, endMs }: ScheduleSettings): readonly ObservedRun[] {
+  #runs(
+    resource: SearchExportSchedule,
+    { startMs, endMs }: ScheduleSettings,
+    covered: readonly TimeRange[],
+  ): readonly Run[] {
     const existing = this.#options.runs();
     const uids = new Set(existing.map(({ metadata }) => metadata.uid));
     for (const uid of this.#deleted) if (!uids.has(uid)) this.#deleted.delete(uid);
     const shown = existing.flatMap((run) => observe(this.#owner.name, run, this.#deleted.has(run.metadata.uid)) ?? []);
     const names = new Set(shown.filter(({ state }) => state !== 'Deleting').map(({ name }) => name));
     for (const name of this.#created.keys()) if (names.has(name)) this.#created.delete(name);
-    const covered = this.#covered(resource);
     const announced = (resource.status?.runs ?? []).filter(
       (run) => isUnfinished(run) && !names.has(run.name) && !this.#isTaken(run.name),
     );
@@ -316,7 +319,7 @@ export class ScheduleRuntime {
     }
   }
 
-  async #remove({ name, resource }: ObservedRun): Promise<void> {
+  async #remove({ name, resource }: Run): Promise<void> {
     const { host, log } = this.#options;
     if (!resource) return;
     this.#assertLeading();
@@ -333,7 +336,7 @@ export class ScheduleRuntime {
       ...{ resource, health },
       before: this.#publisher.known(resource),
       nowMs: this.#options.clock.now(),
-      found: found && { ...found, startMs: found.settings.startMs, covered: this.#covered(resource) },
+      found,
     });
     return this.#publisher.publish(resource, status, () => ({}), health);
   }
@@ -346,10 +349,7 @@ interface Stored {
   readonly recorded: readonly TimeRange[];
 }
 
-interface Found {
-  readonly settings: ScheduleSettings;
-  readonly runs: readonly ObservedRun[];
-  readonly decision: ScheduleDecision<ObservedRun>;
+interface Found extends ScheduleFacts {
   readonly pausedBy: string | undefined;
   /** Time ranges of the runs to create, including announced runs that do not exist. */
   readonly create: readonly TimeRange[];
@@ -363,7 +363,7 @@ function isRetryNew(resource: SearchExportSchedule): boolean {
 }
 
 /** Converts a SearchExport to a run. Returns undefined if its name is not the name of a run. */
-function observe(schedule: string, resource: SearchExport, isDeleted: boolean): ObservedRun | undefined {
+function observe(schedule: string, resource: SearchExport, isDeleted: boolean): Run | undefined {
   const { metadata, status } = resource;
   const span = readRunTimes(metadata.name.slice(schedule.length + 1));
   const reason = findCondition(status?.conditions, 'Ready')?.reason ?? reasons.progressing;

@@ -2,13 +2,13 @@
 
 import { reasons } from '../api/conditions.ts';
 import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
-import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
+import type { SearchExportSchedule } from '../api/kinds.ts';
 import type { TimeRange } from '../api/time-range.ts';
 import { parseDuration } from '../base/duration.ts';
 import { describeHealth, type Health } from '../controller/health.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { runName } from './run-name.ts';
-import type { Gap, Run, ScheduleDecision, ScheduleTimes } from './schedule-decision.ts';
+import type { Gap, Run, ScheduleDecision, ScheduleSettings, ScheduleTimes } from './schedule-decision.ts';
 import type { TickCalendar } from './tick-calendar.ts';
 import { union } from './time-spans.ts';
 
@@ -16,9 +16,12 @@ import { union } from './time-spans.ts';
 export const mostCovered = 100;
 const mostRuns = 50;
 
-/** Run with its SearchExport. `resource` is undefined if the status announces the run and the cache lacks it. */
-export interface ObservedRun extends Run {
-  readonly resource: SearchExport | undefined;
+/** Decision about a schedule, and what the decision is about. */
+export interface ScheduleFacts {
+  readonly settings: ScheduleSettings;
+  readonly covered: readonly TimeRange[];
+  readonly runs: readonly Run[];
+  readonly decision: ScheduleDecision;
 }
 
 export interface ScheduleStatusInput {
@@ -27,14 +30,7 @@ export interface ScheduleStatusInput {
   readonly health: Health;
   readonly nowMs: number;
   /** Undefined if a problem prevented the decision. The status then keeps the values of the last decision. */
-  readonly found:
-    | {
-        readonly startMs: number;
-        readonly covered: readonly TimeRange[];
-        readonly runs: readonly ObservedRun[];
-        readonly decision: ScheduleDecision;
-      }
-    | undefined;
+  readonly found: ScheduleFacts | undefined;
 }
 
 export function scheduleStatus({
@@ -67,12 +63,12 @@ export function scheduleStatus({
 function describe(
   resource: SearchExportSchedule,
   before: SearchExportScheduleStatus | undefined,
-  { startMs, covered, runs, decision }: NonNullable<ScheduleStatusInput['found']>,
+  { settings, covered, runs, decision }: ScheduleFacts,
 ): SearchExportScheduleStatus {
   const { lastTickMs, nextDueMs, coveredUntilMs, pending, gaps } = decision;
   return {
     ...echoOfRequest(resource),
-    startTime: isoTime(startMs),
+    startTime: isoTime(settings.startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
     // An undefined `nextScheduleTime` removes the time that the status had before.
@@ -89,17 +85,17 @@ function renderSpan({ fromMs, toMs }: TimeRange) {
 }
 
 /** Returns the runs to create. The status names them before they exist, so that no process creates other runs for the same time (S6). */
-function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleDecision): readonly ObservedRun[] {
+function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleDecision): readonly Run[] {
   return create.map((span) => announcedRun(metadata.name, span));
 }
 
 /** Describes a run whose SearchExport the cache does not contain yet. */
-export function announcedRun(schedule: string, span: TimeRange): ObservedRun {
-  return { name: runName(schedule, span), span, state: 'Active', reason: reasons.progressing, resource: undefined };
+export function announcedRun(schedule: string, span: TimeRange): Run {
+  return { name: runName(schedule, span), span, state: 'Active', reason: reasons.progressing };
 }
 
 /** Returns the runs for the status, the newest first: all unfinished runs, and the latest ended runs, even if they are deleted. */
-function latestRuns(shown: readonly RunStatus[], existing: readonly ObservedRun[]): readonly RunStatus[] {
+function latestRuns(shown: readonly RunStatus[], existing: readonly Run[]): readonly RunStatus[] {
   const runs = new Map(shown.filter(hasEnded).map((run) => [run.name, run]));
   for (const run of existing) if (run.state !== 'Deleting') runs.set(run.name, runStatus(run, run.state));
   const newestFirst = [...runs.values()].sort((a, b) => Date.parse(b.from) - Date.parse(a.from));
@@ -112,7 +108,7 @@ function hasEnded({ state }: RunStatus): boolean {
   return state === 'Complete' || state === 'Failed';
 }
 
-function runStatus({ name, span, resource }: ObservedRun, state: RunStatus['state']): RunStatus {
+function runStatus({ name, span, resource }: Run, state: RunStatus['state']): RunStatus {
   const manifest = resource?.status?.manifest;
   const result =
     state === 'Complete' && manifest ? { rows: manifest.rows, bytes: manifest.bytes, manifest: manifest.url } : {};

@@ -58,7 +58,7 @@ export const scheduleMutants: readonly Mutant[] = [
     'new runs are not announced',
     status,
     'const announced = found ? announcedRuns(resource, found.decision) : [];',
-    'const announced: ObservedRun[] = []; void announcedRuns;',
+    'const announced: Run[] = []; void announcedRuns;',
     'S1:',
   ),
   of(
