@@ -4,30 +4,12 @@
  */
 import { UsageError } from './usage-error.ts';
 
-export interface BucketAddress {
-  readonly scheme: 's3' | 'gs';
-  readonly bucket: string;
-  /** Folder below the bucket, without a slash at its end. Empty for the bucket itself. */
-  readonly folder: string;
-}
-
-/** Returns the parts of an address. Undefined if the text is a path or another address. */
-export function readBucketAddress(text: string): BucketAddress | undefined {
-  const [, scheme, bucket = '', folder = ''] = /^(s3|gs):\/\/([^/]*)\/?(.*)$/.exec(text) ?? [];
-  if (scheme !== 's3' && scheme !== 'gs') return undefined;
-  if (bucket === '') throw new UsageError(`the address '${text}' names no bucket; write ${scheme}://BUCKET/FOLDER`);
-  return { scheme, bucket, folder: folder.replace(/\/$/, '') };
-}
-
-export interface ContainerAddress {
-  /** Name of the storage account. Undefined if `endpoint` is set. */
-  readonly account?: string;
-  /** Address of the blob service, for accounts with another address. */
-  readonly endpoint?: string;
-  readonly container: string;
-  /** Folder below the container, without slashes at its ends. Empty for the container itself. */
-  readonly folder: string;
-}
+/** Folder in an object store. `folder` has no slashes at its ends, and is empty for the bucket or container itself. */
+export type StoreAddress = { readonly folder: string } & (
+  | { readonly kind: 's3' | 'gcs'; readonly bucket: string }
+  /** `endpoint` is the address of the blob service, for accounts with another address. It replaces `account`. */
+  | { readonly kind: 'azureBlob'; readonly account?: string; readonly endpoint?: string; readonly container: string }
+);
 
 /** Flags that only S3 stores use, by the names of their attributes in the parsed options. */
 export const flagsOfS3 = ['region', 'pathStyle'] as const;
@@ -36,8 +18,19 @@ export function isContainerAddress(text: string): boolean {
   return /^https?:\/\//.test(text);
 }
 
-/** Splits an address. `endpoint` is the value of `--endpoint`, for services whose address has a path, such as those of emulators. */
-export function readContainerAddress(text: string, endpoint: string | undefined): ContainerAddress {
+/**
+ * Returns the parts of an address. Undefined if the text is a path. `endpoint` is the value of `--endpoint`, for blob services whose address
+ * has a path, such as those of emulators.
+ */
+export function readStoreAddress(text: string, endpoint: string | undefined): StoreAddress | undefined {
+  if (isContainerAddress(text)) return readContainerAddress(text, endpoint);
+  const [, scheme, bucket = '', folder = ''] = /^(s3|gs):\/\/([^/]*)\/?(.*)$/.exec(text) ?? [];
+  if (scheme === undefined) return undefined;
+  if (bucket === '') throw new UsageError(`the address '${text}' names no bucket; write ${scheme}://BUCKET/FOLDER`);
+  return { kind: scheme === 's3' ? 's3' : 'gcs', bucket, folder: folder.replace(/\/$/, '') };
+}
+
+function readContainerAddress(text: string, endpoint: string | undefined): StoreAddress {
   const url = URL.parse(text);
   if (url?.search !== '' || url.hash !== '' || url.username !== '') {
     const address = text.replace(/[?#].*/, '');
@@ -55,5 +48,5 @@ export function readContainerAddress(text: string, endpoint: string | undefined)
     throw new UsageError(`the address '${text}' names no container; write ${service}/CONTAINER/FOLDER`);
   const folder = folders.join('/').replace(/\/$/, '');
   const [, account] = /^https:\/\/([a-z0-9]+)\.blob\.core\.windows\.net$/.exec(service) ?? [];
-  return { ...(account === undefined ? { endpoint: service } : { account }), container, folder };
+  return { kind: 'azureBlob', ...(account === undefined ? { endpoint: service } : { account }), container, folder };
 }

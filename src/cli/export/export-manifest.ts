@@ -11,12 +11,7 @@ import type { SourceFile } from '../../api/manifest-set.ts';
 import { parseDuration } from '../../base/duration.ts';
 import type { CommandContext } from '../context.ts';
 import type { ExportOptions, Volumes } from '../options.ts';
-import {
-  type ContainerAddress,
-  isContainerAddress,
-  readBucketAddress,
-  readContainerAddress,
-} from '../store-address.ts';
+import { readStoreAddress, type StoreAddress } from '../store-address.ts';
 import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
 import { fieldFlags, flagOf, storePath } from './field-flags.ts';
@@ -28,9 +23,7 @@ import { fieldFlags, flagOf, storePath } from './field-flags.ts';
 export type ExportSink =
   | { readonly kind: 'stdout' }
   | { readonly kind: 'folder'; readonly folder: string }
-  | { readonly kind: 'store'; readonly bucket: string; readonly prefix: string }
-  | { readonly kind: 'gcs'; readonly bucket: string; readonly prefix: string }
-  | { readonly kind: 'container'; readonly address: ContainerAddress };
+  | StoreAddress;
 
 interface FlagManifest {
   readonly source: SourceFile;
@@ -39,8 +32,6 @@ interface FlagManifest {
 
 /** File name of the manifest that was made from flags. Users never see the name, because messages show the flag instead. */
 const flagSource = 'the command line';
-const containerPath = 'spec.destination.azureBlob.';
-const gcsPath = 'spec.destination.gcs.';
 const volumeName = 'output';
 const secretName = 'log-service';
 
@@ -51,10 +42,7 @@ export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
       'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o gs://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
     );
   if (output === '-') return { kind: 'stdout' };
-  if (isContainerAddress(output)) return { kind: 'container', address: readContainerAddress(output, endpoint) };
-  const address = readBucketAddress(output);
-  if (!address) return { kind: 'folder', folder: output };
-  return { kind: address.scheme === 's3' ? 'store' : 'gcs', bucket: address.bucket, prefix: address.folder };
+  return readStoreAddress(output, endpoint) ?? { kind: 'folder', folder: output };
 }
 
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
@@ -80,12 +68,10 @@ export function flagManifest(
   { folder, secret, cwd, env, nowMs }: FlagSurroundings,
 ): FlagManifest {
   if (sink.kind === 'stdout') refuseForStdout(options);
-  const { from = '', to = '', query = '', region, compression } = options;
-  const isStore = sink.kind === 'store';
-  const gcs = sink.kind === 'gcs' ? sink : undefined;
-  const container = sink.kind === 'container' ? sink.address : undefined;
-  const given = fieldFlags.filter(({ path }) => isStore || !path.startsWith(storePath));
-  const fields: readonly (readonly [path: string, value: unknown])[] = [
+  const { from = '', to = '', query = '', compression } = options;
+  const store = sink.kind === 'stdout' || sink.kind === 'folder' ? undefined : sink;
+  const given = fieldFlags.filter(({ path }) => sink.kind === 's3' || !path.startsWith(storePath));
+  const fields: readonly Field[] = [
     ['apiVersion', 'logfleet.dev/v1alpha1'],
     ['kind', 'SearchExport'],
     ['metadata.name', options.name ?? 'export'],
@@ -96,25 +82,25 @@ export function flagManifest(
     ['spec.timeRange.from', momentText(from, nowMs)],
     ['spec.timeRange.to', momentText(to, nowMs)],
     ['spec.output.compression', sink.kind === 'stdout' ? 'None' : compression],
-    [`${storePath}bucket`, isStore ? sink.bucket : undefined],
-    [`${storePath}prefix`, (isStore && sink.prefix) || undefined],
-    [`${storePath}region`, isStore ? regionOf(region, env) : undefined],
-    [`${containerPath}account`, container?.account],
-    [`${containerPath}endpoint`, container?.endpoint],
-    [`${containerPath}container`, container?.container],
-    [`${containerPath}prefix`, container?.folder || undefined],
-    [`${containerPath}insecure`, container && options.insecure],
-    [`${gcsPath}bucket`, gcs?.bucket],
-    [`${gcsPath}prefix`, gcs?.prefix || undefined],
-    [`${gcsPath}endpoint`, gcs && options.endpoint],
-    [`${gcsPath}insecure`, gcs && options.insecure],
-    ['spec.destination.volume.name', isStore || gcs || container ? undefined : volumeName],
+    ...(store ? storeFields(store, options, env) : []),
+    ['spec.destination.volume.name', store ? undefined : volumeName],
   ];
   const document = new Document({});
   for (const [path, value] of fields) if (value !== undefined) document.setIn(path.split('.'), value);
   const directory = sink.kind === 'folder' ? path.resolve(cwd, sink.folder) : folder;
-  const volumes = new Map(isStore || gcs || container ? [] : [[volumeName, directory]]);
+  const volumes = new Map(store ? [] : [[volumeName, directory]]);
   return { source: { name: flagSource, text: JSON.stringify(document) }, volumes };
+}
+
+type Field = readonly [path: string, value: unknown];
+
+/** Fields that name the place in an object store. The other flags of S3 stores are fields of their own. */
+function storeFields(address: StoreAddress, options: ExportOptions, env: CommandContext['env']): readonly Field[] {
+  const { kind, folder, ...place } = address;
+  const { endpoint, region, insecure } = options;
+  const access = { s3: { region: regionOf(region, env) }, gcs: { endpoint, insecure }, azureBlob: { insecure } }[kind];
+  const members = Object.entries({ ...place, prefix: folder || undefined, ...access });
+  return members.map(([name, value]) => [`spec.destination.${kind}.${name}`, value]);
 }
 
 /** Throws a `UsageError` if the flags ask for a format, a compression or partitions that stdout does not support. */

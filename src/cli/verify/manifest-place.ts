@@ -12,13 +12,7 @@ import { manifestFile, planFile } from '../../destination/export-layout.ts';
 import type { DestinationSettings } from '../../destination/open-destination.ts';
 import type { CommandContext } from '../context.ts';
 import type { StoreOptions } from '../options.ts';
-import {
-  type BucketAddress,
-  type ContainerAddress,
-  isContainerAddress,
-  readBucketAddress,
-  readContainerAddress,
-} from '../store-address.ts';
+import { readStoreAddress, type StoreAddress } from '../store-address.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Returns the destinations of the exports, at least one. The root of each destination is the folder of one export. */
@@ -27,9 +21,8 @@ export function placesOfExports(
   options: StoreOptions,
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
 ): readonly DestinationSettings[] {
-  const bucket = readBucketAddress(text);
-  if (bucket) return [bucketSettings({ ...bucket, folder: folderOfManifest(bucket.folder) }, options, env)];
-  if (isContainerAddress(text)) return [containerPlace(text, options)];
+  const address = readStoreAddress(text, options.endpoint);
+  if (address) return [storeSettings({ ...address, folder: folderOfManifest(address.folder) }, options, env)];
   return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
 
@@ -45,20 +38,21 @@ export function placeOfSchedule(
   options: StoreOptions,
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
 ): SchedulePlace {
-  const bucket = readBucketAddress(text);
-  if (bucket) {
-    const { folder, schedule } = partsOfSchedule(bucket.folder, text, `${bucket.scheme}://BUCKET/FOLDER/SCHEDULE`);
-    return { settings: bucketSettings({ ...bucket, folder }, options, env), schedule };
-  }
-  if (isContainerAddress(text)) {
-    const { folder, ...address } = readContainerAddress(text, options.endpoint);
-    const parts = partsOfSchedule(folder, text, 'https://HOST/CONTAINER/FOLDER/SCHEDULE');
-    return { settings: containerSettings(address, parts.folder, options), schedule: parts.schedule };
+  const address = readStoreAddress(text, options.endpoint);
+  if (address) {
+    const { folder, schedule } = partsOfSchedule(address.folder, text, scheduleForms[address.kind]);
+    return { settings: storeSettings({ ...address, folder }, options, env), schedule };
   }
   const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${text} is not a folder`);
   return { settings: { kind: 'volume', directory: dirname(path), root: '' }, schedule: basename(path) };
 }
+
+const scheduleForms = {
+  s3: 's3://BUCKET/FOLDER/SCHEDULE',
+  gcs: 'gs://BUCKET/FOLDER/SCHEDULE',
+  azureBlob: 'https://HOST/CONTAINER/FOLDER/SCHEDULE',
+} as const;
 
 /** Splits the folder of a schedule in a store into the folder of the runs and the name of the schedule. */
 function partsOfSchedule(path: string, address: string, form: string) {
@@ -67,42 +61,29 @@ function partsOfSchedule(path: string, address: string, form: string) {
   return { folder, schedule };
 }
 
-function bucketSettings(
-  { scheme, bucket, folder }: BucketAddress,
+function storeSettings(
+  address: StoreAddress,
   { endpoint, region, pathStyle, insecure }: StoreOptions,
   env: CommandContext['env'],
 ): DestinationSettings {
-  const settings = {
-    bucket,
-    root: folder,
-    credentials: 'ambient' as const,
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(insecure === undefined ? {} : { insecure }),
-  };
-  if (scheme === 'gs') return { kind: 'gcs', settings };
+  const { folder: root, ...place } = address;
+  const access = { root, credentials: 'ambient' as const, ...(insecure === undefined ? {} : { insecure }) };
+  if (place.kind === 'azureBlob') {
+    const { kind, ...container } = place;
+    return { kind, settings: { ...container, ...access } };
+  }
+  const { kind, bucket } = place;
+  const settings = { bucket, ...access, ...(endpoint === undefined ? {} : { endpoint }) };
+  if (kind === 'gcs') return { kind, settings };
   const ownRegion = regionOf(region, env);
   return {
-    kind: 's3',
+    kind,
     settings: {
       ...settings,
       ...(ownRegion ? { region: ownRegion } : {}),
       ...(pathStyle === undefined ? {} : { forcePathStyle: pathStyle }),
     },
   };
-}
-
-function containerPlace(text: string, options: StoreOptions): DestinationSettings {
-  const { folder, ...address } = readContainerAddress(text, options.endpoint);
-  return containerSettings(address, folderOfManifest(folder), options);
-}
-
-function containerSettings(
-  address: Omit<ContainerAddress, 'folder'>,
-  root: string,
-  { insecure }: StoreOptions,
-): DestinationSettings {
-  const access = { credentials: 'ambient' as const, ...(insecure === undefined ? {} : { insecure }) };
-  return { kind: 'azureBlob', settings: { ...address, root, ...access } };
 }
 
 function folderOfManifest(name: string): string {
