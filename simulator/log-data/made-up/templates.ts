@@ -97,16 +97,16 @@ function template(
   const idStart = `${random.next() < 0.5 ? '-' : ''}${1 + Math.floor(random.next() * 8)}`;
   const count = Math.floor(random.next() * 100_000);
   const textSeed = random.next() * 4_294_967_296;
-  const made = (raw: string) => rendered(fieldsOf(origin, raw, count), idStart, settings, escapesAll);
-  const aroundBytes = made('').whole.bytes.length;
+  const fieldsWith = (raw: string) => fieldsOf(origin, raw, count);
+  const lengthWith = (raw: string) => rendering(fieldsWith(raw), idStart, settings, escapesAll, true).bytes.length;
+  const text = (rawBytes: number) => body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed));
+  const aroundBytes = lengthWith('');
   const wantedBytes = Math.min(wanted(aroundBytes), maxBytes);
-  const madeOf = (rawBytes: number) =>
-    made(body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed)));
   // The length of the text is corrected by the length of its JSON, because escapes make the JSON longer.
   let rawBytes = wantedBytes - aroundBytes;
-  rawBytes *= rawBytes / (madeOf(rawBytes).whole.bytes.length - aroundBytes);
+  rawBytes *= rawBytes / (lengthWith(text(rawBytes)) - aroundBytes);
   for (;;) {
-    const result = madeOf(rawBytes);
+    const result = rendered(fieldsWith(text(rawBytes)), idStart, settings, escapesAll);
     if (result.whole.bytes.length <= maxBytes) return result;
     rawBytes -= result.whole.bytes.length - maxBytes;
   }
