@@ -36,6 +36,9 @@ export class Layouts {
   readonly #templates: Templates;
   readonly #layouts: (Layout | undefined)[] = new Array(layoutCount).fill(undefined);
   readonly #key: number;
+  /** Number of blocks, from block 0 on, whose layouts `prepare` has created. */
+  #prepared = 0;
+  #made = 0;
 
   constructor(settings: MadeUpSettings, rows: number, templates: Templates) {
     this.rows = rows;
@@ -48,9 +51,13 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /** Creates the layouts that do not exist yet, until the computing time is used up. Returns whether all layouts exist. */
-  prepare(effort: Effort): boolean {
-    for (let number = 0; number < layoutCount; number++) {
+  /**
+   * Creates the layouts of the blocks below number `blocks`, until the computing time is used up. Returns whether all these
+   * layouts exist.
+   */
+  prepare(blocks: number, effort: Effort): boolean {
+    for (; this.#prepared < blocks && this.#made < layoutCount; this.#prepared++) {
+      const number = this.numberOf(this.#prepared);
       if (this.#layouts[number]) continue;
       if (effort.isSpent) return false;
       this.layout(number);
@@ -62,12 +69,13 @@ export class Layouts {
   layout(number: number): Layout {
     const known = this.#layouts[number];
     if (known) return known;
-    const made = this.#made(number);
+    const made = this.#make(number);
     this.#layouts[number] = made;
+    this.#made++;
     return made;
   }
 
-  #made(number: number): Layout {
+  #make(number: number): Layout {
     const { seed, receipt, size } = this.#settings;
     const random = seededRandom(drawFor(seed, 'layout', number) * 4_294_967_296);
     const ages = this.#ages(random);
@@ -91,7 +99,9 @@ export class Layouts {
 
   #ages(random: { next(): number }): Float64Array {
     const { rows } = this;
-    const ages = Float64Array.from({ length: rows }, () => random.next()).sort();
+    const ages = new Float64Array(rows);
+    for (let entry = 0; entry < rows; entry++) ages[entry] = random.next();
+    ages.sort();
     const { share, count } = this.#settings.crowds;
     const crowdRows = Math.min(count, rows);
     for (let first = 0; first + crowdRows <= rows; first += crowdRows) {

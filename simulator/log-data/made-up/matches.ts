@@ -42,12 +42,12 @@ export class TemplateMatches {
    * all patterns, which the other methods require.
    */
   prepare(effort: Effort): boolean {
-    const { templates } = this.#rows;
+    const { templates, layouts, timeline } = this.#rows;
     for (; this.#asked < templates.count && !effort.isSpent; this.#asked++) {
       effort.spend(unitsPerMessage(this.#filter, templates.at(this.#asked).rawBytes));
       this.#templates[this.#asked] = this.#filter.matches(this.#rows.templateRow(this.#asked)) ? 1 : 0;
     }
-    return this.#asked === templates.count && this.#rows.layouts.prepare(effort);
+    return this.#asked === templates.count && layouts.prepare(timeline.blocks, effort);
   }
 
   has(rank: number): boolean {

@@ -79,6 +79,7 @@ export class Timeline {
   readonly #spans: readonly Span[];
   readonly rowsPerMs: number;
   readonly rows: number;
+  readonly blocks: number;
   readonly #layouts: Layouts;
   /** Block that the last call returned. It is cached because callers mostly read messages in order. */
   #lastBlock: Block | undefined;
@@ -88,6 +89,7 @@ export class Timeline {
     this.#spans = spansOf(settings, layouts.rows);
     const oldest = this.#spans.at(-1);
     this.rows = oldest ? oldest.firstRank + oldest.rows : 0;
+    this.blocks = oldest ? oldest.firstBlock + Math.ceil(oldest.rows / layouts.rows) : 0;
     this.rowsPerMs = this.rows / (settings.toMs - settings.fromMs);
   }
 
