@@ -4,7 +4,9 @@
  *
  * Slices start at multiples of their length since the epoch, so the values of two intervals that share a slice can be added up.
  */
+
 import { createHash } from 'node:crypto';
+import { getOrAdd } from '../base/get-or-add.ts';
 import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
 
 /** Number, sizes and times of the messages in one slice (a short period). Lists omit slices without messages. */
@@ -122,11 +124,9 @@ export class SliceSums {
   #find(timeMs: number): void {
     const isOne = this.#lengthMs === Number.POSITIVE_INFINITY;
     const fromMs = isOne ? 0 : Math.floor(timeMs / this.#lengthMs) * this.#lengthMs;
-    const sum = this.#sums.get(fromMs) ?? new SliceSum(fromMs);
-    this.#sums.set(fromMs, sum);
     this.#fromMs = isOne ? Number.NEGATIVE_INFINITY : fromMs;
     this.#toMs = fromMs + this.#lengthMs;
-    this.#sum = sum;
+    this.#sum = getOrAdd(this.#sums, fromMs, () => new SliceSum(fromMs));
   }
 }
 
@@ -134,9 +134,7 @@ export class SliceSums {
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
   const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {
-    const sum = sums.get(figures.fromMs) ?? new SliceSum(figures.fromMs);
-    sums.set(figures.fromMs, sum);
-    sum.take(figures);
+    getOrAdd(sums, figures.fromMs, () => new SliceSum(figures.fromMs)).take(figures);
   }
   return [...sums.values()].map((sum) => sum.figures).sort(byTime);
 }

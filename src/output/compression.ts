@@ -4,8 +4,10 @@
  * gzip compresses two chunks of a file at the same time, independently of each other. The results form one gzip member, so every reader can
  * read the file, which is about 1 % larger than with one stream.
  */
+
 import type { Transform } from 'node:stream';
 import { constants, crc32, createDeflateRaw, createZstdCompress, type DeflateRaw } from 'node:zlib';
+import { getOrAdd } from '../base/get-or-add.ts';
 
 export type Compression =
   | { readonly kind: 'none' }
@@ -124,8 +126,7 @@ const idleStreams = new Map<number, DeflateStream[]>();
 
 /** Compresses a chunk independently of other chunks. The result ends on a whole byte. */
 async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8Array[]> {
-  const idle = idleStreams.get(level) ?? [];
-  idleStreams.set(level, idle);
+  const idle = getOrAdd(idleStreams, level, () => []);
   const stream = idle.pop() ?? newStream(level);
   stream.zlib.reset();
   const packed = await stream.packer.pack(chunk);

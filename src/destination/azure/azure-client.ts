@@ -1,4 +1,5 @@
 /** Creates the SDK's client with time limits, proxies from the environment, and credentials. */
+
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import {
@@ -9,6 +10,7 @@ import {
   type RequestPolicyFactory,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
+import { getOrAdd } from '../../base/get-or-add.ts';
 import type { Environment } from '../../base/proxy-environment.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { agentProxy, checkTokensMayGoTo } from '../store-endpoint.ts';
@@ -114,12 +116,10 @@ class Agents {
     const { protocol, origin } = new URL(url);
     const proxyEnv = protocol === 'https:' ? agentProxy(new URL(origin), this.#environment) : {};
     const key = `${protocol} ${proxyEnv.HTTPS_PROXY ?? ''}`;
-    const known = this.#agents.get(key);
-    if (known) return known;
     const options = { keepAlive: true, maxSockets: maxConnections };
-    const agent = protocol === 'https:' ? new HttpsAgent({ ...options, proxyEnv }) : new HttpAgent(options);
-    this.#agents.set(key, agent);
-    return agent;
+    return getOrAdd(this.#agents, key, () =>
+      protocol === 'https:' ? new HttpsAgent({ ...options, proxyEnv }) : new HttpAgent(options),
+    );
   }
 
   close(): void {

@@ -24,12 +24,7 @@ interface NewFileOptions {
 }
 
 export class NewFile {
-  readonly #folder: Folder;
-  readonly #temporary: string;
-  readonly #target: string;
-  readonly #file: FileHandle;
-  readonly #writer: Writer;
-  readonly #clock: Clock;
+  readonly #options: NewFileOptions;
   #timer: Timer | undefined;
   #ended = false;
 
@@ -44,13 +39,8 @@ export class NewFile {
     }
   }
 
-  private constructor({ folder, temporary, target, file, writer, clock }: NewFileOptions) {
-    this.#folder = folder;
-    this.#temporary = temporary;
-    this.#target = target;
-    this.#file = file;
-    this.#writer = writer;
-    this.#clock = clock;
+  private constructor(options: NewFileOptions) {
+    this.#options = options;
     this.#scheduleHeartbeat();
   }
 
@@ -58,7 +48,7 @@ export class NewFile {
     try {
       let offset = 0;
       while (offset < chunk.length) {
-        offset += (await this.#file.write(chunk, offset, chunk.length - offset)).bytesWritten;
+        offset += (await this.#options.file.write(chunk, offset, chunk.length - offset)).bytesWritten;
       }
     } catch (cause) {
       throw this.#error(cause);
@@ -68,9 +58,9 @@ export class NewFile {
   /** Gives the file its final name. Resolves to 'exists' if another file has that name; the other file is then flushed to disk. */
   async place(): Promise<'placed' | 'exists'> {
     try {
-      await this.#file.sync();
+      await this.#options.file.sync();
       const placed = await this.#link();
-      await this.#folder.sync();
+      await this.#options.folder.sync();
       return placed;
     } catch (cause) {
       throw this.#error(cause);
@@ -79,10 +69,10 @@ export class NewFile {
 
   async #link(): Promise<'placed' | 'exists'> {
     try {
-      await this.#folder.link(this.#temporary, this.#target);
+      await this.#options.folder.link(this.#options.temporary, this.#options.target);
       return 'placed';
     } catch (cause) {
-      const path = join(this.#folder.path, this.#target);
+      const path = join(this.#options.folder.path, this.#options.target);
       const code = codeOf(cause) ?? '';
       if (code === 'EEXIST') return (await this.#isPlaced()) ? 'placed' : 'exists';
       if (code === 'ENOENT')
@@ -99,13 +89,13 @@ export class NewFile {
     this.#ended = true;
     this.#timer?.cancel();
     try {
-      await this.#folder.unlink(this.#temporary);
+      await this.#options.folder.unlink(this.#options.temporary);
     } catch (error) {
-      this.#writer.abandon(this.#temporary);
+      this.#options.writer.abandon(this.#options.temporary);
       throw error;
     } finally {
-      await this.#file.close().catch(() => {});
-      await this.#folder.close().catch(() => {});
+      await this.#options.file.close().catch(() => {});
+      await this.#options.folder.close().catch(() => {});
     }
   }
 
@@ -113,7 +103,7 @@ export class NewFile {
   async discard(): Promise<void> {
     if (this.#ended) return;
     try {
-      if (await this.#isPlaced()) await this.#folder.unlink(this.#target);
+      if (await this.#isPlaced()) await this.#options.folder.unlink(this.#options.target);
     } catch (cause) {
       throw this.#error(cause);
     } finally {
@@ -122,19 +112,22 @@ export class NewFile {
   }
 
   async #isPlaced(): Promise<boolean> {
-    const [ours, existing] = await Promise.all([this.#file.stat({ bigint: true }), this.#folder.stat(this.#target)]);
+    const [ours, existing] = await Promise.all([
+      this.#options.file.stat({ bigint: true }),
+      this.#options.folder.stat(this.#options.target),
+    ]);
     return existing?.ino === ours.ino && existing.dev === ours.dev;
   }
 
   #error(cause: unknown): Error {
-    return diskError('write', join(this.#folder.path, this.#target), cause);
+    return diskError('write', join(this.#options.folder.path, this.#options.target), cause);
   }
 
   /** Updates the file's change time at intervals, to show that its writer is alive. Errors are left to the next write. */
   #scheduleHeartbeat(): void {
-    this.#timer = this.#clock.after(heartbeatMs, () => {
-      const nowSeconds = this.#clock.now() / 1000;
-      void this.#file.utimes(nowSeconds, nowSeconds).catch(() => {});
+    this.#timer = this.#options.clock.after(heartbeatMs, () => {
+      const nowSeconds = this.#options.clock.now() / 1000;
+      void this.#options.file.utimes(nowSeconds, nowSeconds).catch(() => {});
       this.#scheduleHeartbeat();
     });
   }

@@ -101,12 +101,9 @@ export class JobShares {
 
 /** Returns the Jobs that hold a share. A deleted Job holds its share until its pods have ended. */
 function observedShares(store: WorkerJobs): readonly ObservedShare[] {
-  const pods = new Map<string, WorkerPod[]>();
-  for (const pod of store.pods()) {
-    const { namespace, labels } = pod.metadata;
-    const name = keyText({ namespace, name: labels[jobNameLabel] ?? '' });
-    pods.set(name, [...(pods.get(name) ?? []), pod]);
-  }
+  const pods = Map.groupBy(store.pods(), ({ metadata: { namespace, labels } }) =>
+    keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
+  );
   const found: ObservedShare[] = [];
   // A person may have removed the annotation of the Job or of a pod.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {

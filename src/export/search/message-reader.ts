@@ -3,18 +3,17 @@
  * files.
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
-import type { CommittedFile } from '../../destination/commit-record.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { JobPages } from './job-pages.ts';
 import { type Interval, wholeBuckets } from './message-limit.ts';
-import type {
-  Findings,
-  IndependentCount,
-  ReaderOptions,
-  ReadingOrder,
+import {
+  type Findings,
+  type IndependentCount,
+  type ReaderOptions,
+  type ReadingOrder,
   ResultReader,
-  SearchEnd,
+  type SearchEnd,
 } from './result-reader.ts';
 import { type RunFigures, RunTally } from './run-tally.ts';
 import { sliceMsOf } from './slice-length.ts';
@@ -27,13 +26,12 @@ export interface MessageReaderOptions extends ReaderOptions {
 /** Maximum number of times that the rows of a finished job are read. */
 const mostReadings = 5;
 
-export class MessageReader implements ResultReader {
+export class MessageReader extends ResultReader {
   readonly #options: MessageReaderOptions;
   /** Time range of the search job, which contains the interval and may begin earlier. */
   readonly #range: Interval;
   readonly #pages: JobPages;
   #tally: RunTally | undefined;
-  #files: IntervalFiles | undefined;
   #isReadInPart = false;
   #writtenFromMs: number | undefined;
   #counted: IndependentCount | undefined;
@@ -43,6 +41,7 @@ export class MessageReader implements ResultReader {
   #figuresBefore: RunFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
+    super();
     this.#options = options;
     this.#pages = new JobPages(options);
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
@@ -77,23 +76,13 @@ export class MessageReader implements ResultReader {
     const { byReceiptTime } = identity;
     const sliceMs = sliceMsOf(identity);
     this.#tally = new RunTally({ interval: this.#range, byReceiptTime, duplicates, writtenFromMs, sliceMs });
-    this.#files = new IntervalFiles(tools, order, tools.describedFields);
-    await this.#readPages(this.#tally, this.#files, end);
+    this.files = new IntervalFiles(tools, order, tools.describedFields);
+    await this.#readPages(this.#tally, this.files, end);
   }
 
   /** Stores the number of rows that an aggregation counted for an interval. */
-  counts(counted: IndependentCount): void {
+  override counts(counted: IndependentCount): void {
     this.#counted = counted;
-  }
-
-  /** Completes the uploads of the interval's files, and returns the files for a commit record. */
-  async end(): Promise<readonly CommittedFile[]> {
-    return (await this.#files?.end()) ?? [];
-  }
-
-  /** Removes all files. Never rejects. */
-  async giveUp(): Promise<void> {
-    await this.#files?.giveUp();
   }
 
   /** True if the search job covers more time than the interval. */

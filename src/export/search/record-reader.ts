@@ -1,20 +1,19 @@
 /** Reads the records of one finished search job into files (4.4). The records of a running job may still change (10.3). */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
-import type { CommittedFile } from '../../destination/commit-record.ts';
 import { recordRow } from '../../output/record-row.ts';
 import { uncountedError } from '../../service/jobs/job-end.ts';
 import type { RecordPage } from '../../service/jobs/search-service.ts';
 import { IntervalFiles } from './interval-files.ts';
-import type { Findings, ReaderOptions, ReadingOrder, ResultReader, SearchEnd } from './result-reader.ts';
+import { type Findings, type ReaderOptions, type ReadingOrder, ResultReader, type SearchEnd } from './result-reader.ts';
 import { noRows } from './run-tally.ts';
 
-export class RecordReader implements ResultReader {
+export class RecordReader extends ResultReader {
   readonly #options: ReaderOptions;
-  #files: IntervalFiles | undefined;
   #received: number | undefined;
 
   constructor(options: ReaderOptions) {
+    super();
     this.#options = options;
   }
 
@@ -33,23 +32,13 @@ export class RecordReader implements ResultReader {
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();
-    this.#files = undefined;
+    this.files = undefined;
     this.#received = 0;
     for (let offset = 0; offset < recordCount; ) {
       const next = await this.#readPage(offset);
       if (next === undefined) return;
       offset = next;
     }
-  }
-
-  counts(): void {}
-
-  async end(): Promise<readonly CommittedFile[]> {
-    return (await this.#files?.end()) ?? [];
-  }
-
-  async giveUp(): Promise<void> {
-    await this.#files?.giveUp();
   }
 
   /**
@@ -69,10 +58,10 @@ export class RecordReader implements ResultReader {
 
   #take({ fields, records }: RecordPage): Promise<void> | undefined {
     const { tools, order } = this.#options;
-    this.#files ??= new IntervalFiles(tools, order, fields);
+    this.files ??= new IntervalFiles(tools, order, fields);
     if (records.length > 0) tools.chosenFields.saw(fields);
-    for (const record of records) this.#files.row(recordRow(record));
+    for (const record of records) this.files.row(recordRow(record));
     this.#received = (this.#received ?? 0) + records.length;
-    return this.#files.drained();
+    return this.files.drained();
   }
 }

@@ -1,7 +1,8 @@
-/** Interface of the classes that read the results of a search job (messages or records) into files. */
+/** Base class of the classes that read the results of a search job (messages or records) into files. */
 import type { CommittedFile } from '../../destination/commit-record.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
+import type { IntervalFiles } from './interval-files.ts';
 import type { CutSign } from './message-limit.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 import type { SearchFacts, Verdict } from './search-verdict.ts';
@@ -30,14 +31,24 @@ export interface ReaderOptions {
   readonly signal: AbortSignal;
 }
 
-export interface ResultReader {
-  readonly found: Findings;
+export abstract class ResultReader {
+  /** Files of the latest reading; undefined before the first reading. */
+  protected files: IntervalFiles | undefined;
+
+  abstract readonly found: Findings;
   /** Reads the rows of a search job, which has ended, into new files. */
-  read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
+  abstract read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
+
   /** Stores the number of rows that an aggregation counted for an interval. */
-  counts(counted: IndependentCount): void;
+  counts(_counted: IndependentCount): void {}
+
   /** Completes the uploads of the last reading's files, and returns the files for a commit record. */
-  end(): Promise<readonly CommittedFile[]>;
+  async end(): Promise<readonly CommittedFile[]> {
+    return (await this.files?.end()) ?? [];
+  }
+
   /** Removes all files. Never rejects. */
-  giveUp(): Promise<void>;
+  async giveUp(): Promise<void> {
+    await this.files?.giveUp();
+  }
 }

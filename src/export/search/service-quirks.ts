@@ -2,6 +2,7 @@
  * Behaviour of a service that its specification does not define, as searches of this process have observed it. After a restart the
  * behaviour is observed again, which may cost one more search.
  */
+import { getOrAdd } from '../../base/get-or-add.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
@@ -92,10 +93,6 @@ export class QuirksOfServices {
 
   of(serviceId: string, byReceiptTime: boolean): ServiceQuirks {
     const key = `${serviceId} ${byReceiptTime ? 'receipt' : 'message'}`;
-    const known = this.#byService.get(key);
-    if (known) return known;
-    const quirks = new ServiceQuirks();
-    this.#byService.set(key, quirks);
-    return quirks;
+    return getOrAdd(this.#byService, key, () => new ServiceQuirks());
   }
 }

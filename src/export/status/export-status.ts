@@ -13,10 +13,10 @@ import { statusTimeMs } from '../../api/status-age.ts';
 import { isoText } from '../../base/time-text.ts';
 import { describeHealth, type ShownHealth } from '../../controller/health.ts';
 import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts';
-import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
+import { StatusWriter } from '../../controller/status-writer.ts';
 import { lowestLevel } from '../../destination/proof-range.ts';
 import { renderJobState } from '../../service/jobs/decode-jobs.ts';
-import type { ExportSettings } from '../export-settings.ts';
+import type { RuntimeOptions } from '../export-resource.ts';
 import type { ExportTask } from '../search/export-task.ts';
 import type { JobView } from '../search/search-tools.ts';
 import { amountText, percentOf, percentText } from '../work/figure-text.ts';
@@ -106,14 +106,7 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
 /** Returns the writer of an export's status, whether the operator or a Kubernetes Job runs the export. */
 export function exportStatusWriter(
   { namespace, name, uid }: SearchExport['metadata'],
-  {
-    host,
-    clock,
-    draining,
-    settings,
-  }: Pick<StatusWriterOptions<'SearchExport'>, 'host' | 'clock' | 'draining'> & {
-    readonly settings: ExportSettings;
-  },
+  { host, clock, draining, settings }: Pick<RuntimeOptions, 'host' | 'clock' | 'draining' | 'settings'>,
 ): StatusWriter<'SearchExport'> {
   return new StatusWriter({
     rules: { kind: 'SearchExport', verdicts: verdictsOf },

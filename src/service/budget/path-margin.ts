@@ -9,6 +9,7 @@
  * Invariant: the allowed time is between `floorMs` and `mostMs`. It rises after a few slow answers, and falls after hundreds of
  * fast ones.
  */
+import { getOrAdd } from '../../base/get-or-add.ts';
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
@@ -139,13 +140,9 @@ export class PathMargin {
   }
 
   #renew(kind: Kind, roundTripMs: number, answeredAtMs: number): void {
-    const baseline = this.#baselines.get(kind) ?? {
-      answers: 0,
-      sinceMs: answeredAtMs,
-      quickestMs: roundTripMs,
-      quickestBeforeMs: Number.POSITIVE_INFINITY,
-    };
-    this.#baselines.set(kind, baseline);
+    const baseline = getOrAdd(this.#baselines, kind, () => ({
+      ...{ answers: 0, sinceMs: answeredAtMs, quickestMs: roundTripMs, quickestBeforeMs: Number.POSITIVE_INFINITY },
+    }));
     if (answeredAtMs - baseline.sinceMs >= baselineWindowMs) {
       baseline.sinceMs = answeredAtMs;
       baseline.quickestBeforeMs = baseline.quickestMs;

@@ -9,9 +9,11 @@
  * - The concurrent requests of an access key never exceed this process's share of them (`key-queue.ts`).
  * - Exactly one timer is set while a request waits, otherwise none.
  */
+
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
+import { getOrAdd } from '../../base/get-or-add.ts';
 import { type Histogram, type Metrics, noMetrics } from '../../base/metrics.ts';
 import { type Answered, GrantedSlot } from './granted-slot.ts';
 import { JobAdmission } from './job-admission.ts';
@@ -154,11 +156,8 @@ export class RequestBudget {
   }
 
   #queue(accessKeyId: string): KeyQueue {
-    const known = this.#queues.get(accessKeyId);
-    if (known) return known;
-    const queue = new KeyQueue(serviceLimits.maxConcurrentRequests, () => this.#halfUntilMs);
-    this.#queues.set(accessKeyId, queue);
-    return queue;
+    const create = () => new KeyQueue(serviceLimits.maxConcurrentRequests, () => this.#halfUntilMs);
+    return getOrAdd(this.#queues, accessKeyId, create);
   }
 
   /**

@@ -7,7 +7,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { Connection } from './connection.ts';
 import { withDeadline } from './deadline.ts';
-import type { SecureSocket } from './dialer.ts';
+import type { Dialer } from './dialer.ts';
 import { connectDeadlineMs, TransportError } from './transport.ts';
 
 /** Maximum number of connections: the number of concurrent requests that the service allows for one access key (8). */
@@ -16,7 +16,7 @@ const maxConnections = 10;
 export interface ConnectionPoolOptions {
   readonly origin: string;
   readonly clock: Clock;
-  readonly dial: (origin: URL, signal: AbortSignal) => Promise<SecureSocket>;
+  readonly dialer: Dialer;
 }
 
 export class ConnectionPool {
@@ -94,9 +94,9 @@ export class ConnectionPool {
 
   /** Opens a connection. No caller's signal cancels the opening, because later requests can use the connection. */
   async #openNow(): Promise<void> {
-    const { origin, clock, dial } = this.#options;
+    const { origin, clock, dialer } = this.#options;
     const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>
-      dial(new URL(origin), signal),
+      dialer.dial(new URL(origin), signal),
     );
     const connection: Connection = new Connection(origin, socket, clock, () => this.#remove(connection));
     this.#connections.add(connection);

@@ -2,7 +2,9 @@
  * Transport over real sockets: HTTPS/1.1 with undici, a connection pool for each origin, and proxies from the
  * environment. Each set of credentials has its own transport.
  */
+
 import type { Clock } from '../../base/clock.ts';
+import { getOrAdd } from '../../base/get-or-add.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Dialer, type DialerOptions } from './dialer.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
@@ -54,15 +56,8 @@ export class UndiciTransport implements Transport {
   /** Connection pool of one origin. There are few pools, because redirects lead only to the allowed hosts in the Secret. */
   #pool(origin: string): ConnectionPool {
     if (this.#closed) throw new TransportError('closed', 'the client has been closed');
-    const known = this.#pools.get(origin);
-    if (known) return known;
-    const pool = new ConnectionPool({
-      origin,
-      clock: this.#clock,
-      dial: (target, signal) => this.#dialer.dial(target, signal),
-    });
-    this.#pools.set(origin, pool);
-    return pool;
+    const options = { origin, clock: this.#clock, dialer: this.#dialer };
+    return getOrAdd(this.#pools, origin, () => new ConnectionPool(options));
   }
 
   /**

@@ -1,0 +1,8 @@
+/** Returns the value of a key. If the map has none, adds the one that `create` returns. */
+export function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const added = create();
+  map.set(key, added);
+  return added;
+}
