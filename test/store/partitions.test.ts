@@ -19,7 +19,7 @@ import { Writer } from '../../src/destination/writer.ts';
 import { InOrder } from '../../src/export/search/duplicates.ts';
 import { type ExportTask, exportTask } from '../../src/export/search/export-task.ts';
 import { IntervalFiles } from '../../src/export/search/interval-files.ts';
-import { RunTally } from '../../src/export/search/run-tally.ts';
+import { RowFilter } from '../../src/export/search/row-filter.ts';
 import { makeVolume, openPlace, type Place } from './place.ts';
 
 const rowsWritten = 200_003;
@@ -68,16 +68,22 @@ async function exportAll(task: ExportTask): Promise<CommitRecord> {
   const files = new IntervalFiles(tools, { segment: 0, toMs }, []);
   const interval = { fromMs, toMs };
   const duplicates = new InOrder();
-  const tally = new RunTally({ interval, byReceiptTime: false, duplicates, writtenFromMs: undefined, sliceMs: 60_000 });
-  const receiver = files.receiver(tally);
-  tally.beginPage();
+  const filter = new RowFilter({
+    interval,
+    byReceiptTime: false,
+    duplicates,
+    writtenFromMs: undefined,
+    sliceMs: 60_000,
+  });
+  const receiver = files.receiver(filter);
+  filter.beginPage();
   for (let index = 0; index < rowsWritten; index++) {
     const row = { messageTimeMs: timeOf(index), messageId: `${index}`, receiptTimeMs: undefined, size: 1 };
     const map = { _messageid: `${index}`, _messagetime: `${row.messageTimeMs}`, _size: '1', _raw: `message ${index}` };
     receiver.row({ ...row, bytes: Buffer.from(JSON.stringify(map)) });
     await receiver.drained?.();
   }
-  const { received, written, outside, left, messages } = tally.figures();
+  const { received, written, outside, left, messages } = filter.figures();
   const figures = { received, written, outside, left, duplicates: 0, figures: messages };
   const count = { rows: rowsWritten, source: 'Job' as const };
   return { segment: 0, fromMs, toMs, ...figures, count, files: await files.end() };

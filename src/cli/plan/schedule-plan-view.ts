@@ -4,7 +4,7 @@ import { keyText } from '../../base/key-text.ts';
 import { groupedText } from '../../base/number-text.ts';
 import { type Fact, renderFacts } from '../render/table.ts';
 import { paintWith, printable, renderAge, renderBytes, renderCount, renderMoment } from '../render/text.ts';
-import { figuresOf, hasRunsLeft, mostPending, type RunFigures, type ScheduleOutlook } from './schedule-planner.ts';
+import { figuresOf, hasRunsLeft, mostPending, type RowFigures, type ScheduleOutlook } from './schedule-planner.ts';
 
 export function renderSchedulePlan(
   planned: ScheduleOutlook,
@@ -51,7 +51,7 @@ export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
   ];
 }
 
-function describe({ rows, requests, bytesToScan }: RunFigures): string {
+function describe({ rows, requests, bytesToScan }: RowFigures): string {
   const scans = bytesToScan === undefined ? '' : `; scans ${renderBytes(bytesToScan)}`;
   return `about ${renderCount(rows, 'row')} and ${groupedText(requests)} requests${scans}`;
 }
@@ -99,7 +99,7 @@ export function schedulePlanDocument(planned: ScheduleOutlook): object {
 function describeBackfill({
   durationMs,
   ...figures
-}: RunFigures & { readonly durationMs: number | undefined }): object {
+}: RowFigures & { readonly durationMs: number | undefined }): object {
   const duration = durationMs === undefined ? undefined : renderDuration(Math.ceil(durationMs / 1_000) * 1_000);
   return { ...figures, duration };
 }

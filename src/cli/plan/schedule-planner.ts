@@ -130,7 +130,7 @@ function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: n
   return { span, isOlder: run === undefined, export: { apiVersion, kind: 'SearchExport', metadata, spec: runSpec } };
 }
 
-export interface RunFigures {
+export interface RowFigures {
   readonly requests: number;
   readonly rows: number;
   /** Bytes that the searches scan. Undefined if the service does not report them. */
@@ -139,10 +139,10 @@ export interface RunFigures {
 
 /** Figures of a schedule, if all its runs are like the sample run. */
 export interface ScheduleFigures {
-  readonly perRun: RunFigures;
-  readonly nextDay: RunFigures;
+  readonly perRun: RowFigures;
+  readonly nextDay: RowFigures;
   /** Figures of all due runs, if there are any. `durationMs` is undefined if new runs alone need the whole allowed request rate. */
-  readonly backfill: (RunFigures & { readonly durationMs: number | undefined }) | undefined;
+  readonly backfill: (RowFigures & { readonly durationMs: number | undefined }) | undefined;
   /** Part of the allowed request rate that the schedule needs in the long run, as a ratio. Undefined if the schedule has ended. */
   readonly share: number | undefined;
 }
@@ -152,7 +152,7 @@ export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;
   const { requests, requestsPerSecond, rows, bytesToScan, durationMs } = outlook.plan;
-  const times = (runs: number): RunFigures => ({
+  const times = (runs: number): RowFigures => ({
     ...{ requests: runs * requests, rows: runs * rows },
     bytesToScan: bytesToScan === undefined ? undefined : runs * bytesToScan,
   });

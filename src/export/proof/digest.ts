@@ -8,6 +8,7 @@
  *
  * The service may round large figures, as in `1.788E12`. If rounding can explain a difference, the figure counts as not compared.
  */
+import { defined } from '../../base/record.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
 import {
   type ComparableFigure,
@@ -321,13 +322,7 @@ function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigur
 function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigures {
   const exact = (figure: Figure | undefined) =>
     figure && figure.reach === 0 && Number.isSafeInteger(figure.value) ? figure.value : undefined;
-  const [sum, oldest, newest] = [bytes, oldestMs, newestMs].map(exact);
-  return {
-    rows,
-    ...(sum === undefined ? {} : { bytes: sum }),
-    ...(oldest === undefined ? {} : { oldestMs: oldest }),
-    ...(newest === undefined ? {} : { newestMs: newest }),
-  };
+  return { rows, ...defined({ bytes: exact(bytes), oldestMs: exact(oldestMs), newestMs: exact(newestMs) }) };
 }
 
 /**

@@ -2,8 +2,7 @@
 
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError, mayPass } from '../../base/errors.ts';
-import { type Aggregated, aggregateOnce, figureOf } from '../../service/jobs/aggregation.ts';
-import type { SearchJob } from '../../service/jobs/search-job.ts';
+import { type Aggregated, figureOf, readAggregation } from '../../service/jobs/aggregation.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
 import { withOperators } from './export-task.ts';
@@ -24,16 +23,10 @@ export async function aggregate(
   wishes?: OpenWishes,
 ): Promise<Aggregated> {
   const { clock, signal } = jobs;
-  const aggregating = withOperators(order, operators);
-  const counting = {
-    signal,
-    open: (counted: JobOrder) => jobs.open(counted, 'Count', wishes),
-    finished: (job: SearchJob) => jobs.counted(job),
-    close: (job: SearchJob) => jobs.close(job),
-  };
+  const aggregating = { ...withOperators(order, operators), requiresRawMessages: false };
   for (let tries = 1; ; tries++) {
     try {
-      const aggregated = await aggregateOnce(aggregating, counting);
+      const aggregated = await aggregateOnce(aggregating, jobs, wishes);
       if (aggregated) return aggregated;
     } catch (thrown) {
       signal.throwIfAborted();
@@ -41,6 +34,19 @@ export async function aggregate(
     }
     if (tries === maxTries) throw notCounted();
     await sleep(clock, retryDelayMs * tries, signal);
+  }
+}
+
+async function aggregateOnce(
+  order: JobOrder,
+  jobs: JobSet,
+  wishes: OpenWishes | undefined,
+): Promise<Aggregated | undefined> {
+  const job = await jobs.open(order, 'Count', wishes);
+  try {
+    return await readAggregation(job, jobs.signal, () => jobs.counted(job));
+  } finally {
+    await jobs.close(job);
   }
 }
 

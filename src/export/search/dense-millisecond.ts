@@ -17,7 +17,7 @@ import { IntervalFiles } from './interval-files.ts';
 import { JobPages } from './job-pages.ts';
 import type { JobSet } from './job-set.ts';
 import { type CutSign, cutSign } from './message-limit.ts';
-import { type RunFigures, RunTally, sumOfRepeated } from './run-tally.ts';
+import { type RowFigures, RowFilter, sumOfRepeated } from './row-filter.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 import { type RecordFigures, strays } from './search-verdict.ts';
 import { sliceMsOf } from './slice-length.ts';
@@ -75,7 +75,7 @@ type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
 
 interface ReadClass {
   readonly kind: 'read';
-  readonly figures: RunFigures;
+  readonly figures: RowFigures;
   readonly hasLostStatus: boolean;
 }
 
@@ -186,11 +186,11 @@ class DenseSearch {
   /** Reads the rows of the dense millisecond whose message ids have the given ending. Writes no row if the service cut the search short. */
   async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
-    const tally = this.#newTally();
-    const isUntouched = () => tally.figures().received === 0;
+    const filter = this.#newFilter();
+    const isUntouched = () => filter.figures().received === 0;
     for (let tries = 1; ; tries++) {
       try {
-        const part = await this.#readClass(ending, tally);
+        const part = await this.#readClass(ending, filter);
         if (part.kind !== 'again' || !isUntouched() || tries === mostTries) return part;
       } catch (thrown) {
         this.#signal.throwIfAborted();
@@ -200,18 +200,18 @@ class DenseSearch {
     }
   }
 
-  #newTally(): RunTally {
+  #newFilter(): RowFilter {
     const interval = { fromMs: this.#dense.atMs, toMs: this.#dense.atMs + 1 };
     const { byReceiptTime } = this.#options.tools.task.identity;
     const sliceMs = this.#sliceMs;
-    return new RunTally({ interval, byReceiptTime, duplicates: new AnyOrder(), writtenFromMs: undefined, sliceMs });
+    return new RowFilter({ interval, byReceiptTime, duplicates: new AnyOrder(), writtenFromMs: undefined, sliceMs });
   }
 
   get #sliceMs(): number | undefined {
     return sliceMsOf(this.#options.tools.task.identity);
   }
 
-  async #readClass(ending: string, tally: RunTally): Promise<ClassResult> {
+  async #readClass(ending: string, filter: RowFilter): Promise<ClassResult> {
     const { tools, jobs } = this.#options;
     const isEndMoved = tools.quirks.isEndInclusive;
     const job = await this.#open(ending);
@@ -224,19 +224,19 @@ class DenseSearch {
       // The number of rows alone does not prove that the service cut the search short. If the message ids cannot be divided by more digits,
       // the rows are read, and the count of an aggregation decides later.
       if (sign !== undefined && !(isDoubt(sign) && ending.length === mostDigits)) return { kind: 'cut' };
-      return await this.#readJob(job, tally, isEndMoved);
+      return await this.#readJob(job, filter, isEndMoved);
     } finally {
       await jobs.close(job);
     }
   }
 
-  async #readJob(job: SearchJob, tally: RunTally, isEndMoved: boolean): Promise<ClassResult> {
+  async #readJob(job: SearchJob, filter: RowFilter, isEndMoved: boolean): Promise<ClassResult> {
     const { messageCount, hasLostStatus } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
-    await pages.readTo(messageCount, tally, this.files.receiver(tally));
+    await pages.readTo(messageCount, filter, this.files.receiver(filter));
     // While rows are read, answers to keep-alive requests can report errors of the search job (E5).
     if (job.progress.errors.length > 0) return broughtErrors(job);
-    const figures = tally.figures();
+    const figures = filter.figures();
     const received = figures.received - figures.overlapping;
     if (received !== messageCount) {
       return again(`a search by _messageid found ${messageCount} rows, but its result pages have ${received}`);
@@ -260,11 +260,11 @@ class DenseSearch {
    * Reads all rows of a search again. Returns true if this reading has as many repeated rows as the former one, which means that the
    * service stores these rows twice.
    */
-  async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
-    const tally = this.#newTally();
+  async #comeAgain(pages: JobPages, messageCount: number, figures: RowFigures): Promise<boolean> {
+    const filter = this.#newFilter();
     pages.beginAgain();
-    await pages.readTo(messageCount, tally, { row: (row) => void tally.take(row) });
-    const { received, duplicates, overlapping } = tally.figures();
+    await pages.readTo(messageCount, filter, { row: (row) => void filter.take(row) });
+    const { received, duplicates, overlapping } = filter.figures();
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
 

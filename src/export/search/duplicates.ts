@@ -23,6 +23,7 @@ const maxKeptBytes = 4 * 1_024 * 1_024;
 type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
+  isSure = true;
   /** First row of the current millisecond. Most milliseconds have only this row, so the map of further rows is seldom used. */
   #first: KeptRow | undefined;
   readonly #byId = new Map<string, KeptRow | KeptRow[]>();
@@ -30,14 +31,9 @@ export class InOrder implements Duplicates {
   #bytes = Buffer.allocUnsafe(4_096);
   #used = 0;
   #timeMs = Number.POSITIVE_INFINITY;
-  #isSure = true;
 
   constructor(maxBytes = maxKeptBytes) {
     this.#maxKeptBytes = maxBytes;
-  }
-
-  get isSure(): boolean {
-    return this.#isSure;
   }
 
   comesAgain(row: KnownRow): boolean {
@@ -60,7 +56,7 @@ export class InOrder implements Duplicates {
   }
 
   #begin(timeMs: number): void {
-    if (timeMs > this.#timeMs) this.#isSure = false;
+    if (timeMs > this.#timeMs) this.isSure = false;
     this.#timeMs = timeMs;
     this.#used = 0;
     if (this.#byId.size > 0) this.#byId.clear();

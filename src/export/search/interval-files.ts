@@ -17,7 +17,7 @@ import type { PartSink } from '../../output/part-writer.ts';
 import type { RawRow } from '../../output/row-encoder.ts';
 import type { RowReceiver } from '../../service/jobs/search-service.ts';
 import type { PageRow } from '../../service/pages/page-row.ts';
-import type { RunTally } from './run-tally.ts';
+import type { RowFilter } from './row-filter.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 
 export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'log'>;
@@ -64,11 +64,11 @@ export class IntervalFiles {
   }
 
   /** Receives the rows of result pages, and writes all except duplicates and rows that do not belong to the interval. */
-  receiver(tally: RunTally): RowReceiver {
+  receiver(filter: RowFilter): RowReceiver {
     const folderOf = folderFinder(this.#tools.task.identity);
     return {
       row: (row) => {
-        if (tally.take(row)) this.#parts.row(row, folderOf(row));
+        if (filter.take(row)) this.#parts.row(row, folderOf(row));
       },
       drained: () => this.drained(),
     };

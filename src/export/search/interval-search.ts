@@ -63,6 +63,7 @@ export class IntervalSearch implements RunningSearch {
   readonly fromMs: number;
   readonly toMs: number;
   readonly begunAtMs: number;
+  isSearching = true;
   /** Outcome of the search. The promise never rejects. */
   readonly done: Promise<SearchOutcome>;
   readonly #order: SearchOrder;
@@ -78,7 +79,6 @@ export class IntervalSearch implements RunningSearch {
   /** Registers this search while its duration is unknown; undefined if the planning of the export created the job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
-  #isSearching = true;
   /** True if a commit record may name the files of this search, so that they must not be removed. */
   #areFilesNamed = false;
 
@@ -99,10 +99,6 @@ export class IntervalSearch implements RunningSearch {
 
   get createdAtMs(): number | undefined {
     return this.#job?.createdAtMs;
-  }
-
-  get isSearching(): boolean {
-    return this.#isSearching;
   }
 
   /** Number of rows that the search job has found so far. */
@@ -153,7 +149,7 @@ export class IntervalSearch implements RunningSearch {
       if (this.#stopReason !== undefined) return { kind: 'stopped', reason: this.#stopReason };
       return { kind: 'failed', error: asLogfleetError(thrown) };
     } finally {
-      this.#isSearching = false;
+      this.isSearching = false;
       this.#begun?.ends();
       await Promise.all([this.#areFilesNamed ? undefined : this.#reading?.giveUp(), this.#jobs.closeAll()]);
     }
@@ -200,7 +196,7 @@ export class IntervalSearch implements RunningSearch {
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
-    this.#isSearching = false;
+    this.isSearching = false;
     this.#tools.onProgress();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
@@ -298,9 +294,9 @@ export class IntervalSearch implements RunningSearch {
     const closing = this.#jobs.close(judged.job);
     const dense = { atMs: fromMs, rows: count.rows, order: this.#order };
     const options = { tools: this.#tools, jobs: this.#jobs, signal: this.#stop.signal };
-    this.#isSearching = true;
+    this.isSearching = true;
     const outcome = await searchDense(dense, options);
-    this.#isSearching = false;
+    this.isSearching = false;
     await closing;
     switch (outcome.kind) {
       case 'found':

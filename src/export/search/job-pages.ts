@@ -8,10 +8,10 @@ import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { type MessagePage, maxPageRows, type RowReceiver } from '../../service/jobs/search-service.ts';
-import type { RunTally } from './run-tally.ts';
+import type { RowFilter } from './row-filter.ts';
 import type { SearchTools } from './search-tools.ts';
 
-export type PageTally = Pick<RunTally, 'beginPage' | 'repeatedAtStart' | 'overlaps'>;
+export type PageFilter = Pick<RowFilter, 'beginPage' | 'repeatedAtStart' | 'overlaps'>;
 
 export interface JobPagesOptions {
   readonly job: SearchJob;
@@ -45,18 +45,18 @@ export class JobPages {
   }
 
   /** Reads pages until `end` rows are read, or until the service returns no more rows. */
-  async readTo(end: number, tally: PageTally, rows: RowReceiver): Promise<void> {
-    while (this.#offset < end) if (!(await this.#readPage(tally, rows))) return;
+  async readTo(end: number, filter: PageFilter, rows: RowReceiver): Promise<void> {
+    while (this.#offset < end) if (!(await this.#readPage(filter, rows))) return;
   }
 
   /** Reads one page. Resolves to false if the service returns no more rows, although the search job reported more. */
-  async #readPage(tally: PageTally, rows: RowReceiver): Promise<boolean> {
+  async #readPage(filter: PageFilter, rows: RowReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;
     const onPage = (page: MessagePage) => {
       if (page.rows > 0) tools.chosenFields.saw(page.fields);
     };
     const [offset, limit] = [this.#offset, this.#limit];
-    tally.beginPage();
+    filter.beginPage();
     const lastRow = new LastRow(rows);
     const reading = { offset, total: offset + 1, limit, receiver: lastRow.receiver, onPage, signal };
     try {
@@ -65,7 +65,7 @@ export class JobPages {
       if (thrown instanceof LogfleetError && thrown.code === 'job.pagesEmpty') return false;
       throw thrown;
     }
-    if (tally.repeatedAtStart > 0 && (await this.#hasMoved(offset))) tally.overlaps();
+    if (filter.repeatedAtStart > 0 && (await this.#hasMoved(offset))) filter.overlaps();
     this.#firstPageRows ??= this.#offset;
     this.#shortEnd = this.#offset - offset < limit ? lastRow.bytes : undefined;
     return true;

@@ -15,7 +15,7 @@ import {
   ResultReader,
   type SearchEnd,
 } from './result-reader.ts';
-import { type RunFigures, RunTally } from './run-tally.ts';
+import { type RowFigures, RowFilter } from './row-filter.ts';
 import { sliceMsOf } from './slice-length.ts';
 
 export interface MessageReaderOptions extends ReaderOptions {
@@ -31,14 +31,14 @@ export class MessageReader extends ResultReader {
   /** Time range of the search job, which contains the interval and may begin earlier. */
   readonly #range: Interval;
   readonly #pages: JobPages;
-  #tally: RunTally | undefined;
+  #filter: RowFilter | undefined;
   #isReadInPart = false;
   #writtenFromMs: number | undefined;
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
   /** Result of the previous reading of all pages; undefined if only a part of the rows was read. */
-  #figuresBefore: RunFigures | undefined;
+  #figuresBefore: RowFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
     super();
@@ -49,7 +49,7 @@ export class MessageReader extends ResultReader {
 
   /** What the latest reading of the rows has shown; `judge` in `search-verdict.ts` uses these facts. */
   get found(): Findings {
-    const figures = this.#tally?.figures();
+    const figures = this.#filter?.figures();
     return {
       figures,
       isReadAgain: this.#readings > 1,
@@ -66,7 +66,7 @@ export class MessageReader extends ResultReader {
     await this.giveUp();
     const { tools, order } = this.#options;
     const { identity } = tools.task;
-    const before = this.#isReadInPart ? undefined : this.#tally;
+    const before = this.#isReadInPart ? undefined : this.#filter;
     this.#figuresBefore = before?.figures();
     this.#pages.beginAgain();
     this.#isReadInPart = false;
@@ -75,9 +75,9 @@ export class MessageReader extends ResultReader {
     const duplicates = anyOrder ? new AnyOrder() : new InOrder();
     const { byReceiptTime } = identity;
     const sliceMs = sliceMsOf(identity);
-    this.#tally = new RunTally({ interval: this.#range, byReceiptTime, duplicates, writtenFromMs, sliceMs });
+    this.#filter = new RowFilter({ interval: this.#range, byReceiptTime, duplicates, writtenFromMs, sliceMs });
     this.files = new IntervalFiles(tools, order, tools.describedFields);
-    await this.#readPages(this.#tally, this.files, end);
+    await this.#readPages(this.#filter, this.files, end);
   }
 
   /** Stores the number of rows that an aggregation counted for an interval. */
@@ -127,16 +127,16 @@ export class MessageReader extends ResultReader {
     return this.#counted.interval.fromMs;
   }
 
-  async #readPages(tally: RunTally, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
+  async #readPages(filter: RowFilter, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
     // The counted rows and one more are read. If the extra row is inside the counted part of the interval, the count was too small.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
-    await this.#pages.readTo(wanted, tally, files.receiver(tally));
+    await this.#pages.readTo(wanted, filter, files.receiver(filter));
   }
 }
 
 /** True if two readings found the same numbers of rows and the same oldest time. */
-function haveSameRows(figures: RunFigures, before: RunFigures | undefined): boolean {
+function haveSameRows(figures: RowFigures, before: RowFigures | undefined): boolean {
   const { received, duplicates, outside, oldestMs } = figures;
   return (
     before?.received === received &&

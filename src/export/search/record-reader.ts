@@ -6,7 +6,7 @@ import { uncountedError } from '../../service/jobs/job-end.ts';
 import type { RecordPage } from '../../service/jobs/search-service.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { type Findings, type ReaderOptions, type ReadingOrder, ResultReader, type SearchEnd } from './result-reader.ts';
-import { noRows } from './run-tally.ts';
+import { noRows } from './row-filter.ts';
 
 export class RecordReader extends ResultReader {
   readonly #options: ReaderOptions;

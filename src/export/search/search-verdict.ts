@@ -14,7 +14,7 @@ import { isoText } from '../../base/time-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import { summaryOf } from '../../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './message-limit.ts';
-import type { RunFigures } from './run-tally.ts';
+import type { RowFigures } from './row-filter.ts';
 
 /** What is known about a search that has ended, as input of `judge`. */
 export interface SearchFacts {
@@ -33,7 +33,7 @@ export interface SearchFacts {
   readonly pendingErrors: readonly string[];
   readonly hasLostStatus: boolean;
   /** Result of the latest reading of the search job's rows; undefined until they have been read. */
-  readonly figures: RunFigures | undefined;
+  readonly figures: RowFigures | undefined;
   /**
    * True if only the newest rows of the search job were read: as many as a histogram or an aggregation counted for the newest part of the
    * interval. The service cut the search short, so older rows may be missing.
@@ -155,12 +155,12 @@ export function judge(run: SearchFacts): Verdict {
  * Number of rows outside the requested range, which are errors of the service. Rows exactly at the end only show that the service includes
  * the end of a range (E10), so they are errors only if an end 1 ms earlier was requested.
  */
-export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RunFigures): number {
+export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
 /** Verdict on a search with rows outside its range. They may have taken the place of rows inside, so the search proves nothing (E6). */
-function judgeStrays(run: SearchFacts, figures: RunFigures): Verdict {
+function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
   const time = run.byReceiptTime ? 'receipt times' : 'message times';
@@ -182,7 +182,7 @@ function cutOfRun(run: SearchFacts): Cut {
  * True if the pages contain another number of rows than the search job reports. A job that was ended early may have found more rows since
  * its last report.
  */
-function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RunFigures): boolean {
+function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RowFigures): boolean {
   if (overlapping > 0) return true;
   if (isReadInPart) return false;
   return sign === 'timeOver' ? received < jobCount : received !== jobCount;
@@ -200,7 +200,7 @@ function writtenFrom({ writtenFromMs }: SearchFacts, { kind, atMs }: Cut): numbe
   return kind === 'dense' ? atMs : (writtenFromMs ?? atMs);
 }
 
-function judgeWhole(run: SearchFacts, figures: RunFigures): Verdict {
+function judgeWhole(run: SearchFacts, figures: RowFigures): Verdict {
   const { interval, hasLostStatus, isSplittable, results, isReadTwice } = run;
   assert(figures.left === 0, 'a whole interval leaves no rows');
   if (!hasLostStatus && figures.duplicates > 0 && !isReadTwice) return readingOf(run, figures.isDisordered);
@@ -221,7 +221,7 @@ function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
  * Verdict on a search that the service cut, for a query that cannot be run for shorter time ranges (E8). The missing rows cannot be
  * exported.
  */
-function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): Verdict {
+function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
   const message = `${stopOf(run)}, and this query cannot be searched in shorter intervals`;
   const record = figures && flagged(recordOf(run, figures, run.interval.fromMs), reason);
@@ -242,7 +242,7 @@ function stopOf({ sign, jobCount }: SearchFacts): string {
   }
 }
 
-function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdict {
+function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, atMs);
   if (!counted) return countingOf(run, figures, { fromMs: atMs, toMs });
@@ -257,7 +257,7 @@ function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdic
 }
 
 /** Commits the rows from `fromMs` if their number equals the count of a histogram or an aggregation. */
-function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict {
+function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
@@ -274,7 +274,7 @@ function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict
  * True if the count was certainly not too small (E6): all rows of the search job were read, or a row older than the counted part of the
  * interval.
  */
-function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RunFigures): boolean {
+function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RowFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
@@ -282,7 +282,7 @@ function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }:
  * Requests an aggregation that counts the interval's rows. If there are duplicates, the rows are first read again, because the search job
  * is closed during the count.
  */
-function countingOf(run: SearchFacts, figures: RunFigures, interval: Interval): Verdict {
+function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
@@ -291,14 +291,14 @@ function countingOf(run: SearchFacts, figures: RunFigures, interval: Interval): 
  * True if the number of written rows equals the count of a histogram or an aggregation. This count may include duplicates that the service
  * stores.
  */
-function isAsCounted(run: SearchFacts, figures: RunFigures, counted: number): boolean {
+function isAsCounted(run: SearchFacts, figures: RowFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
   // After a lost status answer, a duplicate may stand in place of a missing row, so the written rows alone must equal the count.
   const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
 
-function differenceOf(counted: number, { written }: RunFigures): string {
+function differenceOf(counted: number, { written }: RowFigures): string {
   return `the service counts ${counted} rows, but the search found ${written}`;
 }
 
@@ -326,7 +326,7 @@ function flagged(record: RecordFigures, reason: Shortcoming): RecordFigures {
 
 function recordOf(
   run: SearchFacts,
-  figures: RunFigures,
+  figures: RowFigures,
   fromMs: number,
   counted?: SearchFacts['counted'],
 ): RecordFigures {
@@ -344,7 +344,7 @@ function recordOf(
  */
 function provableOf(
   run: SearchFacts,
-  figures: RunFigures,
+  figures: RowFigures,
   interval: Interval,
 ): Pick<CommitRecord, 'figures' | 'slices' | 'repeated' | 'endInclusive'> {
   if (run.results === 'Records') return {};

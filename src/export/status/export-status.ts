@@ -182,10 +182,8 @@ function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: Job
 
 /** Incomplete intervals of the export, the newest first, whether or not their rows are written. */
 function describeIncomplete({ unproven, intervals, manifest }: WorkView): readonly IncompleteInterval[] {
-  const open = unproven.map(({ order, message, figures }) => ({
-    ...order,
-    reason: message,
-    ...figures,
+  const open = unproven.map(({ order: { fromMs, toMs }, message, figures }) => ({
+    ...{ fromMs, toMs, reason: message, ...figures },
   }));
   const flagged = intervals.flatMap(({ fromMs, toMs, incomplete, received, count }) =>
     incomplete ? [{ fromMs, toMs, reason: incomplete.reason, received, expected: count.rows }] : [],
@@ -197,13 +195,6 @@ function describeIncomplete({ unproven, intervals, manifest }: WorkView): readon
     .sort((left, right) => right.toMs - left.toMs)
     .slice(0, maxIncomplete)
     .map(({ fromMs, toMs, reason, ...figures }) => {
-      const { received, expected } = figures as { readonly received?: number; readonly expected?: number };
-      return {
-        from: isoText(fromMs),
-        to: isoText(toMs),
-        reason: bounded(reason, maxReason),
-        ...(received === undefined ? {} : { received }),
-        ...(expected === undefined ? {} : { expected }),
-      };
+      return { from: isoText(fromMs), to: isoText(toMs), reason: bounded(reason, maxReason), ...figures };
     });
 }

@@ -36,14 +36,17 @@ export interface RunningSearchesOptions {
 }
 
 export class RunningSearches {
+  /** Intervals to be searched before the rest of their segment, the latest start first. */
+  narrowed: readonly SearchOrder[] = [];
+  /** Bytes scanned by ended searches. */
+  endedBytes = 0;
+  /** Number of commit records that this process has written for the export. */
+  written = 0;
   readonly #options: RunningSearchesOptions;
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
-  #narrowed: readonly SearchOrder[] = [];
   /** Searches that began before a user changed `incompletePolicy` from `Fail` to `Keep`. */
   #ofFormerPolicy = new WeakSet<Search>();
-  #endedBytes = 0;
-  #written = 0;
 
   constructor(options: RunningSearchesOptions) {
     this.#options = options;
@@ -54,23 +57,8 @@ export class RunningSearches {
     return [...this.#searches.keys()];
   }
 
-  /** Intervals to be searched before the rest of their segment, the latest start first. */
-  get narrowed(): readonly SearchOrder[] {
-    return this.#narrowed;
-  }
-
-  /** Bytes scanned by ended searches. */
-  get endedBytes(): number {
-    return this.#endedBytes;
-  }
-
   get runningBytes(): number {
     return this.list.reduce((sum, { scannedBytes }) => sum + scannedBytes, 0);
-  }
-
-  /** Number of commit records that this process has written for the export. */
-  get written(): number {
-    return this.#written;
   }
 
   /** Number of rows in each of 60 equal parts of the export's time range. */
@@ -81,7 +69,7 @@ export class RunningSearches {
   add(order: SearchOrder, search: Search): void {
     const ended = search.done.then((outcome) => {
       this.#searches.delete(search);
-      this.#endedBytes += search.scannedBytes;
+      this.endedBytes += search.scannedBytes;
       const isOutdated = outcome.kind === 'incomplete' && this.#ofFormerPolicy.has(search);
       if (!isOutdated) this.#learn(order, outcome);
       if (outcome.kind === 'committed') this.#histogram.learn(outcome.record, search.histogram());
@@ -105,7 +93,7 @@ export class RunningSearches {
   /** Ends the delays and messages of an interval, because a commit record covers it. */
   forget(record: CommitRecord): void {
     const { segment, toMs } = record;
-    this.#narrowed = this.#narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
+    this.narrowed = this.narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
     this.#options.delays.succeeded(record);
     this.#options.messages.forget(recordKey(record));
   }
@@ -114,7 +102,7 @@ export class RunningSearches {
     const { delays, onOthers } = this.#options;
     switch (outcome.kind) {
       case 'committed':
-        this.#written++;
+        this.written++;
         this.#committed(outcome.record);
         break;
       case 'taken':
@@ -123,7 +111,7 @@ export class RunningSearches {
         break;
       case 'narrowed':
         delays.succeeded(order);
-        this.#narrowed = [...this.#narrowed, outcome.order].sort((left, right) => right.fromMs - left.fromMs);
+        this.narrowed = [...this.narrowed, outcome.order].sort((left, right) => right.fromMs - left.fromMs);
         break;
       case 'again':
         if (outcome.isFailure) delays.provedNothing(order);

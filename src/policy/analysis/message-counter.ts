@@ -7,7 +7,7 @@ import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { retryDelayMs } from '../../base/retry-delay.ts';
-import { aggregateOnce, figureOf, textOf } from '../../service/jobs/aggregation.ts';
+import { figureOf, readAggregation, textOf } from '../../service/jobs/aggregation.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
@@ -113,17 +113,11 @@ class CounterRun {
 
   async #countPeriod({ fromMs, toMs }: TimeRange): Promise<MessageCounts> {
     const { signal } = this.#abort;
-    const aggregated = await aggregateOnce(
-      { query: this.order.query, fromMs, toMs, byReceiptTime: true },
-      {
-        signal,
-        open: (job) => this.#open(job),
-        close: async (job) => {
-          await job.close();
-          this.#scannedBytes += job.progress.scannedBytes ?? 0;
-        },
-      },
-    );
+    const job = await this.#open({ query: this.order.query, fromMs, toMs, byReceiptTime: true });
+    const aggregated = await readAggregation(job, signal).finally(async () => {
+      await job.close();
+      this.#scannedBytes += job.progress.scannedBytes ?? 0;
+    });
     if (aggregated?.kind === 'errors')
       throw notCounted(`the search for the counts reported errors: ${aggregated.errors.join('; ')}`);
     if (!aggregated) throw notCounted('the service lost answers, or cut the result of the search');

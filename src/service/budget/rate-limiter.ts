@@ -36,7 +36,7 @@ export interface Reservation {
    */
   arrivedByMs: number | undefined;
   /** Time in ms that was allowed for the network delay of this request when it was sent. */
-  marginMs: number;
+  allowedDelayMs: number;
 }
 
 /** Maximum duration of a request in ms, also of the requests that a former leader has sent (B6). */
@@ -61,7 +61,7 @@ export class RateLimiter {
       roundTripMs: undefined,
       lateMs: 0,
       arrivedByMs: undefined,
-      marginMs: 0,
+      allowedDelayMs: 0,
     };
     this.#live.push(reservation);
     return reservation;
@@ -75,7 +75,7 @@ export class RateLimiter {
 
   stamp(reservation: Reservation, nowMs: number): void {
     reservation.sentAtMs = nowMs;
-    reservation.marginMs = this.#margin.measuredMs;
+    reservation.allowedDelayMs = this.#margin.measuredMs;
   }
 
   /**
@@ -86,7 +86,7 @@ export class RateLimiter {
     for (let count = 0; count < this.#pace.whole.starts; count++) {
       const reservation = this.reserve('listing', undefined);
       reservation.sentAtMs = sinceMs;
-      reservation.marginMs = marginBounds.mostMs;
+      reservation.allowedDelayMs = marginBounds.mostMs;
     }
   }
 
@@ -118,12 +118,13 @@ export class RateLimiter {
 
   /** Latest time at which a sent request can have reached the service, as far as this process knows. */
   arrivedByMs(reservation: Reservation): number {
-    const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, marginMs } = reservation;
+    const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, allowedDelayMs } = reservation;
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
     // After a stall the fastest answer says nothing about this request's delay, so its whole round trip counts as delay.
-    const likelyMs = lateMs > marginBounds.mostMs ? roundTripMs : Math.max(marginMs, marginBounds.floorMs + lateMs);
+    const likelyMs =
+      lateMs > marginBounds.mostMs ? roundTripMs : Math.max(allowedDelayMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 

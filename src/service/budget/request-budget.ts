@@ -100,7 +100,7 @@ export class RequestBudget {
   }
 
   /** Time in ms allowed for the network delay of a request. */
-  get marginMs(): number {
+  get allowedDelayMs(): number {
     return this.#margin.currentMs;
   }
 

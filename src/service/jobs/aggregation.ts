@@ -1,10 +1,10 @@
 /**
- * Runs an aggregation and reads all its records. Returns no records if the search job has errors, or may have lost
+ * Reads all records of an aggregation. Returns no records if the search job has errors, or may have lost
  * errors (E5). Aggregations have no message limit (8).
  */
 import { crossing } from '../../base/boundary.ts';
 import type { SearchJob } from './search-job.ts';
-import type { JobOrder, RecordPage } from './search-service.ts';
+import type { RecordPage } from './search-service.ts';
 
 export type Aggregated =
   | {
@@ -19,40 +19,26 @@ export type Aggregated =
 /** Part of a search job that an aggregation uses. */
 export type AggregationJob = Pick<SearchJob, 'progress' | 'whenFinished' | 'readRecords'>;
 
-/** Opens and closes the search job of an aggregation. */
-export interface AggregationJobs<J extends AggregationJob = SearchJob> {
-  readonly signal: AbortSignal;
-  open(order: JobOrder): Promise<J>;
-  /** Called when the service has finished the search. */
-  finished?(job: J): void;
-  /** Closes a search job. The promise never rejects. */
-  close(job: J): Promise<void>;
-}
-
 /**
- * Runs an aggregation once. Returns undefined if the search job gave no reliable result, and reported no error: the
- * search stopped at the message limit or did not end normally, or the answer to a status request was lost.
+ * Waits for the end of an aggregation and reads its records. Returns undefined if the search job gave no reliable result, and reported no
+ * error: the search stopped at the message limit or did not end normally, or the answer to a status request was lost. `onFinished` is
+ * called when the service has finished the search.
  */
-export async function aggregateOnce<J extends AggregationJob>(
-  order: JobOrder,
-  jobs: AggregationJobs<J>,
+export async function readAggregation(
+  job: AggregationJob,
+  signal: AbortSignal,
+  onFinished: () => void = () => {},
 ): Promise<Aggregated | undefined> {
-  const { signal } = jobs;
-  const job = await jobs.open({ ...order, requiresRawMessages: false });
-  try {
-    const { state, isLimitReached, messageCount } = await job.whenFinished(signal);
-    jobs.finished?.(job);
-    if (isLimitReached || state !== 'doneGatheringResults') return errorsIn(job);
-    if (mayHaveErrors(job)) return errorsIn(job);
-    const pages: RecordPage[] = [];
-    const take = (page: RecordPage) => void pages.push(page);
-    await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
-    // Status requests keep the job alive while its records are read. Their answers may contain errors of the search (E5).
-    if (mayHaveErrors(job)) return errorsIn(job);
-    return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
-  } finally {
-    await jobs.close(job);
-  }
+  const { state, isLimitReached, messageCount } = await job.whenFinished(signal);
+  onFinished();
+  if (isLimitReached || state !== 'doneGatheringResults') return errorsIn(job);
+  if (mayHaveErrors(job)) return errorsIn(job);
+  const pages: RecordPage[] = [];
+  const take = (page: RecordPage) => void pages.push(page);
+  await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
+  // Status requests keep the job alive while its records are read. Their answers may contain errors of the search (E5).
+  if (mayHaveErrors(job)) return errorsIn(job);
+  return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
 }
 
 /** True if the search job has reported errors, or if the answer to a status request was lost, which may have contained one. */

@@ -152,7 +152,7 @@ export interface MessageHistogram {
   readonly addsUp: boolean;
 }
 
-interface BucketTally {
+interface BucketCounts {
   readonly startMs: number;
   readonly lengthMs: number;
   together: number;
@@ -166,7 +166,7 @@ interface BucketTally {
  */
 export class JobHistogram {
   /** Counts of each bucket by its start and length, because the service may change the length of later buckets. */
-  readonly #tallies = new Map<string, BucketTally>();
+  readonly #counts = new Map<string, BucketCounts>();
   #reachedMs: number | undefined;
 
   /**
@@ -186,10 +186,10 @@ export class JobHistogram {
     const together = this.#sum(({ together }) => together);
     const largest = this.#sum(({ largest }) => largest);
     const isTogether = Math.abs(together - messageCount) < Math.abs(largest - messageCount);
-    const buckets = [...this.#tallies.values()].map((tally) => ({
-      startMs: tally.startMs,
-      lengthMs: tally.lengthMs,
-      count: isTogether ? tally.together : tally.largest,
+    const buckets = [...this.#counts.values()].map((counts) => ({
+      startMs: counts.startMs,
+      lengthMs: counts.lengthMs,
+      count: isTogether ? counts.together : counts.largest,
     }));
     buckets.sort((left, right) => left.startMs - right.startMs || left.lengthMs - right.lengthMs);
     const total = isTogether ? together : largest;
@@ -199,18 +199,18 @@ export class JobHistogram {
   #add({ startMs, lengthMs, count }: HistogramBucket): void {
     this.#reachedMs = Math.min(this.#reachedMs ?? startMs, startMs);
     const key = `${startMs}+${lengthMs}`;
-    const tally = this.#tallies.get(key);
-    if (tally) {
-      tally.together += count;
-      tally.largest = Math.max(tally.largest, count);
-    } else if (this.#tallies.size < maxBuckets) {
-      this.#tallies.set(key, { startMs, lengthMs, together: count, largest: count });
+    const counts = this.#counts.get(key);
+    if (counts) {
+      counts.together += count;
+      counts.largest = Math.max(counts.largest, count);
+    } else if (this.#counts.size < maxBuckets) {
+      this.#counts.set(key, { startMs, lengthMs, together: count, largest: count });
     }
   }
 
-  #sum(of: (tally: BucketTally) => number): number {
+  #sum(of: (counts: BucketCounts) => number): number {
     let sum = 0;
-    for (const tally of this.#tallies.values()) sum += of(tally);
+    for (const counts of this.#counts.values()) sum += of(counts);
     return sum;
   }
 }

@@ -154,7 +154,7 @@ export const limitMutants: readonly Mutant[] = [
     'bytes scanned by ended searches do not count',
     'scanned',
     'export/work/running-searches.ts',
-    'this.#endedBytes += search.scannedBytes;',
+    'this.endedBytes += search.scannedBytes;',
     '',
   ),
   mutant(

@@ -7,7 +7,7 @@ import { partitionOf } from '../../../src/destination/export-layout.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { InOrder } from '../../../src/export/search/duplicates.ts';
 import { IntervalFiles } from '../../../src/export/search/interval-files.ts';
-import { RunTally } from '../../../src/export/search/run-tally.ts';
+import { RowFilter } from '../../../src/export/search/row-filter.ts';
 import { recordRow } from '../../../src/output/record-row.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { evenly, hour, hourMs, requestOf, SearchWorld, startMs, taskOf } from './search-world.ts';
@@ -74,9 +74,9 @@ test.each([
   const interval = { fromMs: startMs - 3 * hourMs, toMs: startMs };
   const files = new IntervalFiles(tools, { segment: 0, ...interval }, []);
   const duplicates = new InOrder();
-  const tally = new RunTally({ interval, byReceiptTime, duplicates, writtenFromMs: undefined, sliceMs: hourMs });
-  const receiver = files.receiver(tally);
-  tally.beginPage();
+  const filter = new RowFilter({ interval, byReceiptTime, duplicates, writtenFromMs: undefined, sliceMs: hourMs });
+  const receiver = files.receiver(filter);
+  filter.beginPage();
   for (const [index, hoursAgo] of [1, 2, 3, 1].entries()) {
     const timeMs = startMs - hoursAgo * hourMs;
     const { bytes } = recordRow(new Map([['n', `${index}`]]));

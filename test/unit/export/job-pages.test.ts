@@ -3,7 +3,7 @@ import type { PageScenario } from '../../../simulator/search/search-scenario.ts'
 import { InOrder } from '../../../src/export/search/duplicates.ts';
 import { IntervalFiles } from '../../../src/export/search/interval-files.ts';
 import { JobPages } from '../../../src/export/search/job-pages.ts';
-import { RunTally } from '../../../src/export/search/run-tally.ts';
+import { RowFilter } from '../../../src/export/search/row-filter.ts';
 import { hour, SearchWorld } from './search-world.ts';
 
 async function readingsOf(readings: number, pages: PageScenario) {
@@ -24,7 +24,7 @@ async function readingsOf(readings: number, pages: PageScenario) {
 /** Reads all 600 rows of the search job. Returns the row offset after each page. */
 async function read(pages: JobPages, { tools }: SearchWorld): Promise<number[]> {
   const files = new IntervalFiles(tools, { segment: 0, ...hour }, []);
-  const tally = new RunTally({
+  const filter = new RowFilter({
     interval: hour,
     byReceiptTime: false,
     duplicates: new InOrder(),
@@ -33,10 +33,10 @@ async function read(pages: JobPages, { tools }: SearchWorld): Promise<number[]> 
   });
   const ends: number[] = [];
   while (pages.offset < 600) {
-    await pages.readTo(pages.offset + 1, tally, files.receiver(tally));
+    await pages.readTo(pages.offset + 1, filter, files.receiver(filter));
     ends.push(pages.offset);
   }
-  expect(tally.figures()).toMatchObject({ received: 600, written: 600, overlapping: 0, duplicates: 0 });
+  expect(filter.figures()).toMatchObject({ received: 600, written: 600, overlapping: 0, duplicates: 0 });
   await files.giveUp();
   return ends;
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { summaryOf } from '../../../src/destination/slice-figures.ts';
-import type { RunFigures } from '../../../src/export/search/run-tally.ts';
+import type { RowFigures } from '../../../src/export/search/row-filter.ts';
 import { judge, type SearchFacts, showsInclusiveEnd, type Verdict } from '../../../src/export/search/search-verdict.ts';
 
 const interval = { fromMs: 100, toMs: 200 };
 
-function figures(more: Partial<RunFigures> = {}): RunFigures {
+function figures(more: Partial<RowFigures> = {}): RowFigures {
   const [outside, duplicates, left] = [more.outside ?? 0, more.duplicates ?? 0, more.left ?? 0];
   const written = more.written ?? 10;
   return {

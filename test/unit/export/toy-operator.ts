@@ -5,7 +5,7 @@ import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
 import { AnyOrder, InOrder } from '../../../src/export/search/duplicates.ts';
 import { cutSign, smallestLimitAfter, wholeBuckets } from '../../../src/export/search/message-limit.ts';
-import { type RunFigures, RunTally } from '../../../src/export/search/run-tally.ts';
+import { type RowFigures, RowFilter } from '../../../src/export/search/row-filter.ts';
 import type { RunningSearch, SearchOrder } from '../../../src/export/search/search-tools.ts';
 import {
   judge,
@@ -154,9 +154,9 @@ export class ToyOperator {
     const cutMs = Math.max(interval.fromMs, Math.min(oldestMs + 1, interval.toMs - 1));
     const writtenFromMs = reading.mayLeave ? (whole?.atMs ?? cutMs) : undefined;
     const duplicates = reading.anyOrder ? new AnyOrder() : new InOrder(this.#random.next() < 0.5 ? 0 : undefined);
-    const tally = new RunTally({ interval, byReceiptTime, duplicates, writtenFromMs, sliceMs: undefined });
-    const written = rows.filter((row) => tally.take(row));
-    const figures = tally.figures();
+    const filter = new RowFilter({ interval, byReceiptTime, duplicates, writtenFromMs, sliceMs: undefined });
+    const written = rows.filter((row) => filter.take(row));
+    const figures = filter.figures();
     if (writtenFromMs === undefined) return { found: { figures }, written };
     if (!whole) return { found: { figures, writtenFromMs }, written };
     const counted = { interval: { ...interval, fromMs: whole.atMs }, rows: whole.rows, source: 'Histogram' as const };
@@ -169,6 +169,6 @@ export class ToyOperator {
   }
 }
 
-function isSame(before: RunFigures | undefined, { received, duplicates }: RunFigures): boolean {
+function isSame(before: RowFigures | undefined, { received, duplicates }: RowFigures): boolean {
   return before?.received === received && before.duplicates === duplicates;
 }

@@ -240,7 +240,7 @@ class World {
     const refused = this.#isRefused(of.class);
     const isPage = of.class === 'pageRead' && !refused;
     return {
-      outMs: this.#budget.marginMs * (dice < 0.3 ? 0 : dice > 0.7 ? 1 : this.#random.next()),
+      outMs: this.#budget.allowedDelayMs * (dice < 0.3 ? 0 : dice > 0.7 ? 1 : this.#random.next()),
       workMs: refused ? 0 : Math.min(slowMs + this.#workMs(of.workMs), deadlineMs + afterMs),
       backMs: 50 * this.#random.next() * this.#random.next(),
       ...(isPage ? { bodyMs: Math.min(of.bodyMs, 5_000 + longestAfterMs), heldUpMs: 5_000 } : {}),

@@ -210,10 +210,10 @@ describe('B1: starts', () => {
     const [slot] = await granted(1, 'pageRead');
     slot?.started();
     slot?.heard(clock.monotonic() + 2);
-    const before = budget.marginMs;
+    const before = budget.allowedDelayMs;
     await clock.advance(30_000);
     slot?.finished({ kind: 'answered', status: 200 });
-    expect(budget.marginMs).toBe(before);
+    expect(budget.allowedDelayMs).toBe(before);
   });
 
   it('reaches 98 % of four requests per second on a quiet path', async () => {
@@ -488,16 +488,16 @@ describe('B5: 429', () => {
   });
 
   it('increases the margin, which shrinks over many answers', async () => {
-    const before = budget.marginMs;
+    const before = budget.allowedDelayMs;
     call(1, 'taskStatus', { status: 429 });
     await clock.advance(1);
-    expect(budget.marginMs).toBeCloseTo(before + 25, 0);
+    expect(budget.allowedDelayMs).toBeCloseTo(before + 25, 0);
     call(10, 'taskStatus');
     await clock.advance(60_000);
-    expect(budget.marginMs).toBeGreaterThan(before);
+    expect(budget.allowedDelayMs).toBeGreaterThan(before);
     call(400, 'taskStatus');
     await clock.advance(600_000);
-    expect(budget.marginMs).toBeLessThan(before);
+    expect(budget.allowedDelayMs).toBeLessThan(before);
   });
 
   it('applies a grown margin to requests already sent', async () => {

@@ -1,8 +1,7 @@
 /** Tests that records of an aggregation are used only if its search job gave a reliable result. */
 import { describe, expect, test } from 'vitest';
-import { type AggregationJob, aggregateOnce } from '../../../../src/service/jobs/aggregation.ts';
+import { type AggregationJob, readAggregation } from '../../../../src/service/jobs/aggregation.ts';
 import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';
-import { order } from './fake-job.ts';
 
 const noTexts: string[] = [];
 const finished: JobProgress = {
@@ -35,19 +34,18 @@ async function aggregate(atEnd: Partial<JobProgress>, afterwards: Partial<JobPro
       return 1;
     },
   };
-  const close = async () => void events.push('close');
-  const result = await aggregateOnce(order, { signal: new AbortController().signal, open: async () => job, close });
+  const result = await readAggregation(job, new AbortController().signal, () => void events.push('finished'));
   return { result, events };
 }
 
 const failed = ['query failed'];
 const errors = { kind: 'errors', errors: ['query failed'] };
 
-describe('aggregateOnce', () => {
+describe('readAggregation', () => {
   test('returns the records of a search that ended normally', async () => {
     const { result, events } = await aggregate({});
     expect(result).toEqual({ kind: 'records', records, messageCount: 7 });
-    expect(events).toEqual(['read', 'close']);
+    expect(events).toEqual(['finished', 'read']);
   });
 
   test.each<[string, Partial<JobProgress>, unknown]>([
@@ -60,7 +58,7 @@ describe('aggregateOnce', () => {
   ])('reads no records of a search that %s', async (_, atEnd, expected) => {
     const { result, events } = await aggregate(atEnd);
     expect(result).toEqual(expected);
-    expect(events).toEqual(['close']);
+    expect(events).toEqual(['finished']);
   });
 
   test.each<[string, Partial<JobProgress>, unknown]>([
@@ -69,6 +67,6 @@ describe('aggregateOnce', () => {
   ])('drops the records of a search that %s while they were read', async (_, afterwards, expected) => {
     const { result, events } = await aggregate({}, afterwards);
     expect(result).toEqual(expected);
-    expect(events).toEqual(['read', 'close']);
+    expect(events).toEqual(['finished', 'read']);
   });
 });

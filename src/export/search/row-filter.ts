@@ -16,7 +16,7 @@ import type { Interval } from './message-limit.ts';
  * Numbers and times of the rows that a search returned. Each received row is either written, outside the interval, a duplicate, or left to
  * the next search.
  */
-export interface RunFigures {
+export interface RowFigures {
   readonly received: number;
   /** Number of rows that pages repeat from the page before, because that page had left out other rows. */
   readonly overlapping: number;
@@ -54,7 +54,7 @@ export interface RunFigures {
   readonly repeated: readonly RepeatedMessage[] | undefined;
 }
 
-export interface RunTallyOptions {
+export interface RowFilterOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
@@ -72,18 +72,19 @@ export const noRows = {
   isDisordered: false,
 };
 
-export class RunTally {
-  readonly #options: RunTallyOptions;
+export class RowFilter {
+  readonly #options: RowFilterOptions;
   readonly #figures = { ...noRows };
   /** True while all rows of the current page were also in earlier pages. */
   #isPageRepeated = true;
-  #repeatedAtStart = 0;
+  /** Number of rows at the start of the current page that earlier pages also contained. */
+  repeatedAtStart = 0;
   #lastMs = Number.POSITIVE_INFINITY;
   readonly #writtenSums: SliceSums;
   readonly #repeated = new Map<string, RepeatedMessage>();
   #areRepeatedKnown = true;
 
-  constructor(options: RunTallyOptions) {
+  constructor(options: RowFilterOptions) {
     assert(!options.byReceiptTime || options.writtenFromMs === undefined, 'by receipt time nothing can be left');
     this.#options = options;
     this.#writtenSums = new SliceSums(options.sliceMs ?? Number.POSITIVE_INFINITY);
@@ -96,17 +97,12 @@ export class RunTally {
   /** Must be called before the first row of each page. */
   beginPage(): void {
     this.#isPageRepeated = true;
-    this.#repeatedAtStart = 0;
-  }
-
-  /** Number of rows at the start of the current page that earlier pages also contained. */
-  get repeatedAtStart(): number {
-    return this.#repeatedAtStart;
+    this.repeatedAtStart = 0;
   }
 
   /** Reports that the previous page left out rows. The current page therefore repeats rows that the service does not store twice. */
   overlaps(): void {
-    this.#figures.overlapping += this.#repeatedAtStart;
+    this.#figures.overlapping += this.repeatedAtStart;
   }
 
   /** Counts a row. Returns true if the row must be written. */
@@ -120,7 +116,7 @@ export class RunTally {
     figures.received++;
     this.#isPageRepeated &&= comesAgain;
     if (comesAgain) {
-      if (this.#isPageRepeated) this.#repeatedAtStart++;
+      if (this.#isPageRepeated) this.repeatedAtStart++;
       figures.duplicates++;
       if (this.#isOutside(timeMs) || this.#isLeft(timeMs)) return false;
       figures.duplicatesOfWritten++;
@@ -144,7 +140,7 @@ export class RunTally {
   }
 
   /** Numbers, sizes and times of all rows received so far. */
-  figures(): RunFigures {
+  figures(): RowFigures {
     const { slices } = this.#writtenSums;
     const { sliceMs, duplicates } = this.#options;
     return {
@@ -174,7 +170,7 @@ export class RunTally {
 }
 
 /** Repeated messages of several searches together; undefined if they are too many for a commit record. */
-export function sumOfRepeated(all: readonly Pick<RunFigures, 'repeated'>[]): readonly RepeatedMessage[] | undefined {
+export function sumOfRepeated(all: readonly Pick<RowFigures, 'repeated'>[]): readonly RepeatedMessage[] | undefined {
   const repeated = all.flatMap((figures) => figures.repeated ?? []);
   const areKnown = all.every((figures) => figures.repeated !== undefined);
   return areKnown && repeated.length <= maxRepeatedMessages ? repeated : undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { InOrder } from '../../../src/export/search/duplicates.ts';
-import { RunTally } from '../../../src/export/search/run-tally.ts';
+import { RowFilter } from '../../../src/export/search/row-filter.ts';
 
 const interval = { fromMs: 100, toMs: 200 };
 
@@ -9,13 +9,13 @@ function row(messageTimeMs: number, id: number, receiptTimeMs: number | undefine
   return { messageTimeMs, messageId: `${id}`, receiptTimeMs, bytes, size: id };
 }
 
-function tally(writtenFromMs?: number, byReceiptTime = false, sliceMs?: number): RunTally {
-  return new RunTally({ interval, byReceiptTime, duplicates: new InOrder(), writtenFromMs, sliceMs });
+function filter(writtenFromMs?: number, byReceiptTime = false, sliceMs?: number): RowFilter {
+  return new RowFilter({ interval, byReceiptTime, duplicates: new InOrder(), writtenFromMs, sliceMs });
 }
 
 describe('rows of a search', () => {
   test('that was not cut are all written', () => {
-    const rows = tally();
+    const rows = filter();
     expect([row(199, 1), row(150, 2), row(150, 3), row(100, 4)].map((one) => rows.take(one))).toEqual(
       Array(4).fill(true),
     );
@@ -39,7 +39,7 @@ describe('rows of a search', () => {
   });
 
   test('are added up only if they are written (E6)', () => {
-    const rows = tally(150);
+    const rows = filter(150);
     for (const one of [row(180, 7), row(180, 7), row(150, 3), row(120, 4), row(120, 5), row(120, 5)]) rows.take(one);
     expect(rows.figures()).toMatchObject({
       messages: { bytes: 10, oldestMs: 150, newestMs: 180 },
@@ -49,7 +49,7 @@ describe('rows of a search', () => {
   });
 
   test('are added up for each slice of time (E6)', () => {
-    const rows = tally(160, false, 20);
+    const rows = filter(160, false, 20);
     for (const one of [row(180, 7), row(165, 3), row(179, 2), row(159, 1)]) rows.take(one);
     expect(rows.figures().slices).toEqual({
       lengthMs: 20,
@@ -61,7 +61,7 @@ describe('rows of a search', () => {
   });
 
   test('have no sum of bytes if a row has no size', () => {
-    const rows = tally();
+    const rows = filter();
     for (const one of [row(180, 7), { ...row(150, 3), size: undefined }]) rows.take(one);
     expect(rows.figures().messages).toEqual({ oldestMs: 150, newestMs: 180 });
   });
@@ -70,13 +70,13 @@ describe('rows of a search', () => {
     [100, 100],
     [101, undefined],
   ])('that are repeated %i times: %s are named', (count, named) => {
-    const rows = tally();
+    const rows = filter();
     for (let id = 0; id < count; id++) for (let times = 0; times < 3; times++) rows.take(row(199, id));
     expect(rows.figures().repeated?.length).toBe(named);
   });
 
   test('outside of the interval are dropped, and rows at its end are counted (E10)', () => {
-    const rows = tally();
+    const rows = filter();
     expect([row(201, 1), row(200, 2), row(199, 3), row(99, 4)].map((one) => rows.take(one))).toEqual([
       false,
       false,
@@ -88,13 +88,13 @@ describe('rows of a search', () => {
   });
 
   test('that are repeated are dropped and counted (E9)', () => {
-    const rows = tally();
+    const rows = filter();
     expect([row(150, 1), row(150, 1)].map((one) => rows.take(one))).toEqual([true, false]);
     expect(rows.figures()).toMatchObject({ received: 2, written: 1, duplicates: 1 });
   });
 
   test('at the start of a page that are repeated count as overlapping on request (E9)', () => {
-    const rows = tally();
+    const rows = filter();
     for (const one of [row(150, 1), row(149, 2)]) rows.take(one);
     rows.beginPage();
     const fates = [row(149, 2), row(148, 3), row(148, 3)].map((one) => rows.take(one));
@@ -109,19 +109,19 @@ describe('rows of a search', () => {
   });
 
   test('before the start of the written part are left to the next search (E4)', () => {
-    const rows = tally(150);
+    const rows = filter(150);
     expect([row(151, 1), row(150, 2), row(149, 3)].map((one) => rows.take(one))).toEqual([true, true, false]);
     expect(rows.figures()).toMatchObject({ received: 3, written: 2, left: 1, oldestMs: 149 });
   });
 
   test('out of order are reported', () => {
-    const rows = tally();
+    const rows = filter();
     for (const one of [row(150, 1), row(120, 2), row(150, 1)]) rows.take(one);
     expect(rows.figures()).toMatchObject({ isDisordered: true, areDuplicatesSure: false });
   });
 
   test('belong to the interval of their receipt time in a search by receipt time', () => {
-    const rows = tally(undefined, true);
+    const rows = filter(undefined, true);
     expect([row(500, 1, 199), row(150, 2, 200), row(20, 3, 100)].map((one) => rows.take(one))).toEqual([
       true,
       false,
@@ -133,6 +133,6 @@ describe('rows of a search', () => {
   test('without a receipt time are an error in a search by receipt time', () => {
     const { receiptTimeMs: _, ...rest } = row(150, 7);
     const bare = { ...rest, receiptTimeMs: undefined };
-    expect(() => tally(undefined, true).take(bare)).toThrow(/Message 7 has no _receipttime/);
+    expect(() => filter(undefined, true).take(bare)).toThrow(/Message 7 has no _receipttime/);
   });
 });
