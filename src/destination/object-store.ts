@@ -15,31 +15,24 @@ import { PartBuffers } from './part-buffers.ts';
 import { PartedUpload, type UploadRequests } from './parted-upload.ts';
 import { readObject } from './read-object.ts';
 import type { StoreErrors } from './store-error.ts';
-import type { Writer } from './writer.ts';
 
 /** Settings and ports with which a destination in an object store is opened. */
 export interface StoreOptions<S> extends DestinationPorts {
   readonly settings: S;
 }
 
-interface ObjectStoreOptions {
-  /** Address of the bucket or container, as shown to users. */
-  readonly address: string;
-  /** Folder in the bucket that is the destination's root. If empty, the root is the bucket itself. */
-  readonly root: string;
-  readonly writer: Writer;
-  readonly errors: StoreErrors;
-}
-
-export abstract class ObjectStore implements Destination {
+export abstract class ObjectStore<S extends { readonly root: string }> implements Destination {
   readonly url: string;
   readonly lockedFiles: Set<string> = new Set();
-  readonly #options: ObjectStoreOptions;
+  protected readonly options: StoreOptions<S>;
+  readonly #errors: StoreErrors;
   readonly #buffers = new PartBuffers();
 
-  protected constructor(options: ObjectStoreOptions) {
-    this.#options = options;
-    this.url = [options.address, ...folderSegments(options.root)].join('/');
+  /** `address` is the address of the bucket or container, as shown to users. */
+  protected constructor(options: StoreOptions<S>, address: string, errors: StoreErrors) {
+    this.options = options;
+    this.#errors = errors;
+    this.url = [address, ...folderSegments(options.settings.root)].join('/');
   }
 
   abstract stream(name: string): AsyncIterable<Uint8Array>;
@@ -63,9 +56,9 @@ export abstract class ObjectStore implements Destination {
   }
 
   async open(name: string, lifetime: FileLifetime = 'permanent'): Promise<FileUpload> {
-    const { writer, errors } = this.#options;
+    const { writer } = this.options;
     const requests = this.upload(name, writer.newToken(), lifetime);
-    return new PartedUpload({ requests, errors, buffers: this.#buffers, writer });
+    return new PartedUpload({ requests, errors: this.#errors, buffers: this.#buffers, writer });
   }
 
   async *list(folder: string): AsyncIterable<ListedObject> {
@@ -103,21 +96,20 @@ export abstract class ObjectStore implements Destination {
    * whole body, so a lost connection can mean that the object exists. Throws any other error.
    */
   protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
-    const { errors } = this.#options;
-    if (errors.isTaken(cause)) return 'exists';
-    if (errors.isBrokenOff(cause) && (await exists().catch(() => false))) return 'exists';
+    if (this.#errors.isTaken(cause)) return 'exists';
+    if (this.#errors.isBrokenOff(cause) && (await exists().catch(() => false))) return 'exists';
     throw this.error('write', name, cause);
   }
 
   protected key(name: string): string {
-    return objectKey(this.#options.root, name);
+    return objectKey(this.options.settings.root, name);
   }
 
   protected prefix(folder: string): string {
-    return keyPrefix(this.#options.root, folder);
+    return keyPrefix(this.options.settings.root, folder);
   }
 
   protected error(act: string, name: string, cause: unknown): LogfleetError {
-    return this.#options.errors.error(`${act} ${name === '' ? '' : `${name} in `}${this.url}`, cause);
+    return this.#errors.error(`${act} ${name === '' ? '' : `${name} in `}${this.url}`, cause);
   }
 }

@@ -1,9 +1,7 @@
 /** Destination in a container of Azure Blob Storage. Import this module lazily, because it loads the SDK. */
 import type { BlobItem, BlockBlobClient } from '@azure/storage-blob';
-import type { Clock } from '../../base/clock.ts';
 import type { LeftoverChoice } from '../destination.ts';
 import { ObjectStore, type StoreOptions } from '../object-store.ts';
-import type { Writer } from '../writer.ts';
 import { type AzureConnection, connect } from './azure-client.ts';
 import { azureErrors, isAbsent } from './azure-error.ts';
 import { type AzureSettings, checkSettings, serviceAddress } from './azure-settings.ts';
@@ -14,10 +12,8 @@ const maxRetryRequests = 4;
 /** Maximum time in ms between two chunks of a download. */
 const silenceTimeoutMs = 60_000;
 
-export class AzureDestination extends ObjectStore {
+export class AzureDestination extends ObjectStore<AzureSettings> {
   readonly #connection: AzureConnection;
-  readonly #clock: Clock;
-  readonly #writer: Writer;
 
   /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
   static async open(options: StoreOptions<AzureSettings>): Promise<AzureDestination> {
@@ -25,19 +21,16 @@ export class AzureDestination extends ObjectStore {
     return new AzureDestination(options, await connect(options.settings, options.environment));
   }
 
-  private constructor({ settings, clock, writer }: StoreOptions<AzureSettings>, connection: AzureConnection) {
-    const address = `${serviceAddress(settings)}/${settings.container}`;
-    super({ address, root: settings.root, writer, errors: azureErrors });
+  private constructor(options: StoreOptions<AzureSettings>, connection: AzureConnection) {
+    super(options, `${serviceAddress(options.settings)}/${options.settings.container}`, azureErrors);
     this.#connection = connection;
-    this.#clock = clock;
-    this.#writer = writer;
   }
 
   /** Reads a blob as a stream. Continues a broken download where it ended, unless the blob has changed. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const blob = this.#blob(name);
     const silence = new AbortController();
-    const watch = () => this.#clock.after(silenceTimeoutMs, () => silence.abort());
+    const watch = () => this.options.clock.after(silenceTimeoutMs, () => silence.abort());
     let timer = watch();
     try {
       const options = { maxRetryRequests, abortSignal: silence.signal };
@@ -90,7 +83,7 @@ export class AzureDestination extends ObjectStore {
     let removed = 0;
     for await (const { name, properties } of this.listing(folder, this.#items(this.prefix(folder), true))) {
       if ((properties.contentLength ?? 0) > 0) continue;
-      if (choice !== 'all' && (await this.#writer.stateOf(name)) !== 'ended') continue;
+      if (choice !== 'all' && (await this.options.writer.stateOf(name)) !== 'ended') continue;
       if (await discardBlocks(this.#connection.container.getBlockBlobClient(name))) removed++;
     }
     return removed;

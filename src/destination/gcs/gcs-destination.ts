@@ -15,23 +15,19 @@ interface Page {
   readonly nextPageToken?: string;
 }
 
-export class GcsDestination extends ObjectStore {
-  readonly #bucket: string;
+export class GcsDestination extends ObjectStore<GcsSettings> {
   readonly #client: GcsClient;
 
   /** Opens the destination without sending a request. Throws an error for wrong settings or an invalid key. */
   constructor(options: StoreOptions<GcsSettings>) {
-    const { settings, writer } = options;
-    const { bucket, root } = settings;
-    checkSettings(settings);
-    super({ address: `gs://${bucket}`, root, writer, errors: gcsErrors });
-    this.#bucket = bucket;
+    checkSettings(options.settings);
+    super(options, `gs://${options.settings.bucket}`, gcsErrors);
     this.#client = new GcsClient(options);
   }
 
   /** Reads an object as a stream. Continues a broken download where it ended, unless the object has changed. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
-    const path = `${objectPath(this.#bucket, this.key(name))}?alt=media`;
+    const path = `${objectPath(this.options.settings.bucket, this.key(name))}?alt=media`;
     let version = '';
     for (let offset = 0; ; ) {
       const before = offset;
@@ -59,7 +55,7 @@ export class GcsDestination extends ObjectStore {
   async remove(name: string): Promise<void> {
     if (this.lockedFiles.has(name)) return;
     try {
-      await this.#client.send({ method: 'DELETE', path: objectPath(this.#bucket, this.key(name)) });
+      await this.#client.send({ method: 'DELETE', path: objectPath(this.options.settings.bucket, this.key(name)) });
     } catch (cause) {
       if (isRetained(cause)) this.lockedFiles.add(name);
       else if (httpStatus(cause) === 404) await this.#absent(name, cause);
@@ -73,7 +69,7 @@ export class GcsDestination extends ObjectStore {
     try {
       await this.#client.send({
         method: 'POST',
-        path: `${insertPath(this.#bucket)}?${query}`,
+        path: `${insertPath(this.options.settings.bucket)}?${query}`,
         headers: { 'content-type': 'application/octet-stream' },
         body: content,
       });
@@ -84,7 +80,7 @@ export class GcsDestination extends ObjectStore {
   }
 
   protected upload(name: string, mark: string): GcsUpload {
-    return new GcsUpload({ client: this.#client, bucket: this.#bucket, key: this.key(name), mark });
+    return new GcsUpload({ client: this.#client, bucket: this.options.settings.bucket, key: this.key(name), mark });
   }
 
   protected async *objects(prefix: string) {
@@ -107,7 +103,7 @@ export class GcsDestination extends ObjectStore {
   }
 
   async #exists(key: string): Promise<boolean> {
-    await this.#client.send({ method: 'GET', path: `${objectPath(this.#bucket, key)}?fields=name` });
+    await this.#client.send({ method: 'GET', path: `${objectPath(this.options.settings.bucket, key)}?fields=name` });
     return true;
   }
 
@@ -118,7 +114,7 @@ export class GcsDestination extends ObjectStore {
       fields: 'items(name,size),nextPageToken',
       ...(pageToken === '' ? {} : { pageToken }),
     });
-    const path = `/storage/v1/b/${encodeURIComponent(this.#bucket)}/o?${query}`;
+    const path = `/storage/v1/b/${encodeURIComponent(this.options.settings.bucket)}/o?${query}`;
     const { text } = await this.#client.send({ method: 'GET', path });
     return JSON.parse(text) as Page;
   }

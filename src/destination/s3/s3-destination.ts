@@ -17,11 +17,9 @@ import {
   type S3Client,
   type StorageClass,
 } from '@aws-sdk/client-s3';
-import type { Clock } from '../../base/clock.ts';
 import type { FileLifetime, LeftoverChoice } from '../destination.ts';
 import { destinationError } from '../destination-error.ts';
 import { ObjectStore, type StoreOptions } from '../object-store.ts';
-import type { Writer } from '../writer.ts';
 import { abortUploads } from './running-uploads.ts';
 import { createClient } from './s3-client.ts';
 import { errorCode, httpStatus, isAbsent, s3Errors } from './s3-error.ts';
@@ -33,21 +31,15 @@ const maxTries = 4;
 const nothing = new Uint8Array();
 const dayMs = 86_400_000;
 
-export class S3Destination extends ObjectStore {
-  readonly #settings: S3Settings;
+export class S3Destination extends ObjectStore<S3Settings> {
   readonly #client: S3Client;
-  readonly #clock: Clock;
-  readonly #writer: Writer;
   #respectsCondition = false;
 
   /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
-  constructor({ settings, environment, clock, writer }: StoreOptions<S3Settings>) {
-    checkSettings(settings);
-    super({ address: `s3://${settings.bucket}`, root: settings.root, writer, errors: s3Errors });
-    this.#settings = settings;
-    this.#client = createClient(settings, environment);
-    this.#clock = clock;
-    this.#writer = writer;
+  constructor(options: StoreOptions<S3Settings>) {
+    checkSettings(options.settings);
+    super(options, `s3://${options.settings.bucket}`, s3Errors);
+    this.#client = createClient(options.settings, options.environment);
   }
 
   protected async put(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
@@ -100,7 +92,7 @@ export class S3Destination extends ObjectStore {
   }
 
   protected upload(name: string, mark: string, lifetime: FileLifetime): S3Upload {
-    const StorageClass = this.#settings.storageClass as StorageClass | undefined;
+    const StorageClass = this.options.settings.storageClass as StorageClass | undefined;
     const retention = lifetime === 'permanent' ? this.#retention : {};
     return new S3Upload({
       client: this.#client,
@@ -141,7 +133,7 @@ export class S3Destination extends ObjectStore {
   }
 
   protected async *objects(Prefix: string) {
-    const input = { Bucket: this.#settings.bucket, Prefix };
+    const input = { Bucket: this.options.settings.bucket, Prefix };
     let ContinuationToken: string | undefined;
     do {
       const page: ListObjectsV2CommandOutput = await this.#client.send(
@@ -159,7 +151,7 @@ export class S3Destination extends ObjectStore {
   async remove(name: string): Promise<void> {
     if (this.lockedFiles.has(name)) return;
     try {
-      if (this.#settings.objectLock && (await this.#isLocked(name))) this.lockedFiles.add(name);
+      if (this.options.settings.objectLock && (await this.#isLocked(name))) this.lockedFiles.add(name);
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
     } catch (cause) {
       if (isAbsent(cause)) return;
@@ -174,15 +166,15 @@ export class S3Destination extends ObjectStore {
     try {
       const found = await this.#client.send(new HeadObjectCommand(this.#at(name)));
       const untilMs = found.ObjectLockRetainUntilDate?.getTime() ?? 0;
-      return untilMs > this.#clock.now() || found.ObjectLockLegalHoldStatus === 'ON';
+      return untilMs > this.options.clock.now() || found.ObjectLockLegalHoldStatus === 'ON';
     } catch {
       return false;
     }
   }
 
   protected abortUploads(folder: string, choice: LeftoverChoice): Promise<number> {
-    const owner = { client: this.#client, bucket: this.#settings.bucket, clock: this.#clock, writer: this.#writer };
-    return abortUploads(owner, this.prefix(folder), choice);
+    const { settings, clock, writer } = this.options;
+    return abortUploads({ client: this.#client, bucket: settings.bucket, clock, writer }, this.prefix(folder), choice);
   }
 
   protected disconnect(): void {
@@ -190,22 +182,22 @@ export class S3Destination extends ObjectStore {
   }
 
   #at(name: string): S3Place {
-    return { Bucket: this.#settings.bucket, Key: this.key(name) };
+    return { Bucket: this.options.settings.bucket, Key: this.key(name) };
   }
 
   get #encryption() {
-    const { type, kmsKeyID } = this.#settings.serverSideEncryption ?? {};
+    const { type, kmsKeyID } = this.options.settings.serverSideEncryption ?? {};
     return { ServerSideEncryption: type, SSEKMSKeyId: kmsKeyID };
   }
 
   /** Retention for an object that is uploaded now. It ends the configured number of days from now. */
   get #retention(): Partial<PutObjectCommandInput> {
-    const { objectLock } = this.#settings;
+    const { objectLock } = this.options.settings;
     if (!objectLock) return {};
     const { mode, retainUntilDays } = objectLock;
     return {
       ObjectLockMode: mode === 'Compliance' ? 'COMPLIANCE' : 'GOVERNANCE',
-      ObjectLockRetainUntilDate: new Date(this.#clock.now() + retainUntilDays * dayMs),
+      ObjectLockRetainUntilDate: new Date(this.options.clock.now() + retainUntilDays * dayMs),
     };
   }
 }

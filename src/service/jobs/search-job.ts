@@ -78,10 +78,7 @@ export class SearchJob {
   readonly createdAtMs: number;
   /** Query and time range with which the search job was created. */
   readonly order: JobOrder;
-  readonly #job: OpenJob;
-  readonly #permit: JobPermit;
-  readonly #clock: Clock;
-  readonly #onProgress: (progress: JobProgress) => void;
+  readonly #options: SearchJobOptions;
   readonly #gathering: JobGathering;
   readonly #finished = Promise.withResolvers<JobProgress>();
   /** Aborted when the job is closed or has ended. The reason of the signal is the error of all further calls. */
@@ -93,18 +90,13 @@ export class SearchJob {
   #deletion: Promise<void> = Promise.resolve();
 
   constructor(options: SearchJobOptions) {
-    this.#job = options.job;
+    this.#options = options;
     this.order = options.order;
-    this.#permit = options.permit;
-    this.#clock = options.clock;
-    this.#onProgress = options.onProgress ?? (() => {});
     this.createdAtMs = options.job.heardAtMs;
     this.#gathering = new JobGathering(options.createdDateMs);
     this.#gathering.warn(options.job.warning);
     this.#polls = new JobPolls({
-      job: options.job,
-      clock: options.clock,
-      expectedMs: options.expectedMs,
+      ...options,
       onAnswer: (answer) => this.#take(answer),
       onFailure: (error) => this.#failed(error),
     });
@@ -113,7 +105,7 @@ export class SearchJob {
   }
 
   get id(): string {
-    return this.#job.id;
+    return this.#options.job.id;
   }
 
   /** State of the search job according to the latest answered status. */
@@ -165,7 +157,7 @@ export class SearchJob {
     return this.#read(range, this.progress.messageCount, {
       fetch: async (query, signal) => {
         given = 0;
-        const { value } = await this.#job.listMessages(query, counting, { signal });
+        const { value } = await this.#options.job.listMessages(query, counting, { signal });
         this.#gathering.warn(value.warning);
         onPage?.(value, query.offset);
         return value.rows;
@@ -195,7 +187,7 @@ export class SearchJob {
   async checkAggregation(signal?: AbortSignal): Promise<void> {
     await this.#read({ offset: 0, limit: 1, signal }, 1, {
       fetch: async (query, either) => {
-        await this.#job.listRecords(query, { signal: either });
+        await this.#options.job.listRecords(query, { signal: either });
         return 1;
       },
     });
@@ -210,7 +202,7 @@ export class SearchJob {
     if (total === undefined) throw uncountedError(this.id);
     return this.#read(range, total, {
       fetch: async (query, signal) => {
-        const { value } = await this.#job.listRecords(query, { signal });
+        const { value } = await this.#options.job.listRecords(query, { signal });
         this.#gathering.warn(value.warning);
         const taken = take(value, query.offset);
         if (taken) await unlessAborted(signal, taken);
@@ -234,8 +226,8 @@ export class SearchJob {
   async #delete(): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        await this.#job.delete();
-        this.#permit.end();
+        await this.#options.job.delete();
+        this.#options.permit.end();
         return;
       } catch (thrown) {
         const { handling } = asLogfleetError(thrown);
@@ -244,7 +236,7 @@ export class SearchJob {
           this.#endPermitLater();
           return;
         }
-        await sleep(this.#clock, doubledMs(deletionDelayMs, tries - 1));
+        await sleep(this.#options.clock, doubledMs(deletionDelayMs, tries - 1));
       }
     }
   }
@@ -255,7 +247,7 @@ export class SearchJob {
     const { total = counted } = range;
     const signal = range.signal ? AbortSignal.any([range.signal, stop]) : stop;
     try {
-      return await readPages(source, { ...range, clock: this.#clock, signal, total });
+      return await readPages(source, { ...range, clock: this.#options.clock, signal, total });
     } catch (error) {
       stop.throwIfAborted();
       throw error;
@@ -266,12 +258,12 @@ export class SearchJob {
     const isNewest = this.#gathering.take(answer);
     const { progress } = this;
     if (progress.state === 'cancelled') this.#endedWith(cancelledError(this.id));
-    else if (isDone(progress)) this.#doneAtMs ??= this.#clock.monotonic();
+    else if (isDone(progress)) this.#doneAtMs ??= this.#options.clock.monotonic();
     if (this.#doneAtMs !== undefined) this.#polls.checkProgressAt(Number.POSITIVE_INFINITY);
     else if (isNewest) this.#polls.checkProgressAt(this.#nextPollMs(answer.sentAtMs));
     this.#finish();
     try {
-      this.#onProgress(progress);
+      this.#options.onProgress?.(progress);
     } catch (thrown) {
       if (this.#end) return;
       this.#stopWith(asLogfleetError(thrown), thrown);
@@ -281,7 +273,7 @@ export class SearchJob {
 
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
-    const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
+    const silentMs = this.#options.clock.monotonic() - this.#options.job.heardAtMs;
     // The error that the job's cookie is missing may be temporary. The job counts as ended only when no request about it was
     // accepted for so long that the service must have cancelled the job.
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
@@ -316,7 +308,7 @@ export class SearchJob {
     this.#stopWith(error);
     // If the service does not know the job, another job may start immediately. In all other cases the service may still
     // count this job as active.
-    if (isMissing(error)) this.#permit.end();
+    if (isMissing(error)) this.#options.permit.end();
     else if (error.handling.kind === 'bug') this.#deletion = this.#delete();
     else this.#endPermitLater();
   }
@@ -330,7 +322,7 @@ export class SearchJob {
   }
 
   #endPermitLater(): void {
-    this.#clock.after(orphanLifeMs, () => this.#permit.end());
+    this.#options.clock.after(orphanLifeMs, () => this.#options.permit.end());
   }
 }
 
