@@ -3,14 +3,14 @@
  * bundle.
  *
  * The bundle is `dist/main.js` with one chunk for each part of the program that is loaded later. A single file would have to be compiled
- * at each start, which takes 0.3 s. The clients of object stores are chunks that only an export to such a store loads. `dist/page/` has the
+ * at each start, which takes 0.3 s. The clients of object stores are chunks that only an export to such a store loads. `dist/page.html` has the
  * page of `logfleet ui`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
-import { buildPage, builtPage } from '../src/cli/ui/page-assets.ts';
+import { buildPage, builtPage } from '../src/cli/ui/page-html.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -74,13 +74,13 @@ const programOptions = {
  */
 export async function bundleProgram(folder: string): Promise<Metafile> {
   const { outputFiles, metafile } = await build({ ...programOptions, metafile: true, write: false });
-  const write = (path: string, contents: Uint8Array) => {
+  const write = (path: string, contents: string | Uint8Array) => {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, contents);
   };
   for (const { path, contents } of outputFiles) write(relative(root, path), contents);
   const page = await buildPage();
-  for (const [name, contents] of Object.entries(page.files)) write(join(builtPage, name), contents);
+  write(builtPage, page.html);
   return { ...metafile, outputs: { ...metafile.outputs, ...page.outputs } };
 }

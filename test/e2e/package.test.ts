@@ -16,6 +16,7 @@ import { renderBillOfMaterials } from '../../scripts/release/bill-of-materials.t
 import type { BundledPackage } from '../../scripts/release/bundled-packages.ts';
 import { runtimes } from '../../scripts/release/node-runtime.ts';
 import { controlPlaneTools } from '../../scripts/tools.ts';
+import { pageHtml } from '../../src/cli/ui/page-html.ts';
 import { test } from './support/end-to-end.ts';
 import { exportManifest, gcsPlace, s3Place, stopStores } from './support/exports.ts';
 import { runToEnd } from './support/program.ts';
@@ -103,6 +104,21 @@ describe('the npm package', () => {
   ])('logfleet %s gives the same result as in the checkout', async (args) => {
     const inRoot = (options: object) => runToEnd(args, { cwd: root, ...options });
     expect(await inRoot({ launcher })).toEqual(await inRoot({}));
+  });
+
+  test('serves the page of the checkout', async () => {
+    const child = spawn(process.execPath, [launcher, 'ui', '--dir', directory], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    try {
+      const [address] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+      const served = await (await fetch(address)).text();
+      const withoutData = served.replace(/(<script type="application\/json" id="start">)[^<]+/, '$1');
+      expect(withoutData).toBe(await pageHtml());
+    } finally {
+      child.kill();
+      await once(child, 'exit');
+    }
   });
 
   test('has at most 5 MB of code without the clients of object stores', () => {

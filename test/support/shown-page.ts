@@ -2,7 +2,7 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { AnyResource } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { pageAssets } from '../../src/cli/ui/page-assets.ts';
+import { pageHtml } from '../../src/cli/ui/page-html.ts';
 import { uiCommand } from '../../src/cli/ui/ui.ts';
 import { MemoryReader } from '../unit/cli/memory-reader.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
@@ -27,7 +27,7 @@ export async function showPage(resources: readonly AnyResource[]): Promise<Shown
   const ended = uiCommand(
     { allNamespaces: true, context: 'production' },
     { ...context, stdout: { ...context.stdout, write } },
-    { open: async () => reader, clock: systemClock, assets: pageAssets },
+    { open: async () => reader, clock: systemClock, html: pageHtml },
   );
   const url = await Promise.race([listening.promise, ended.then(() => Promise.reject(new Error('the command ended')))]);
   return {

@@ -8,6 +8,7 @@
  *   resources (DNS rebinding). A request from a page of another origin is refused, too.
  * - A browser gets at most four messages about changes a second. The stream of a browser that reads none of them is closed.
  */
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +16,6 @@ import { type KindName, kindNames, kinds } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
 import type { TargetOptions } from '../options.ts';
-import type { PageAsset } from './page-assets.ts';
 import type { ChangeMessage, PlaceMessage, StartData } from './page-data.ts';
 import { type ListFilter, type ResourceModel, tones } from './resource-model.ts';
 import { detailOf } from './resource-row.ts';
@@ -23,7 +23,7 @@ import { detailOf } from './resource-row.ts';
 export interface PageServerOptions {
   /** Port on 127.0.0.1. 0 takes a free port. */
   readonly port: number;
-  readonly assets: ReadonlyMap<string, PageAsset>;
+  readonly html: string;
   readonly model: ResourceModel;
   /** Flags that select the cluster or the directory, for the commands that the page shows. */
   readonly flags: TargetOptions;
@@ -43,10 +43,6 @@ const startElement = '<script type="application/json" id="start">';
 const maxUnsentBytes = 1_048_576;
 
 const securityHeaders = {
-  'Content-Security-Policy': [
-    ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:"],
-    ...["base-uri 'none'", "frame-ancestors 'none'", "form-action 'none'"],
-  ].join('; '),
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -56,6 +52,7 @@ const securityHeaders = {
 
 export class PageServer {
   readonly #options: PageServerOptions;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) =>
     this.#respond(request, response),
   );
@@ -70,6 +67,7 @@ export class PageServer {
 
   constructor(options: PageServerOptions, place: PlaceMessage) {
     this.#options = options;
+    this.#headers = { ...securityHeaders, 'Content-Security-Policy': securityPolicy(options.html) };
     this.#place = place;
     options.model.subscribe((changed) => this.#collect(changed));
   }
@@ -103,7 +101,7 @@ export class PageServer {
   }
 
   #respond(request: IncomingMessage, response: ServerResponse): void {
-    for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
+    for (const [name, value] of Object.entries(this.#headers)) response.setHeader(name, value);
     const answer = refusalOf(request, this.#port) ?? this.#answer(URL.parse(request.url ?? '/', 'http://localhost'));
     if (answer === 'stream') this.#openStream(response);
     else write(request, response, answer);
@@ -113,10 +111,9 @@ export class PageServer {
   #answer(address: URL | null): Answer | 'stream' {
     if (!address) return textAnswer(400, 'the path of the request is invalid; the page is at /');
     const { pathname, searchParams } = address;
-    const asset = this.#options.assets.get(pathname);
-    if (pathname === '/' && asset) return { status: 200, ...asset, body: this.#withStartData(asset.body) };
-    if (asset) return { status: 200, ...asset };
     switch (pathname) {
+      case '/':
+        return { status: 200, contentType: 'text/html; charset=utf-8', body: this.#withStartData() };
       case '/api/list':
         return jsonAnswer(200, this.#list(searchParams));
       case '/api/resource': {
@@ -130,13 +127,11 @@ export class PageServer {
     }
   }
 
-  #withStartData(html: Uint8Array): string {
+  #withStartData(): string {
     const start: StartData = { list: this.#options.model.list({ text: '' }, 0, startRows), place: this.#place };
     // Without `<`, a text of a resource cannot end the element.
     const json = JSON.stringify(start).replaceAll('<', '\\u003c');
-    return Buffer.from(html)
-      .toString()
-      .replace(startElement, () => `${startElement}${json}`);
+    return this.#options.html.replace(startElement, () => `${startElement}${json}`);
   }
 
   #list(parameters: URLSearchParams) {
@@ -183,10 +178,24 @@ export class PageServer {
   }
 }
 
+/** Returns the Content-Security-Policy that allows the script and the styles in this HTML, and no others. */
+function securityPolicy(html: string): string {
+  const hashesOf = (element: RegExp) =>
+    [...html.matchAll(element)].map(
+      ([, text = '']) => ` 'sha256-${createHash('sha256').update(text).digest('base64')}'`,
+    );
+  return [
+    "default-src 'none'",
+    `script-src${hashesOf(/<script type="module">([\s\S]*?)<\/script>/g).join('')}`,
+    `style-src${hashesOf(/<style>([\s\S]*?)<\/style>/g).join('')}`,
+    ...["connect-src 'self'", 'img-src data:', "base-uri 'none'", "frame-ancestors 'none'", "form-action 'none'"],
+  ].join('; ');
+}
+
 interface Answer {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string | Uint8Array;
+  readonly body: string;
 }
 
 /** Returns the refusal of a request. Undefined for a request of a browser that shows this server's own page. */

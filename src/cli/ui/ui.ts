@@ -9,15 +9,15 @@ import { type CommandContext, exitStatus } from '../context.ts';
 import type { UiOptions } from '../options.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
-import { pageAssets } from './page-assets.ts';
 import type { PlaceMessage } from './page-data.ts';
+import { pageHtml } from './page-html.ts';
 import { PageServer } from './page-server.ts';
 import { ResourceModel } from './resource-model.ts';
 
 interface UiDependencies {
   readonly open: OpenResources;
   readonly clock: Clock;
-  readonly assets: typeof pageAssets;
+  readonly html: typeof pageHtml;
 }
 
 /** Interval in ms at which the command checks whether an operator process is running for the directory. */
@@ -26,14 +26,14 @@ const idleCheckMs = 5_000;
 export async function uiCommand(
   options: UiOptions,
   context: CommandContext,
-  { open, clock, assets }: UiDependencies = { open: openResources, clock: systemClock, assets: pageAssets },
+  { open, clock, html }: UiDependencies = { open: openResources, clock: systemClock, html: pageHtml },
 ): Promise<number> {
   const reader = await open(options, context);
   const namespace = options.allNamespaces ? undefined : (options.namespace ?? reader.defaultNamespace);
   const { port = 0, allNamespaces: _, ...flags } = options;
   const model = new ResourceModel();
   const place = { place: reader.place, ...(namespace !== undefined && { namespace }) };
-  const server = new PageServer({ port, assets: await assets(), model, flags, clock }, { ...place, warnings: [] });
+  const server = new PageServer({ port, html: await html(), model, flags, clock }, { ...place, warnings: [] });
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   try {

@@ -1,0 +1,50 @@
+/**
+ * HTML of the page that `logfleet ui` serves, with its styles and its script, so that a browser needs one request for all of them. A
+ * published package has it in `dist/page.html`. In a checkout, esbuild bundles the script in memory when the command starts.
+ */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Metafile } from 'esbuild';
+import { inPackage } from '../package-folder.ts';
+
+/** File of the page in a published package, relative to its package.json. */
+export const builtPage = 'dist/page.html';
+const sources = 'src/cli/ui/page';
+
+export async function pageHtml(): Promise<string> {
+  const built = inPackage(builtPage);
+  return existsSync(built) ? readFile(built, 'utf8') : (await buildPage()).html;
+}
+
+export interface BuiltPage {
+  readonly html: string;
+  /** esbuild's list of the bundled files, which include files of npm packages. */
+  readonly outputs: Metafile['outputs'];
+}
+
+/** Makes the page from the sources in a checkout. */
+export async function buildPage(): Promise<BuiltPage> {
+  const { build } = await import('esbuild');
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: inPackage(''),
+    entryPoints: [inPackage(`${sources}/main.tsx`)],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2023',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    legalComments: 'none',
+    logLevel: 'silent',
+    metafile: true,
+    write: false,
+  });
+  const [html, styles] = await Promise.all(
+    ['page.html', 'page.css'].map((name) => readFile(inPackage(`${sources}/${name}`), 'utf8')),
+  );
+  const filled = (html ?? '')
+    .replace('<style></style>', () => `<style>${styles}</style>`)
+    .replace('<script type="module"></script>', () => `<script type="module">${outputFiles[0]?.text}</script>`);
+  return { html: filled, outputs: metafile.outputs };
+}
