@@ -132,7 +132,9 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
   const scroller = useRef<HTMLDivElement>(null);
   // The height of the window is a first guess that needs no layout. The observer below corrects it.
   const [range, setRange] = useState<RowRange>(() => rangeInView(0, innerHeight, rowHeight, total));
-  const [focused, setFocused] = useState(0);
+  const [lastFocused, setFocused] = useState(0);
+  // Exactly one row can be reached with Tab, even after the list has become shorter.
+  const focused = Math.min(lastFocused, total - 1);
   const wantsFocus = useRef(false);
   const hadSelection = useRef(false);
 
@@ -159,7 +161,6 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
   }, [selected]);
   useLayoutEffect(() => {
     const link = scroller.current?.querySelector<HTMLElement>(`[data-index="${focused}"]`);
-    // Without a link, the row is still being read, and gets the focus afterwards.
     if (!wantsFocus.current || !link) return;
     wantsFocus.current = false;
     link.focus();
@@ -175,12 +176,13 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
     measure();
     setFocused(target);
   };
+  const noteFocus = (event: FocusEvent) => setFocused(Number((event.target as HTMLElement).dataset['index']));
   // The focused row exists even when it is out of view, so that it keeps the focus.
   const inView = Array.from({ length: range.count }, (_, place) => range.first + place);
-  const shown = focused >= total || inView.includes(focused) ? inView : [...inView, focused];
+  const shown = inView.includes(focused) ? inView : [...inView, focused];
   return (
     <div class="scroller" ref={scroller} onScroll={measure}>
-      <ul class="rows" style={{ height: `${total * rowHeight}px` }} onKeyDown={move}>
+      <ul class="rows" style={{ height: `${total * rowHeight}px` }} onKeyDown={move} onFocusCapture={noteFocus}>
         {shown.map((index) => (
           <Row
             key={index}
@@ -189,7 +191,6 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
             total={total}
             isSelected={window.row(index)?.id === selected}
             isFocusable={index === focused}
-            onFocus={() => setFocused(index)}
           />
         ))}
       </ul>
@@ -220,10 +221,9 @@ interface RowProps {
   readonly total: number;
   readonly isSelected: boolean;
   readonly isFocusable: boolean;
-  readonly onFocus: () => void;
 }
 
-function Row({ row, index, total, isSelected, isFocusable, onFocus }: RowProps) {
+function Row({ row, index, total, isSelected, isFocusable }: RowProps) {
   return (
     <li
       class="row"
@@ -231,17 +231,15 @@ function Row({ row, index, total, isSelected, isFocusable, onFocus }: RowProps) 
       aria-setsize={total}
       aria-posinset={index + 1}
     >
-      {row && (
-        <a
-          href={`#${encodeURI(row.id)}`}
-          data-index={index}
-          tabIndex={isFocusable ? 0 : -1}
-          aria-current={isSelected ? 'page' : undefined}
-          onFocus={onFocus}
-        >
-          <RowContent row={row} />
-        </a>
-      )}
+      {/* A row that is still being read can have the focus, so that no key is lost. */}
+      <a
+        {...(row && { href: `#${encodeURI(row.id)}` })}
+        data-index={index}
+        tabIndex={isFocusable ? 0 : -1}
+        aria-current={isSelected ? 'page' : undefined}
+      >
+        {row && <RowContent row={row} />}
+      </a>
     </li>
   );
 }
