@@ -67,7 +67,8 @@ export type ResourceOf<K extends KindName> = Kinds[K];
 export type AnyResource = ResourceOf<KindName>;
 
 export const apiGroup = 'logfleet.dev';
-export const apiVersionName = 'v1alpha1';
+const apiVersionName = 'v1alpha1';
+export const apiVersion = `${apiGroup}/${apiVersionName}`;
 
 interface KindInfo {
   readonly plural: string;

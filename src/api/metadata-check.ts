@@ -1,7 +1,7 @@
 /** Checks `apiVersion` and `metadata` of a resource, which CRD schemas leave to the API server: names, labels, annotations. */
 import { isRecord } from '../base/record.ts';
 import { type Explanation, error, type Finding } from './finding.ts';
-import { apiGroup, apiVersionName, type KindName, kinds } from './kinds.ts';
+import { type KindName, kinds, apiVersion as ownVersion } from './kinds.ts';
 import { checkLabels, checkOwnAnnotations, type Members, subdomainForm } from './label-check.ts';
 import { schemaChecker } from './schema-check.ts';
 import { withDefaults } from './schemas.ts';
@@ -47,10 +47,9 @@ export function checkMetadata(kind: KindName, { apiVersion, metadata }: Members)
 }
 
 function* checkApiVersion(apiVersion: unknown): Generator<Finding> {
-  const known = `${apiGroup}/${apiVersionName}`;
-  if (apiVersion === known) return;
+  if (apiVersion === ownVersion) return;
   const problem = `this kind has no version ${String(apiVersion)}`;
-  yield error(['apiVersion'], 'Unknown', { problem, remedy: `write ${known}` });
+  yield error(['apiVersion'], 'Unknown', { problem, remedy: `write ${ownVersion}` });
 }
 
 function* checkMembers(metadata: unknown, known: readonly string[]): Generator<Finding> {

@@ -12,7 +12,7 @@ import { checkExport, checkRange } from './export-check.ts';
 import { checkExportSchedule } from './export-schedule-check.ts';
 import { type Explanation, error, type Finding, warning } from './finding.ts';
 import { isWithin, type JsonPath, valueAt } from './json-path.ts';
-import { apiGroup, apiVersionName, type KindName, kindNames, kinds, ledgerKind } from './kinds.ts';
+import { apiGroup, type KindName, kindNames, kinds, ledgerKind, apiVersion as ownVersion } from './kinds.ts';
 import { checkMetadata } from './metadata-check.ts';
 import { isSettingsManifest, settingsName } from './operator-settings.ts';
 import { checkPolicy } from './policy-check.ts';
@@ -49,7 +49,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
   }
   if (kindOf(document) || isSettingsManifest(document)) return undefined;
   const written = String(kind ?? '');
-  const rightVersion = `apiVersion: ${apiGroup}/${apiVersionName}`;
+  const rightVersion = `apiVersion: ${ownVersion}`;
   if (Object.hasOwn(kinds, written)) {
     return error(['apiVersion'], 'Unknown', {
       problem: `${written} is a kind of ${apiGroup}`,

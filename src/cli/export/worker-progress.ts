@@ -5,7 +5,7 @@
  */
 import { findCondition } from '../../api/conditions.ts';
 import type { WorkerStatus } from '../../api/generated/search-export.ts';
-import { apiGroup, apiVersionName, type SearchExport } from '../../api/kinds.ts';
+import { apiVersion, type SearchExport } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
@@ -100,7 +100,7 @@ export class WorkerProgress {
       query: { fieldManager: `logfleet-worker-${index}`, force: 'true' },
       contentType: 'application/apply-patch+yaml',
       body: {
-        apiVersion: `${apiGroup}/${apiVersionName}`,
+        apiVersion,
         kind: 'SearchExport',
         metadata: { namespace, name, uid: exportUid },
         status: { workers: [{ index, job, ...shown }] },

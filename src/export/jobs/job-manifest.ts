@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { HeldShare } from '../../account/worker-shares.ts';
 import { annotations } from '../../api/annotations.ts';
 import type { SearchExport } from '../../api/kinds.ts';
-import { apiGroup, apiVersionName } from '../../api/kinds.ts';
+import { apiVersion } from '../../api/kinds.ts';
 import { canonicalText } from '../../base/canonical-text.ts';
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import { exportLabel } from '../../host/worker-jobs.ts';
@@ -100,7 +100,7 @@ export function buildJob(input: JobInput): BuiltJob {
       },
       ownerReferences: [
         {
-          apiVersion: `${apiGroup}/${apiVersionName}`,
+          apiVersion,
           kind: 'SearchExport',
           ...{ name: metadata.name, uid: metadata.uid, controller: true },
         },

@@ -15,14 +15,7 @@
  */
 
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
-import {
-  type AnyResource,
-  apiGroup,
-  apiVersionName,
-  type KindName,
-  type ObjectMeta,
-  type ResourceOf,
-} from '../../api/kinds.ts';
+import { type AnyResource, apiVersion, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { applyDefaults } from '../../api/schemas.ts';
 import { validateResource } from '../../api/validation.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -442,7 +435,7 @@ export class DirectoryContents {
   ): AnyResource {
     const { clock, random } = this.#options;
     return {
-      apiVersion: `${apiGroup}/${apiVersionName}`,
+      apiVersion,
       kind,
       metadata: {
         ...key,

@@ -9,7 +9,7 @@ import type { Counter, Metrics } from '../../base/metrics.ts';
 import { isRecord } from '../../base/record.ts';
 import { errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
-import type { KubeApi, KubeRequest, KubeResponse } from './kube-api.ts';
+import type { KubeApi, KubeRequest, KubeResponse, WatchRequest } from './kube-api.ts';
 
 /** Default deadline of a request in ms, long enough for a write on a loaded API server. */
 const defaultDeadlineMs = 10_000;
@@ -20,10 +20,7 @@ export interface Call extends Omit<KubeRequest, 'signal'> {
   readonly deadlineMs?: number;
 }
 
-interface WatchCall {
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
+interface WatchCall extends WatchRequest {
   /** Maximum duration of the whole watch in ms, from its opening, regardless of events. */
   readonly deadlineMs: number;
 }
@@ -101,12 +98,12 @@ export class ApiClient {
    * Yields the events of a watch as JSON text until the watch ends. Throws the errors of `api-error.ts`. A watch that
    * exceeds its deadline fails with `host.unreachable`.
    */
-  async *watch(call: WatchCall): AsyncGenerator<string, void> {
+  async *watch({ deadlineMs, ...call }: WatchCall): AsyncGenerator<string, void> {
     const what = `WATCH ${call.path}`;
-    const scope = withDeadline(this.#clock, call.deadlineMs, call.signal);
+    const scope = withDeadline(this.#clock, deadlineMs, call.signal);
     try {
       const answer = await this.#answer('WATCH', call.path, what, () =>
-        this.#api.watch({ path: call.path, query: call.query, signal: scope.signal }),
+        this.#api.watch({ ...call, signal: scope.signal }),
       );
       for await (const line of answer.lines) yield line;
     } catch (error) {

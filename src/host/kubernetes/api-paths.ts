@@ -1,7 +1,7 @@
 /** Text formats of the Kubernetes API: paths of resources, with percent-encoded names, and times. */
-import { apiGroup, apiVersionName, type KindName, kinds, ledgerPlural } from '../../api/kinds.ts';
+import { apiVersion, type KindName, kinds, ledgerPlural } from '../../api/kinds.ts';
 
-const ownRoot = `/apis/${apiGroup}/${apiVersionName}`;
+const ownRoot = `/apis/${apiVersion}`;
 
 /** Groups and versions of the types of objects that logfleet uses, besides its own resources. */
 const roots = {

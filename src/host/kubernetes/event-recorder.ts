@@ -9,7 +9,7 @@
  *   beyond these limits are dropped and counted.
  */
 
-import { apiGroup, apiVersionName } from '../../api/kinds.ts';
+import { apiVersion } from '../../api/kinds.ts';
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Counter } from '../../base/metrics.ts';
@@ -212,7 +212,7 @@ export class EventRecorder implements EventSink {
       action: 'Reconcile',
       reportingController: 'logfleet.dev/operator',
       reportingInstance: this.#options.identity.slice(0, 128),
-      regarding: { apiVersion: `${apiGroup}/${apiVersionName}`, kind, namespace, name: owner.name, uid },
+      regarding: { apiVersion, kind, namespace, name: owner.name, uid },
       ...(count > 1 ? { series: { count, lastObservedTime: lastTime } } : {}),
     };
   }

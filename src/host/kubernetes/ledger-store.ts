@@ -9,7 +9,7 @@
  * - Each write is one request with an optimistic lock on the version last read or written.
  */
 import { createHash } from 'node:crypto';
-import { type AnyResource, apiGroup, apiVersionName, ledgerKind } from '../../api/kinds.ts';
+import { type AnyResource, apiVersion, ledgerKind } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
@@ -97,8 +97,6 @@ export class KubernetesLedgerStore implements LedgerStore {
     return ledger && decodeLedger(ledger);
   }
 }
-
-const apiVersion = `${apiGroup}/${apiVersionName}`;
 
 function ledgerName(owner: OwnerRef, shard: string): string {
   const hash = createHash('sha256').update(owner.uid).digest('hex').slice(0, 10);

@@ -6,7 +6,7 @@
  */
 
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';
-import { apiGroup, apiVersionName, type KindName, kinds, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
+import { apiGroup, apiVersion, type KindName, kinds, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { isOlderThanResource } from '../../api/status-age.ts';
 import { isRecord } from '../../base/record.ts';
 
@@ -21,7 +21,7 @@ export function decodeResource<K extends KindName>(kind: K, value: unknown): Res
   const metadata = decodeMetadata(value.metadata);
   if (!metadata) return undefined;
   return {
-    apiVersion: `${apiGroup}/${apiVersionName}`,
+    apiVersion,
     kind,
     metadata,
     spec: value.spec,

@@ -6,7 +6,7 @@
  * `host.conflict`, and the next reconcile decides again.
  */
 import { reasons } from '../../api/conditions.ts';
-import { type AnyResource, apiGroup, apiVersionName, type KindName } from '../../api/kinds.ts';
+import { type AnyResource, apiVersion, type KindName } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
 import { failure } from '../../base/errors.ts';
 import type { Creation, NewResource } from '../host.ts';
@@ -64,7 +64,6 @@ export async function createResource<K extends KindName>(
   resource: NewResource<K>,
 ): Promise<Creation> {
   const { kind, metadata, spec, owner } = resource;
-  const apiVersion = `${apiGroup}/${apiVersionName}`;
   const ownerReference = { apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid, controller: true };
   const body = { apiVersion, kind, metadata: { ...metadata, ownerReferences: [ownerReference] }, spec };
   const path = resourcePath(kind, metadata.namespace);
