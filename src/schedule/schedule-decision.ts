@@ -51,7 +51,7 @@ export interface ScheduleSettings {
   readonly failedRunsHistoryLimit: number;
 }
 
-/** Input of the decision. `R` is the type of the runs. */
+/** Input of the decision. */
 export interface ScheduleSnapshot {
   readonly nowMs: number;
   readonly settings: ScheduleSettings;
@@ -110,7 +110,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const gaps = gapsOf(snapshot, present);
   const taken = union([...covered, ...[...gaps, ...present].map(({ span }) => span)]);
   const dueTime = dueTimeOf(settings, nowMs, taken);
-  const due = [...first(dueRuns(dueTime, settings), mostCounted)];
+  const due = dueRuns(dueTime, settings).take(mostCounted).toArray();
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
@@ -192,28 +192,19 @@ function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: 
 /** Yields the time ranges of due runs in the order in which the runs are created (S3). A run that has just become due is first. */
 function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Generator<TimeRange> {
   const { calendar, backfillOrder } = settings;
-  const newestFirst = (function* () {
-    for (const span of open.toReversed()) yield* calendar.divideBackwards(span);
-  })();
+  const newestFirst = open
+    .toReversed()
+    .values()
+    .flatMap((span) => calendar.divideBackwards(span));
   if (backfillOrder === 'NewestFirst') {
     yield* newestFirst;
     return;
   }
-  const [newest] = first(newestFirst, 1);
+  const [newest] = newestFirst;
   const isJustDue = newest?.toMs === untilMs;
   if (newest && isJustDue) yield newest;
-  for (const span of open) {
-    for (const part of calendar.divide(span)) if (!isJustDue || part.toMs !== untilMs) yield part;
-  }
-}
-
-/** Yields at most the first `count` items. */
-export function* first<T>(items: Iterable<T>, count: number): Generator<T> {
-  let left = count;
-  for (const item of items) {
-    if (left-- <= 0) return;
-    yield item;
-  }
+  const oldestFirst = open.values().flatMap((span) => calendar.divide(span));
+  yield* isJustDue ? oldestFirst.filter(({ toMs }) => toMs !== untilMs) : oldestFirst;
 }
 
 /** Returns the ended runs to delete because of the history limits, the oldest first. Keeps complete runs without a schedule record. */

@@ -8,7 +8,7 @@ import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
 import type { TimeRange } from '../../api/time-range.ts';
 import { assert } from '../../base/assert.ts';
 import { timeZone } from '../../base/time-zone.ts';
-import { dueTimeOf, first, nextDue, type ScheduleTimes } from '../../schedule/schedule-decision.ts';
+import { dueTimeOf, nextDue, type ScheduleTimes } from '../../schedule/schedule-decision.ts';
 import { readCovered, readGaps, scheduleTimes } from '../../schedule/schedule-status.ts';
 import { TickCalendar } from '../../schedule/tick-calendar.ts';
 import { union } from '../../schedule/time-spans.ts';
@@ -60,10 +60,8 @@ export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleR
   const times = scheduleTimes(resource, range, new TickCalendar(spec.schedule, zone));
   const gaps = readGaps(status);
   const { open } = dueTimeOf(times, nowMs, union([...readCovered(status), ...gaps.map(({ span }) => span)]));
-  const due = function* () {
-    for (const span of open) yield* times.calendar.divide(span);
-  };
-  const pending = lengthOf(first(due(), mostPending));
+  const due = open.values().flatMap((span) => times.calendar.divide(span));
+  const pending = lengthOf(due.take(mostPending));
   const nextDueMs = nextDue(times, nowMs);
   const isDone = pending === 0 && nextDueMs === undefined;
   return {
@@ -116,7 +114,7 @@ function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: n
   const completeMs = nowMs - settleDelayMs - clockRoundingMs;
   const lastMs = calendar.lastUntil(completeMs);
   const toMs = completeMs >= endMs ? endMs : (lastMs ?? startMs);
-  const latest = toMs > startMs ? [...first(calendar.divideBackwards({ fromMs: startMs, toMs }), 2)] : [];
+  const latest = toMs > startMs ? calendar.divideBackwards({ fromMs: startMs, toMs }).take(2).toArray() : [];
   const isWhole = (span: TimeRange) =>
     calendar.lastUntil(span.fromMs) === span.fromMs && calendar.lastUntil(span.toMs) === span.toMs;
   const run = latest.find(isWhole) ?? latest[0];
