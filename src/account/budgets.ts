@@ -4,8 +4,10 @@
  *
  * Invariant: a budget is kept while any credentials of the user may have requests in flight.
  */
+
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import { getOrAdd } from '../base/get-or-add.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Leadership } from '../host/host.ts';
 import { RequestBudget, serviceLimits } from '../service/budget/request-budget.ts';
@@ -54,11 +56,7 @@ export class Budgets {
   /** Returns the part of the user's request budget that one access key uses. `share` sets the limits of this part. */
   of(spender: Spender): KeyBudget {
     const user = this.#user(spender);
-    const known = user.keys.get(spender.accessId);
-    if (known) return known;
-    const key = user.budget.key(spender.accessId);
-    user.keys.set(spender.accessId, key);
-    return key;
+    return getOrAdd(user.keys, spender.accessId, () => user.budget.key(spender.accessId));
   }
 
   /**
@@ -101,12 +99,8 @@ export class Budgets {
   }
 
   #user(spender: Spender): UserBudget {
-    const name = nameOf(spender);
-    const known = this.#users.get(name);
-    if (known) return known;
-    const user: UserBudget = { budget: new RequestBudget(this.#options), keys: new Map(), limits: serviceLimits };
-    this.#users.set(name, user);
-    return user;
+    const create = () => ({ budget: new RequestBudget(this.#options), keys: new Map(), limits: serviceLimits });
+    return getOrAdd(this.#users, nameOf(spender), create);
   }
 
   #shareOut(name: string, user: UserBudget, spenders: readonly Spender[], leaving: readonly Spender[]): void {

@@ -9,6 +9,7 @@
  */
 
 import { Environment, type ParseResult } from '@marcbachmann/cel-js';
+import { getOrAdd } from '../base/get-or-add.ts';
 import { parseQuantity } from '../base/quantity.ts';
 import { isRecord } from '../base/record.ts';
 import type { Explanation } from './finding.ts';
@@ -97,11 +98,7 @@ const namesOldSelf = /\boldSelf\b/;
 
 function holds({ rule }: ValidationRule, { schema, value, previous }: ValuePlace): boolean {
   if (namesOldSelf.test(rule) && previous === undefined) return true;
-  let program = programs.get(rule);
-  if (program === undefined) {
-    program = environment.parse(rule);
-    programs.set(rule, program);
-  }
+  const program = getOrAdd(programs, rule, () => environment.parse(rule));
   const self = toCel(schema, value);
   const oldSelf = toCel(schema, previous);
   try {

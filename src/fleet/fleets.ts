@@ -2,8 +2,10 @@
  * Collector listings and ownership tables of this process: one listing for each account, and one ownership table for each
  * service. Policies share them. A listing is closed when no policy uses it any more (U9, U13).
  */
+
 import type { Account } from '../account/accounts.ts';
 import type { Clock } from '../base/clock.ts';
+import { getOrAdd } from '../base/get-or-add.ts';
 import type { Logger } from '../base/log.ts';
 import { FleetListing } from './fleet-listing.ts';
 import { type Claimant, Ownership } from './ownership.ts';
@@ -30,11 +32,7 @@ export class Fleets {
   /** Ownership table of a service, by host name, because URLs with different paths lead to the same collectors (U13). */
   ownership(serviceId: string): Ownership {
     const host = new URL(serviceId).host;
-    const known = this.#ownerships.get(host);
-    if (known) return known;
-    const ownership = new Ownership(this.#options.onOwnersChanged);
-    this.#ownerships.set(host, ownership);
-    return ownership;
+    return getOrAdd(this.#ownerships, host, () => new Ownership(this.#options.onOwnersChanged));
   }
 
   /** Returns the listing of an account until `release`. Accounts share no listing, because they may see different collectors. */

@@ -8,6 +8,7 @@
  *
  * `ownership.ts` decides which policy owns a collector.
  */
+import { getOrAdd } from '../base/get-or-add.ts';
 import { Multimap } from '../base/multimap.ts';
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 
@@ -122,11 +123,8 @@ export class MemberIndex {
   }
 
   #field(field: SelectorField): FieldIndex {
-    const known = this.#fields.get(field);
-    if (known) return known;
-    const index = { texts: new Multimap(), prefixes: new Multimap(), lengths: new Map<number, number>() };
-    this.#fields.set(field, index);
-    return index;
+    const create = () => ({ texts: new Multimap(), prefixes: new Multimap(), lengths: new Map<number, number>() });
+    return getOrAdd(this.#fields, field, create);
   }
 
   #remove(policy: string): void {

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
+import { getOrAdd } from '../../base/get-or-add.ts';
 import { inPackage } from '../package-folder.ts';
 import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
@@ -44,8 +45,7 @@ export function cellsOf(resource: AnyResource, options: TableOptions): readonly 
 const columnsByKind = new Map<KindName, readonly PrinterColumn[]>();
 
 function columnsOf(kind: KindName, wide: boolean): readonly PrinterColumn[] {
-  const columns = columnsByKind.get(kind) ?? readPrinterColumns(kind);
-  columnsByKind.set(kind, columns);
+  const columns = getOrAdd(columnsByKind, kind, () => readPrinterColumns(kind));
   return wide ? columns : columns.filter(({ priority = 0 }) => priority === 0);
 }
 

@@ -18,6 +18,7 @@ import type { OperatorEntry } from '../../api/generated/collector-version-policy
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import type { Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
+import { getOrAdd } from '../../base/get-or-add.ts';
 import type { Gauge } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { compareText } from '../../base/text-order.ts';
@@ -121,8 +122,7 @@ export class OperatorEntries {
 
   /** Returns a view of a cache without the resources that another operator acts on. */
   ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
-    const listeners = this.#listeners.get(kind) ?? new Set();
-    this.#listeners.set(kind, listeners);
+    const listeners = getOrAdd(this.#listeners, kind, () => new Set());
     const isOurs = (resource: ResourceOf<K>) => !this.#isForeign(resource);
     return {
       synced: () => cache.synced(),

@@ -5,6 +5,7 @@
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
+import { getOrAdd } from '../../base/get-or-add.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { Decision } from '../decide.ts';
 import type { Ready } from '../gather.ts';
@@ -69,7 +70,7 @@ export function planMembers(
     const memberState = pending.stateOf(id);
     if (memberState === undefined) continue;
     const entry = pending.entry(id);
-    const stage = stageIn(stages, stageOf(id));
+    const stage = getOrAdd(stages, stageOf(id), emptyStage);
     stage.counts[memberState]++;
     if (memberState === 'inProgress') stage.underWay.push(entry?.open?.startedAtMs ?? wallMs);
     // Collectors to upgrade again, and collectors that the index does not list as pending yet, are upgraded first.
@@ -85,7 +86,7 @@ export function planMembers(
     if (!isWanted) continue;
     const stage = stageOf(id);
     if (stage === laterStage) leftOut.push({ id, reason: 'NoStage', policy: undefined });
-    else stageIn(stages, stage).upgrades.push(collectorOf(id, memberIndex));
+    else getOrAdd(stages, stage, emptyStage).upgrades.push(collectorOf(id, memberIndex));
   }
   return { matched: pending.matched, stages, leftOut: groupLeftOut(leftOut, memberIndex) };
 }
@@ -118,14 +119,6 @@ function groupLeftOut(all: readonly LeftOutCollector[], memberIndex: PolicyMembe
 
 export function emptyStage(): StageMembers {
   return { counts: emptyCounts(), upgrades: [], underWay: [] };
-}
-
-function stageIn(stages: Map<number, StageMembers>, index: number): StageMembers {
-  const known = stages.get(index);
-  if (known) return known;
-  const stage = emptyStage();
-  stages.set(index, stage);
-  return stage;
 }
 
 function isGoingOn(memberState: MemberState): boolean {
