@@ -210,7 +210,7 @@ function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: Next
   const recoveryMs = (found.state.recovery?.untilMs ?? Infinity) - now.wallMs;
   const nextMs = Math.min(Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs, recoveryMs);
   if (!policy.spec.maintenance) return nextMs;
-  return Math.min(nextMs, longestCalendarMs, (window?.endMs ?? Infinity) - now.wallMs);
+  return Math.min(nextMs, longestCalendarMs, (window?.toMs ?? Infinity) - now.wallMs);
 }
 
 /** Whether the policy is idle: no upgrade attempt is in flight or will start, and no read from the service is awaited. */

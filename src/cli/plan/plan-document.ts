@@ -122,10 +122,7 @@ function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }:
     ...(totalMs === undefined
       ? { waitsFor: waitsForEver }
       : { duration: renderDuration(Math.round(totalMs / 1_000) * 1_000), endTime: renderMoment(startMs + totalMs) }),
-    windows: windows.map((window) => ({
-      startTime: renderMoment(window.startMs),
-      endTime: renderMoment(window.endMs),
-    })),
+    windows: windows.map(({ fromMs, toMs }) => ({ startTime: renderMoment(fromMs), endTime: renderMoment(toMs) })),
   };
 }
 

@@ -167,7 +167,7 @@ function describeWindows({ forecast }: RolloutPlan): string | undefined {
   if (windows.length === 0) return undefined;
   const named = windows
     .slice(0, namedWindows)
-    .map(({ startMs, endMs }) => `${renderMinute(startMs)} to ${renderMinute(endMs)}`);
+    .map(({ fromMs, toMs }) => `${renderMinute(fromMs)} to ${renderMinute(toMs)}`);
   const more = windows.length - named.length;
   return `${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }

@@ -6,11 +6,11 @@
  * (`forecast-reads.ts`, like `watch-plan.ts`), sweeps of the collector list (U9), message analyses (R11), maintenance windows, and
  * one request rate for all of these. It does not model late answers, other clients of the same request budget, or upgrades of different durations.
  */
+import type { TimeRange } from '../../api/time-range.ts';
 import { restingShare } from '../../fleet/fleet-listing.ts';
 import { requestsOfAnalysis, settleMs } from '../analysis/message-analysis.ts';
 import { workingShare } from '../attempts/read-plan.ts';
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
-import type { Span } from '../schedule/window-spans.ts';
 import { policySettings } from '../settings.ts';
 import { type ForecastMember, ForecastQueue } from './forecast-queue.ts';
 import { ForecastReads } from './forecast-reads.ts';
@@ -75,7 +75,7 @@ export interface Forecast {
   /** Predicted numbers of requests to the service, by kind, until the rollout ends or can make no more progress. */
   readonly requests: ForecastRequests;
   /** Maintenance windows in which at least one upgrade starts, in order of time. */
-  readonly windows: readonly Span[];
+  readonly windows: readonly TimeRange[];
 }
 
 export interface ForecastRequests {
@@ -97,7 +97,7 @@ class Simulation {
   readonly #slotMs: number;
   readonly #sweepRequests: number;
   readonly #reads: ForecastReads;
-  readonly #windows = new Map<string, Span>();
+  readonly #windows = new Map<string, TimeRange>();
   #nowMs: number;
   /** Simulated wall time in ms from which the request rate of the account allows another request. */
   #freeMs: number;
@@ -139,9 +139,7 @@ class Simulation {
       totalMs: waitsForEver === undefined ? this.#nowMs - startMs : undefined,
       waitsForEver,
       requests: this.#requests,
-      windows: [...this.#windows.values()].sort(
-        (left, right) => left.startMs - right.startMs || left.endMs - right.endMs,
-      ),
+      windows: [...this.#windows.values()].sort((left, right) => left.fromMs - right.fromMs || left.toMs - right.toMs),
     };
   }
 
@@ -185,7 +183,7 @@ class Simulation {
 
   #start({ page, zone }: { readonly page: number; readonly zone: string | undefined }): void {
     const window = this.#input.calendar.nextWindow(this.#nowMs, zone === undefined ? [] : [zone]);
-    if (window) this.#windows.set(`${window.startMs} ${window.endMs}`, window);
+    if (window) this.#windows.set(`${window.fromMs} ${window.toMs}`, window);
     this.#spend('posts', 1);
     this.#reads.started(this.#nowMs, page);
   }

@@ -12,11 +12,12 @@ import type {
   MaintenanceWindow,
 } from '../../api/generated/collector-version-policy.ts';
 import { scheduleProblem, timeZoneProblem } from '../../api/schedule-check.ts';
+import type { TimeRange } from '../../api/time-range.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { CronSchedule } from '../../base/cron.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { type TimeZone, timeZone } from '../../base/time-zone.ts';
-import { type Opening, type Span, spanStart, spansFrom, spansOfDay } from './window-spans.ts';
+import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.ts';
 
 export type WindowVerdict =
   /** Upgrades may start now and until the wall time `untilMs`: the end of the window minus the cutoff, or Infinity. */
@@ -26,7 +27,7 @@ export type WindowVerdict =
   /** It is unknown when upgrades may start: windows use the collector's time zone, and the collector reports no readable one. */
   | { readonly kind: 'zoneUnreadable' };
 
-export interface NextWindow extends Span {
+export interface NextWindow extends TimeRange {
   /** Collector time zone in which the window opens; absent when windows do not use the time zones of collectors. */
   readonly zone?: string;
 }
@@ -37,7 +38,7 @@ interface Window extends Omit<Opening, 'zone'> {
 }
 
 /** Exclusions that overlap or touch, merged into one period in which no upgrade starts. */
-interface Block extends Span {
+interface Block extends TimeRange {
   /** Name of the exclusion that ends last in the merged period. */
   readonly name: string;
 }
@@ -70,7 +71,7 @@ export class MaintenanceCalendar {
   readonly #blocks: readonly Block[];
   readonly #cutoffMs: number;
   readonly #verdicts = new Map<string, Kept<WindowVerdict>>();
-  readonly #next = new Map<string, Kept<Span | undefined>>();
+  readonly #next = new Map<string, Kept<TimeRange | undefined>>();
 
   constructor(maintenance: Maintenance | undefined) {
     const { windows = [], exclusions = [], cutoff } = maintenance ?? { cutoff: '0s' };
@@ -100,7 +101,7 @@ export class MaintenanceCalendar {
     for (const zone of this.byCollector ? zones : ['']) {
       if (this.byCollector && !timeZone(zone)) continue;
       const found = kept(this.#next, zone, wallMs, () => this.#findNext(wallMs, zone));
-      if (found && (!next || found.startMs < next.startMs)) next = this.byCollector ? { ...found, zone } : found;
+      if (found && (!next || found.fromMs < next.fromMs)) next = this.byCollector ? { ...found, zone } : found;
     }
     return next;
   }
@@ -108,52 +109,52 @@ export class MaintenanceCalendar {
   #findVerdict(wallMs: number, zone: string): Found<WindowVerdict> {
     if (this.byCollector && !timeZone(zone)) return { value: { kind: 'zoneUnreadable' }, untilMs: Infinity };
     const piece = this.#pieceFrom(wallMs, this.#openings(zone), this.#cutoffMs);
-    if (piece && piece.startMs <= wallMs) {
-      const untilMs = piece.endMs - this.#cutoffMs;
+    if (piece && piece.fromMs <= wallMs) {
+      const untilMs = piece.toMs - this.#cutoffMs;
       return { value: { kind: 'open', untilMs }, untilMs };
     }
-    const value = { kind: 'closed', opensAtMs: piece?.startMs, because: this.#reason(wallMs, piece) } as const;
+    const value = { kind: 'closed', opensAtMs: piece?.fromMs, because: this.#reason(wallMs, piece) } as const;
     // The reason why no upgrade may start changes when the next exclusion begins, so the cached answer expires then.
-    const nextBlock = this.#blocks.find(({ startMs }) => startMs > wallMs);
-    return { value, untilMs: Math.min(piece?.startMs ?? Infinity, nextBlock?.startMs ?? Infinity) };
+    const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
+    return { value, untilMs: Math.min(piece?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }
 
-  #reason(wallMs: number, piece: Span | undefined): string {
-    const block = this.#blocks.find(({ startMs, endMs }) => startMs <= wallMs && wallMs < endMs);
-    const before = piece && this.#blocks.find(({ endMs }) => endMs === piece.startMs);
+  #reason(wallMs: number, piece: TimeRange | undefined): string {
+    const block = this.#blocks.find(({ fromMs, toMs }) => fromMs <= wallMs && wallMs < toMs);
+    const before = piece && this.#blocks.find(({ toMs }) => toMs === piece.fromMs);
     const exclusion = block ?? before;
     if (exclusion) return `the end of the maintenance exclusion ${JSON.stringify(exclusion.name)}`;
     if (piece) return 'the next maintenance window';
     return `a maintenance window, but none will open that is longer than the cutoff of ${renderDuration(this.#cutoffMs)}`;
   }
 
-  #findNext(wallMs: number, zone: string): Found<Span | undefined> {
+  #findNext(wallMs: number, zone: string): Found<TimeRange | undefined> {
     const openings = this.#openings(zone);
     const piece = openings && this.#pieceFrom(wallMs, openings, 0);
-    if (!openings || !piece || piece.endMs === Infinity) return { value: undefined, untilMs: Infinity };
-    const { endMs } = piece;
-    const before = this.#blocks.findLast((block) => block.endMs <= piece.startMs);
-    const startMs = Math.max(spanStart(openings, piece.startMs), before?.endMs ?? -Infinity);
-    return { value: { startMs, endMs }, untilMs: endMs };
+    if (!openings || !piece || piece.toMs === Infinity) return { value: undefined, untilMs: Infinity };
+    const { toMs } = piece;
+    const before = this.#blocks.findLast((block) => block.toMs <= piece.fromMs);
+    const fromMs = Math.max(spanStart(openings, piece.fromMs), before?.toMs ?? -Infinity);
+    return { value: { fromMs, toMs }, untilMs: toMs };
   }
 
   /**
-   * Finds the first period at or after `fromMs` that is open for longer than the cutoff. For a window that is already open, the
-   * period begins at `fromMs`.
+   * Finds the first period at or after `afterMs` that is open for longer than the cutoff. For a window that is already open, the
+   * period begins at `afterMs`.
    */
-  #pieceFrom(fromMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): Span | undefined {
-    let spans = spansFrom(openings, fromMs);
+  #pieceFrom(afterMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): TimeRange | undefined {
+    let spans = spansFrom(openings, afterMs);
     let span = spans.next().value;
-    let startMs = fromMs;
+    let fromMs = afterMs;
     for (let tries = 0; span && tries < mostTries; tries++) {
-      startMs = Math.max(startMs, span.startMs);
-      const block = this.#blocks.find(({ endMs }) => endMs > startMs);
-      const endMs = Math.min(span.endMs, block?.startMs ?? Infinity);
-      if (endMs - cutoffMs > startMs) return { startMs, endMs };
-      if (block && block.startMs < span.endMs) {
-        startMs = block.endMs;
+      fromMs = Math.max(fromMs, span.fromMs);
+      const block = this.#blocks.find(({ toMs }) => toMs > fromMs);
+      const toMs = Math.min(span.toMs, block?.fromMs ?? Infinity);
+      if (toMs - cutoffMs > fromMs) return { fromMs, toMs };
+      if (block && block.fromMs < span.toMs) {
+        fromMs = block.toMs;
         // Windows inside an exclusion are skipped, because an exclusion may last for years.
-        if (startMs >= span.endMs) spans = spansFrom(openings, startMs);
+        if (fromMs >= span.toMs) spans = spansFrom(openings, fromMs);
         else continue;
       }
       span = spans.next().value;
@@ -207,13 +208,13 @@ function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
   const blocks: Block[] = [];
   const each = exclusions.map(({ name, startTime, endTime }) => ({
     name,
-    startMs: Date.parse(startTime),
-    endMs: Date.parse(endTime),
+    fromMs: Date.parse(startTime),
+    toMs: Date.parse(endTime),
   }));
-  for (const block of each.filter(({ startMs, endMs }) => startMs < endMs).sort((a, b) => a.startMs - b.startMs)) {
+  for (const block of each.filter(({ fromMs, toMs }) => fromMs < toMs).sort((a, b) => a.fromMs - b.fromMs)) {
     const last = blocks.at(-1);
-    if (!last || block.startMs > last.endMs) blocks.push(block);
-    else if (block.endMs > last.endMs) blocks.splice(-1, 1, { ...block, startMs: last.startMs });
+    if (!last || block.fromMs > last.toMs) blocks.push(block);
+    else if (block.toMs > last.toMs) blocks.splice(-1, 1, { ...block, fromMs: last.fromMs });
   }
   return blocks;
 }

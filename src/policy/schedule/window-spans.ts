@@ -4,14 +4,9 @@
  *
  * A window opens at its local times (`../base/time-zone.ts`) and stays open for its duration in elapsed time.
  */
+import type { TimeRange } from '../../api/time-range.ts';
 import type { CronSchedule } from '../../base/cron.ts';
 import type { TimeZone } from '../../base/time-zone.ts';
-
-/** Span of time in wall ms; the start is included, the end is excluded. */
-export interface Span {
-  readonly startMs: number;
-  readonly endMs: number;
-}
 
 /** Maintenance window in a time zone. */
 export interface Opening {
@@ -19,11 +14,11 @@ export interface Opening {
   /** Time in ms for which the window stays open. */
   readonly durationMs: number;
   /** Spans of one day in which the window is open, as computed by `spansOfDay`. */
-  readonly daySpans: readonly Span[];
+  readonly daySpans: readonly TimeRange[];
   readonly zone: TimeZone;
 }
 
-const always: Span = { startMs: -Infinity, endMs: Infinity };
+const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
 /** Maximum time in ms by which a clock change moves the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
@@ -36,28 +31,28 @@ const longestLookBackMs = 2 ** 14 * shortestLookMs;
 const mostOpenings = 50_000;
 
 /**
- * Yields the spans of time with an open window that end after `fromMs`. The first span may begin too late, because windows that
- * ended before `fromMs` are not read. A very long span ends at Infinity and is the last. Without windows, one span covers all
+ * Yields the spans of time with an open window that end after `afterMs`. The first span may begin too late, because windows that
+ * ended before `afterMs` are not read. A very long span ends at Infinity and is the last. Without windows, one span covers all
  * time.
  */
-export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: number): Generator<Span, undefined> {
+export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: number): Generator<TimeRange, undefined> {
   if (!openings) {
     yield always;
     return;
   }
-  let current: Span | undefined;
+  let current: TimeRange | undefined;
   let count = 0;
-  for (const span of inOrder(openings.map((opening) => spansOf(opening, fromMs)))) {
-    if (!current || span.startMs > current.endMs) {
+  for (const span of inOrder(openings.map((opening) => spansOf(opening, afterMs)))) {
+    if (!current || span.fromMs > current.toMs) {
       if (current) yield current;
       current = span;
       count = 0;
       continue;
     }
-    if (span.endMs > current.endMs) current = { startMs: current.startMs, endMs: span.endMs };
-    const seenMs = current.endMs - Math.max(fromMs, current.startMs);
+    if (span.toMs > current.toMs) current = { fromMs: current.fromMs, toMs: span.toMs };
+    const seenMs = current.toMs - Math.max(afterMs, current.fromMs);
     if (++count < mostOpenings && seenMs <= longestSightMs) continue;
-    yield { startMs: current.startMs, endMs: Infinity };
+    yield { fromMs: current.fromMs, toMs: Infinity };
     return;
   }
   if (current) yield current;
@@ -67,33 +62,33 @@ export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: num
 export function spanStart(openings: readonly Opening[], atMs: number): number {
   // Each step back is twice as long as the one before, so even a very long span is searched in a few steps.
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
-    const fromMs = atMs - backMs;
-    for (const { startMs, endMs } of spansFrom(openings, fromMs)) {
-      if (endMs < atMs) continue;
-      if (startMs > fromMs) return Math.min(startMs, atMs);
+    const afterMs = atMs - backMs;
+    for (const { fromMs, toMs } of spansFrom(openings, afterMs)) {
+      if (toMs < atMs) continue;
+      if (fromMs > afterMs) return Math.min(fromMs, atMs);
       break;
     }
   }
   return atMs - longestLookBackMs;
 }
 
-/** Yields the spans of one maintenance window that end after `fromMs`, in order. */
-function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, fromMs: number): Generator<Span, undefined> {
+/** Yields the spans of one maintenance window that end after `afterMs`, in order. */
+function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
   // Openings that a clock change skips: their later local times, each of which may come after the next opening.
   const moved: number[] = [];
-  for (const dayMs of schedule.days(zone.localMs(fromMs - durationMs) - longestChangeMs)) {
+  for (const dayMs of schedule.days(zone.localMs(afterMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);
     const spans = offsetMs === undefined ? spansOfChangedDay(dayMs) : spansOfSteadyDay(dayMs - offsetMs);
-    for (const span of spans) if (span.endMs > fromMs) yield span;
+    for (const span of spans) if (span.toMs > afterMs) yield span;
   }
   for (const readingMs of moved) yield spanAt(readingMs);
 
-  function* spansOfSteadyDay(beginMs: number): Generator<Span> {
+  function* spansOfSteadyDay(beginMs: number): Generator<TimeRange> {
     for (const readingMs of moved.splice(0)) yield spanAt(readingMs);
-    for (const { startMs, endMs } of daySpans) yield { startMs: beginMs + startMs, endMs: beginMs + endMs };
+    for (const { fromMs, toMs } of daySpans) yield { fromMs: beginMs + fromMs, toMs: beginMs + toMs };
   }
 
-  function* spansOfChangedDay(dayMs: number): Generator<Span> {
+  function* spansOfChangedDay(dayMs: number): Generator<TimeRange> {
     for (const timeMs of schedule.timesMs) {
       const localMs = dayMs + timeMs;
       const readingMs = zone.readingOf(localMs);
@@ -106,28 +101,28 @@ function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, fromMs: num
     }
   }
 
-  function spanAt(localMs: number): Span {
-    const startMs = zone.instantOf(localMs);
-    return { startMs, endMs: startMs + durationMs };
+  function spanAt(localMs: number): TimeRange {
+    const fromMs = zone.instantOf(localMs);
+    return { fromMs, toMs: fromMs + durationMs };
   }
 }
 
 /** Returns the merged spans of one day in which a window is open, in ms since the start of the day, without clock changes. */
-export function spansOfDay(timesMs: readonly number[], durationMs: number): readonly Span[] {
-  const spans: Span[] = [];
-  for (const startMs of timesMs) {
+export function spansOfDay(timesMs: readonly number[], durationMs: number): readonly TimeRange[] {
+  const spans: TimeRange[] = [];
+  for (const fromMs of timesMs) {
     const last = spans.at(-1);
-    const span = { startMs, endMs: startMs + durationMs };
-    if (!last || last.endMs < startMs) spans.push(span);
-    else spans.splice(-1, 1, { startMs: last.startMs, endMs: span.endMs });
+    const span = { fromMs, toMs: fromMs + durationMs };
+    if (!last || last.toMs < fromMs) spans.push(span);
+    else spans.splice(-1, 1, { fromMs: last.fromMs, toMs: span.toMs });
   }
   return spans;
 }
 
 /** Merges several sorted sequences of spans into one sequence that is sorted by start. */
-function* inOrder(sources: readonly Generator<Span, undefined>[]): Generator<Span, undefined> {
+function* inOrder(sources: readonly Generator<TimeRange, undefined>[]): Generator<TimeRange, undefined> {
   const heads = sources.map((source) => ({ source, span: source.next().value }));
-  const startOf = (head: Head | undefined) => head?.span?.startMs ?? Infinity;
+  const startOf = (head: Head | undefined) => head?.span?.fromMs ?? Infinity;
   for (;;) {
     let next = heads[0];
     for (const head of heads) if (startOf(head) < startOf(next)) next = head;
@@ -138,6 +133,6 @@ function* inOrder(sources: readonly Generator<Span, undefined>[]): Generator<Spa
 }
 
 interface Head {
-  readonly source: Generator<Span, undefined>;
-  span: Span | undefined;
+  readonly source: Generator<TimeRange, undefined>;
+  span: TimeRange | undefined;
 }

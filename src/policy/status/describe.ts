@@ -73,8 +73,8 @@ export function describeEssentials(input: EssentialsInput): Essentials {
   };
 }
 
-function describeWindow({ startMs, endMs, zone }: NextWindow) {
-  const times = { startTime: isoTime(startMs), endTime: isoTime(endMs) };
+function describeWindow({ fromMs, toMs, zone }: NextWindow) {
+  const times = { startTime: isoTime(fromMs), endTime: isoTime(toMs) };
   return zone === undefined ? times : { ...times, timeZone: bounded(zone, maxZoneLength) };
 }
 

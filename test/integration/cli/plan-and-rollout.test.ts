@@ -199,8 +199,7 @@ describe('a plan and its rollout', () => {
       expect(world.model.snapshot(world.service.nowMs()).tasks).toEqual([]);
       const found = await rollOut(world);
       expectSameStages(plan, found, plan.forecast?.windows.length !== 0);
-      if (one === cases.windows)
-        expect(plan.forecast?.windows.map(({ startMs }) => dayOf(startMs))).toEqual(days(found));
+      if (one === cases.windows) expect(plan.forecast?.windows.map(({ fromMs }) => dayOf(fromMs))).toEqual(days(found));
     },
   );
 

@@ -167,7 +167,7 @@ describe('windows', () => {
   test('are listed if upgrades start in them', () => {
     const said = foretell([stage(6_000)], { calendar: nightly });
     // A nightly window of 600 s has time for 2,400 requests, so 6,000 upgrades need three nights.
-    expect(times(said.windows)).toEqual([
+    expect(times(said.windows.map(({ fromMs, toMs }) => ({ startMs: fromMs, endMs: toMs })))).toEqual([
       ['2026-11-20T22:00', '2026-11-20T22:10'],
       ['2026-11-21T22:00', '2026-11-21T22:10'],
       ['2026-11-22T22:00', '2026-11-22T22:10'],
@@ -177,7 +177,7 @@ describe('windows', () => {
 
   test('do not interrupt a soak while they are closed', () => {
     const { stages, windows } = foretell([stage(10, { soakMs: 30 * hourMs }), stage(10)], { calendar: nightly });
-    expect(windows.map(({ startMs }) => new Date(startMs).getUTCDate())).toEqual([20, 22]);
+    expect(windows.map(({ fromMs }) => new Date(fromMs).getUTCDate())).toEqual([20, 22]);
     expect(stages[1]?.startMs).toBeGreaterThan(Date.parse('2026-11-22T04:00Z'));
   });
 
@@ -185,7 +185,7 @@ describe('windows', () => {
     const own = calendar({ windows: [{ schedule: '0 22 * * *', duration: '1h', timeZoneSource: 'Collector' }] });
     const members = ['America/New_York', 'Europe/Berlin'].flatMap((zone) => [{ zone }, { zone }, { zone }]);
     const said = foretell([stage(0, { members })], { calendar: own });
-    expect(times(said.windows)).toEqual([
+    expect(times(said.windows.map(({ fromMs, toMs }) => ({ startMs: fromMs, endMs: toMs })))).toEqual([
       ['2026-11-20T21:00', '2026-11-20T22:00'],
       ['2026-11-21T03:00', '2026-11-21T04:00'],
     ]);

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance, MaintenanceWindow } from '../../../src/api/generated/collector-version-policy.ts';
+import type { TimeRange } from '../../../src/api/time-range.ts';
 import { MaintenanceCalendar, type WindowVerdict } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { randomRuns } from '../../support/random-runs.ts';
 import { maintenanceOf, minuteMs, startableMinutes } from './calendar-oracle.ts';
@@ -29,8 +30,8 @@ function shown(verdict: WindowVerdict): string {
   return `${verdict.kind} until ${until}`;
 }
 
-function span(found: { readonly startMs: number; readonly endMs: number } | undefined): readonly string[] | undefined {
-  return found && [found.startMs, found.endMs].map((ms) => new Date(ms).toISOString().slice(0, 16));
+function span(found: TimeRange | undefined): readonly string[] | undefined {
+  return found && [found.fromMs, found.toMs].map((ms) => new Date(ms).toISOString().slice(0, 16));
 }
 
 describe('a window', () => {
@@ -67,7 +68,7 @@ describe('a window', () => {
     for (let nowMs = at('2026-03-29T00:00Z'); opens.length < 4; ) {
       const next = troll.nextWindow(nowMs, []);
       opens.push(span(next)?.[0] as string);
-      nowMs = next?.endMs as number;
+      nowMs = next?.toMs as number;
     }
     // The local time jumps from 0:59 to 3:00. The skipped windows of 2:00 and 2:30 open two hours later, after those of 3:00 and 3:30.
     expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
@@ -406,8 +407,8 @@ describe('compared with a model that evaluates every minute', () => {
         if (first === -1) return;
         const begins = first === minute ? open.lastIndexOf(false, minute) + 1 : first;
         const ends = open.indexOf(false, first);
-        if (begins > 0) expect((next?.startMs ?? Number.NaN) - startMs).toBe(begins * minuteMs);
-        if (ends !== -1) expect((next?.endMs ?? Number.NaN) - startMs).toBe(ends * minuteMs);
+        if (begins > 0) expect((next?.fromMs ?? Number.NaN) - startMs).toBe(begins * minuteMs);
+        if (ends !== -1) expect((next?.toMs ?? Number.NaN) - startMs).toBe(ends * minuteMs);
       }),
       cases,
     );
