@@ -29,7 +29,7 @@ import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Leadership, ResourceKey, ResourceSource } from '../host/host.ts';
 import type { Reconciler, Result } from './reconciler.ts';
 import { type ObservableResource, UnobservedChanges } from './unobserved-changes.ts';
-import { type BackoffSettings, WorkQueue } from './work-queue.ts';
+import { WorkQueue } from './work-queue.ts';
 
 export interface ControllerOptions extends Ports {
   /** Label for metrics and logs: the kind of the resources in lower case. */
@@ -39,7 +39,6 @@ export interface ControllerOptions extends Ports {
   readonly source: ResourceSource<ObservableResource>;
   readonly workers: number;
   readonly leadership: Leadership;
-  readonly backoff?: BackoffSettings;
 }
 
 /** Outcome of a reconcile, used as a label of metrics. `aborted`: the reconcile was stopped early, and its result is ignored. */
@@ -75,14 +74,13 @@ export class Controller {
 
   constructor(options: ControllerOptions) {
     this.#options = options;
-    const { name, clock, random, metrics, backoff } = options;
+    const { name, clock, random, metrics } = options;
     this.#log = options.log.with({ controller: name });
     this.#queue = new WorkQueue({
       name,
       clock,
       random,
       metrics,
-      ...(backoff && { backoff }),
       onReady: () => this.#startSoon(),
     });
     this.#unobserved = new UnobservedChanges((key) => options.source.get(key));

@@ -17,19 +17,13 @@ import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
-export interface BackoffSettings {
-  /** Delay in ms after the first failure, before it is shortened at random. */
-  readonly firstDelayMs: number;
-  readonly maxDelayMs: number;
-}
-
-/** Default delays after failures. The first one gives a failing service time to recover. Changes of a resource are not delayed. */
-export const defaultBackoff: BackoffSettings = { firstDelayMs: 500, maxDelayMs: 300_000 };
+/** Delay in ms after the first failure, before it is shortened at random. It gives a failing service time to recover. */
+const firstDelayMs = 500;
+const maxDelayMs = 300_000;
 
 export interface WorkQueueOptions extends Omit<Ports, 'log'> {
   /** Label of the queue in metrics. */
   readonly name: string;
-  readonly backoff?: BackoffSettings;
   /** Called when a key is ready to be taken from the queue, possibly during a call of `add` or `done`. */
   readonly onReady: () => void;
 }
@@ -61,14 +55,12 @@ export class WorkQueue {
 
   #closed = false;
   readonly #options: WorkQueueOptions;
-  readonly #backoff: BackoffSettings;
   readonly #labels: { readonly controller: string };
   readonly #adds: Counter;
   readonly #latency: Histogram;
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
-    this.#backoff = options.backoff ?? defaultBackoff;
     this.#labels = { controller: options.name };
     const { metrics } = options;
     metrics.observedGauge('logfleet_queue_depth', 'Resources that wait for their reconcile.', ['controller'], () => [
@@ -126,7 +118,6 @@ export class WorkQueue {
   addBackoff(key: string, atLeastMs = 0): number {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
-    const { firstDelayMs, maxDelayMs } = this.#backoff;
     const delayMs = Math.ceil(scatteredMs(doubledMs(firstDelayMs, failures - 1, maxDelayMs), this.#options.random));
     const waitMs = Math.max(atLeastMs, delayMs);
     this.addAfter(key, waitMs);

@@ -61,7 +61,6 @@ class World {
           return () => {};
         },
       },
-      backoff: { firstDelayMs: 100, maxDelayMs: 10_000 },
     });
     this.ended = this.controller.run(this.stop.signal);
   }
@@ -150,10 +149,10 @@ describe('a controller', () => {
   });
 
   const handlings: { handling: Handling; outcome: string; calls: number; settles: boolean }[] = [
-    { handling: { kind: 'backoff' }, outcome: 'backoff', calls: 8, settles: false },
-    { handling: { kind: 'bug' }, outcome: 'bug', calls: 8, settles: false },
+    { handling: { kind: 'backoff' }, outcome: 'backoff', calls: 5, settles: false },
+    { handling: { kind: 'bug' }, outcome: 'bug', calls: 5, settles: false },
     { handling: { kind: 'retryAfter', delayMs: 4_000 }, outcome: 'retry_after', calls: 4, settles: false },
-    { handling: { kind: 'retryAfter', delayMs: 0 }, outcome: 'retry_after', calls: 8, settles: false },
+    { handling: { kind: 'retryAfter', delayMs: 0 }, outcome: 'retry_after', calls: 5, settles: false },
     { handling: { kind: 'wait' }, outcome: 'wait', calls: 1, settles: false },
     { handling: { kind: 'stall' }, outcome: 'stall', calls: 1, settles: true },
   ];
@@ -187,12 +186,12 @@ describe('a controller', () => {
         return settled;
       },
     });
-    await world.clock.advance(100 + 200 + 400 + 800);
+    await world.clock.advance(500 + 1_000 + 2_000 + 4_000);
     expect(world.calls.length).toBe(5);
     expect(world.controller.idle()).toBe(true);
     thrown.push(failure({ kind: 'backoff' }));
     world.change('a');
-    await world.clock.advance(100);
+    await world.clock.advance(500);
     expect(world.calls.length).toBe(7);
   });
 
