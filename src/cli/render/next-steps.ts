@@ -71,8 +71,9 @@ function removalOfAnnotation(resource: AnyResource, { byManifest, ...options }: 
 }
 
 function approveStep(resource: AnyResource, options: TargetOptions): string | undefined {
-  if (resource.kind !== 'CollectorVersionPolicy') return undefined;
-  const stage = resource.status?.stages?.find(({ state }) => state === 'AwaitingApproval');
+  // Without a rollout, for example while all collectors run the target version, `logfleet approve` has nothing to approve.
+  if (resource.kind !== 'CollectorVersionPolicy' || !resource.status?.rollout) return undefined;
+  const stage = resource.status.stages?.find(({ state }) => state === 'AwaitingApproval');
   return stage && `${commandLine('approve', resource, options)} --stage ${shellWord(stage.name)}`;
 }
 

@@ -408,6 +408,22 @@ describe('get --watch', () => {
     await done;
   });
 
+  it('offers no approval without a rollout', async () => {
+    const stages = [{ name: 'rest', members: 29, updated: 29, failed: 0, state: 'AwaitingApproval' as const }];
+    const waiting = { ...stagedStatus, stages };
+    const { rollout: _, ...over } = waiting;
+    const shownWith = async (status: typeof stagedStatus) => {
+      const given = { kind: 'cvp', name: 'production', options: watch, terminal: { columns: 100, rows: 60 } };
+      const { context, done } = start(new MemoryReader([samplePolicy({ status })]), given);
+      await settle();
+      context.stop('SIGINT');
+      await done;
+      return context.stdout.text;
+    };
+    expect(await shownWith(waiting)).toContain('logfleet approve');
+    expect(await shownWith(over)).not.toContain('logfleet approve');
+  });
+
   it('shows a policy without status on a terminal', async () => {
     const reader = new MemoryReader([samplePolicy({ status: undefined })]);
     const terminal = { columns: 100, rows: 60 };

@@ -75,6 +75,7 @@ describe('the outcome of a run', () => {
     const waiting = samplePolicy({
       status: {
         conditions: [condition('Ready', 'False', 'AwaitingApproval', 'Waiting for the approval of stage rest.')],
+        rollout: { id: '1-19.500-1', startTime: '2026-11-02T12:00:00Z' },
         stages: [{ name: 'rest', members: 3, updated: 0, failed: 0, state: 'AwaitingApproval' }],
       },
     });
