@@ -28,6 +28,25 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
   return address;
 }
 
+/**
+ * Returns the variables with which another process uses the same proxy. Empty if the environment sets no proxy, or if the address of the
+ * proxy contains credentials, because the variables of a pod are not secret.
+ */
+export function proxyVariables(environment: Environment): readonly ProxyVariable[] {
+  const proxy = environment.https_proxy || environment.HTTPS_PROXY;
+  if (!proxy || proxy.includes('@')) return [];
+  const exceptions = environment.no_proxy || environment.NO_PROXY;
+  return [
+    { name: 'HTTPS_PROXY', value: proxy },
+    ...(exceptions ? [{ name: 'NO_PROXY', value: exceptions } as const] : []),
+  ];
+}
+
+export interface ProxyVariable {
+  readonly name: 'HTTPS_PROXY' | 'NO_PROXY';
+  readonly value: string;
+}
+
 export const proxyProblem = 'HTTPS_PROXY is not the address of an HTTP proxy, such as http://proxy.example.com:3128';
 
 /** Returns the decoded credentials of a proxy address. Never throws: an invalid percent escape is kept as typed. */

@@ -8,6 +8,7 @@ import type { WorkerShares } from '../account/worker-shares.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Ports } from '../base/ports.ts';
+import { proxyVariables } from '../base/proxy-environment.ts';
 import { type Reconciler, type Result, settled } from '../controller/reconciler.ts';
 import type { Destination } from '../destination/destination.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
@@ -147,7 +148,8 @@ export class ExportReconciler implements Reconciler {
       const ofPod = { ...places, allowAmbientCredentials: true };
       const choice = { ...options, ...this.#settings, secrets: accounts.secrets, places: ofPod };
       const destination = new DestinationChoice(choice);
-      return new JobRuntime(resource, { ...options, shares: this.#jobShares, destination });
+      const proxy = proxyVariables(places.environment);
+      return new JobRuntime(resource, { ...options, shares: this.#jobShares, destination, proxy });
     }
     const open = (settings: DestinationSettings) =>
       openDestination(settings, { clock, writer, environment: places.environment });

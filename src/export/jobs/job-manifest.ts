@@ -8,6 +8,7 @@ import { annotations } from '../../api/annotations.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { apiVersion } from '../../api/kinds.ts';
 import { canonicalText } from '../../base/canonical-text.ts';
+import type { ProxyVariable } from '../../base/proxy-environment.ts';
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import { exportLabel } from '../../host/worker-jobs.ts';
 import { secretNames } from '../export-resource.ts';
@@ -40,6 +41,8 @@ export interface JobInput {
   readonly credentials: string;
   /** True if the pods get a token of the API server, with which they show their progress in status. */
   readonly showsProgress?: boolean;
+  /** Variables of the operator's proxy, which the pods use, too. */
+  readonly proxy?: readonly ProxyVariable[];
 }
 
 export interface BuiltJob {
@@ -56,13 +59,14 @@ export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share
   return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share.user]);
 }
 
-/** Returns a hash of everything that can let a failed Job succeed: credentials, image, and a person's request to try again. */
+/** Returns a hash of everything that can let a failed Job succeed: credentials, image, proxy, and a person's request to try again. */
 export function causeHash({
   resource,
   credentials,
   image,
-}: Pick<JobInput, 'resource' | 'credentials' | 'image'>): string {
-  return hashOf([resource.metadata.annotations[annotations.requestedAt], credentials, image]);
+  proxy = [],
+}: Pick<JobInput, 'resource' | 'credentials' | 'image' | 'proxy'>): string {
+  return hashOf([resource.metadata.annotations[annotations.requestedAt], credentials, image, ...proxy]);
 }
 
 /** Returns the name of a Job. The name contains a hash of the Job's content, so creating the same Job twice fails. */
@@ -136,7 +140,7 @@ export function buildJob(input: JobInput): BuiltJob {
 }
 
 function podSpec(input: JobInput): object {
-  const { resource, image, share, showsProgress = false } = input;
+  const { resource, image, share, showsProgress = false, proxy = [] } = input;
   const { spec } = resource;
   const { serviceAccountName, template } = spec.execution.job ?? {};
   const { persistentVolumeClaim: claim } = spec.destination;
@@ -173,6 +177,7 @@ function podSpec(input: JobInput): object {
           { name: workerVariables.exportUid, value: resource.metadata.uid },
           { name: workerVariables.requestsPerSecond, value: String(share.share.requestsPerSecond) },
           { name: workerVariables.maxConcurrentRequests, value: String(share.share.maxConcurrentRequests) },
+          ...proxy,
         ],
         resources,
         securityContext: {

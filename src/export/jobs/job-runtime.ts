@@ -11,6 +11,7 @@ import type { SearchExportStatus, SummaryStatus } from '../../api/generated/sear
 import type { SearchExport } from '../../api/kinds.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
+import type { ProxyVariable } from '../../base/proxy-environment.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type Result, requeue } from '../../controller/reconciler.ts';
@@ -33,6 +34,8 @@ export interface JobRuntimeOptions extends RuntimeOptions {
   readonly destination: DestinationChoice;
   /** Shares of the request budget for Jobs. Undefined if exports cannot run in Jobs. */
   readonly shares: JobShares | undefined;
+  /** Variables of the operator's proxy, for the pods. */
+  readonly proxy: readonly ProxyVariable[];
 }
 
 /** Delay in ms until the next check of something that no event announces, such as requests in flight. */
@@ -137,11 +140,11 @@ export class JobRuntime {
   }
 
   async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares, isAsked: boolean): Promise<Found> {
-    const { accounts, clock } = this.#options;
+    const { accounts, clock, proxy } = this.#options;
     const { account, task } = await resolveTask(resource, accounts);
     const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
     const share = this.#wantedShare(resource, account, task.isSplittable);
-    const input = { resource, image: store.image, share, credentials };
+    const input = { resource, image: store.image, share, credentials, proxy };
     const name = jobName(input);
     const jobs = this.#jobs(store);
     const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));

@@ -32,6 +32,8 @@ export interface ExportWorldOptions {
   readonly settings?: Partial<ExportSettings>;
   readonly service?: ServiceMaker;
   readonly workerImage?: string;
+  /** Environment of the operator. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export class ExportWorld {
@@ -44,10 +46,11 @@ export class ExportWorld {
   opened = 0;
   #processes = 0;
 
-  constructor({ messages = evenly(600), scenario = {}, settings = {}, service, workerImage }: ExportWorldOptions = {}) {
+  constructor(options: ExportWorldOptions = {}) {
+    const { messages = evenly(600), scenario = {}, settings = {}, service, workerImage, environment = {} } = options;
     this.exports = {
       settings,
-      places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
+      places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment },
       // Operators get a fixed identity, because reading it from the machine takes real time, unlike everything else in
       // this test world.
       writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),

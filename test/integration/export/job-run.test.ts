@@ -31,6 +31,22 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.condition('Complete')).toMatchObject({ status: 'True' });
   });
 
+  test('uses the proxy of the operator', async () => {
+    const { world, jobs } = jobWorld({ environment: { HTTPS_PROXY: 'http://proxy.example.com:3128' } });
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(jobs()[0]?.spec).toMatchObject({
+      template: {
+        spec: {
+          containers: [
+            { env: expect.arrayContaining([{ name: 'HTTPS_PROXY', value: 'http://proxy.example.com:3128' }]) },
+          ],
+        },
+      },
+    });
+  });
+
   test('continues in another pod after its pod was killed', async () => {
     const { world, controller, pods } = jobWorld();
     world.add(inJob);

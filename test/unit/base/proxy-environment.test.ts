@@ -1,6 +1,6 @@
-/** Tests the choice of the proxy for an origin. */
+/** Tests the choice of the proxy for an origin, and the variables for other processes. */
 import { expect, test } from 'vitest';
-import { proxyFor } from '../../../src/base/proxy-environment.ts';
+import { proxyFor, proxyVariables } from '../../../src/base/proxy-environment.ts';
 
 const HTTPS_PROXY = 'http://proxy:3128';
 
@@ -36,4 +36,13 @@ test('lower-case variables take precedence, and the scheme is optional', () => {
 
 test('without a proxy the connection is direct', () => {
   expect(proxyFor(new URL('https://a.test'), { NO_PROXY: 'b.test' })).toBeUndefined();
+});
+
+test.each<[string, Readonly<Record<string, string>>, Readonly<Record<string, string>>]>([
+  ['the proxy and its exceptions', { HTTPS_PROXY, NO_PROXY: '10.0.0.0/8' }, { HTTPS_PROXY, NO_PROXY: '10.0.0.0/8' }],
+  ['lower case first', { https_proxy: 'small:3128', HTTPS_PROXY }, { HTTPS_PROXY: 'small:3128' }],
+  ['nothing without a proxy', { NO_PROXY: '*' }, {}],
+  ['no credentials', { HTTPS_PROXY: 'http://user:secret@proxy:3128', NO_PROXY: '10.0.0.0/8' }, {}],
+])('another process gets %s', (_, environment, expected) => {
+  expect(Object.fromEntries(proxyVariables(environment).map(({ name, value }) => [name, value]))).toEqual(expected);
 });

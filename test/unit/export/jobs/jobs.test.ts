@@ -4,6 +4,7 @@ import type { SearchExport } from '../../../../src/api/kinds.ts';
 import { secretNames } from '../../../../src/export/export-resource.ts';
 import {
   buildJob,
+  causeHash,
   type JobInput,
   jobAnnotations,
   jobName,
@@ -86,6 +87,14 @@ describe('the Kubernetes Job of an export', () => {
     const { spec } = built({ ...inputOf(), share: { ...held, workers: 3 } });
     expect(spec).toMatchObject({ completions: 3, parallelism: 3 });
     expect(spec.template.spec.containers[0].env).toContainEqual({ name: 'LOGFLEET_WORKERS', value: '3' });
+  });
+
+  test('has pods that use the proxy of the operator, which replaces a Job only after its end', () => {
+    const proxy = [{ name: 'HTTPS_PROXY', value: 'http://proxy.example.com:3128' }] as const;
+    const withProxy = { ...inputOf(), proxy };
+    expect(built(withProxy).spec.template.spec.containers[0].env).toContainEqual(proxy[0]);
+    expect(workHash(withProxy)).toBe(workHash(inputOf()));
+    expect(causeHash(withProxy)).not.toBe(causeHash(inputOf()));
   });
 
   test('fails at once for what a person must correct, and ignores evictions', () => {
