@@ -68,6 +68,13 @@ function isDateTime(text: string): boolean {
 function toJsonSchema(schema: StructuralSchema): object {
   return JSON.parse(JSON.stringify(schema), (_, value: StructuralSchema | null) => {
     if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
+    const { matchFields, matchExpressions } = value?.properties ?? {};
+    if (matchFields && matchExpressions) {
+      // A structural schema cannot list the keys of a map. The keys of `matchFields` are those of `matchExpressions`.
+      const propertyNames = matchExpressions.items?.properties?.['key'];
+      const properties = { ...value?.properties, matchFields: { ...matchFields, propertyNames } };
+      return { ...value, properties, additionalProperties: false };
+    }
     const hasFixedFields = value?.type === 'object' && value.properties && !value.additionalProperties;
     return hasFixedFields ? { ...value, additionalProperties: false } : value;
   });
@@ -85,6 +92,11 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
     case 'additionalProperties': {
       const name = String(params['additionalProperty']);
       const remedy = choice(name, Object.keys(schema.properties ?? {}));
+      return [error([...path, name], 'Unknown', { problem: 'there is no such field', remedy, part: 'key' })];
+    }
+    case 'propertyNames': {
+      const name = String(params['propertyName']);
+      const remedy = choice(name, (limit as StructuralSchema).enum ?? []);
       return [error([...path, name], 'Unknown', { problem: 'there is no such field', remedy, part: 'key' })];
     }
     case 'required': {
@@ -107,8 +119,8 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       );
     }
     case 'enum':
-      // A value of the wrong type was already reported, so its other errors are skipped.
-      if (typeof value !== 'string') return [];
+      // A value of the wrong type was already reported, so its other errors are skipped. So is a wrong key, as `propertyNames`.
+      if (typeof value !== 'string' || violated.propertyName !== undefined) return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':
       return at('OutOfRange', `${value} is too small`, `write ${limit} or more`);

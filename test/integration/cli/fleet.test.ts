@@ -131,7 +131,10 @@ describe('the selector of logfleet fleet', () => {
   test.each([
     ['web-*', /^SELECTOR:1:1: must be a mapping, not the text "web-\*"; write its fields, as in \{matchNames/],
     ['matchName: [a]', /^SELECTOR:1:1: matchName: there is no such field; .*matchNames/],
-    ['matchFields: {color: red}', /^SELECTOR:1:1\d: matchFields: is invalid; write fields of a collector only/],
+    [
+      'matchFields: {osname: Linux}',
+      /^SELECTOR:1:1\d: matchFields\.osname: there is no such field; did you mean osName\?/,
+    ],
     ['matchNames: [', /^SELECTOR:1:\d+: /],
     ['', /^SELECTOR must be one YAML mapping/],
   ])('%s is rejected with its position', async (selector, message) => {
