@@ -27,10 +27,19 @@ export function areValid(
   { stderr }: Pick<CommandContext, 'stderr'>,
   render: (finding: PlacedFinding) => string | undefined = renderFinding,
 ): boolean {
+  return !printFindings(sources, { stderr }, render).some(({ severity }) => severity === 'error');
+}
+
+/** Checks manifests, and prints errors and warnings like `areValid`. Returns all errors and warnings. */
+export function printFindings(
+  sources: readonly SourceFile[],
+  { stderr }: Pick<CommandContext, 'stderr'>,
+  render: (finding: PlacedFinding) => string | undefined = renderFinding,
+): readonly PlacedFinding[] {
   const { findings } = checkManifests(sources, checkCredentialsSecret, systemClock.now());
   const lines = findings.map((finding) => render(finding)).filter((line) => line !== undefined);
   stderr.write(lines.map((line) => `${line}\n`).join(''));
-  return !findings.some(({ severity }) => severity === 'error');
+  return findings;
 }
 
 /** Decodes manifests. A manifest without a namespace gets `namespace`. */

@@ -2,6 +2,7 @@
  * Renders plans as Markdown for comments on pull requests, in the dialect that GitHub and GitLab share. Each resource with changes has a
  * table of its figures. All other resources are named in one line.
  */
+import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { Fact } from '../render/table.ts';
 import { printable, renderCount } from '../render/text.ts';
@@ -21,8 +22,11 @@ interface AllPlans {
   readonly schedules: readonly ScheduleOutlook[];
 }
 
-/** Renders all plans as one Markdown document. */
-export function renderPlanMarkdown({ outlooks, exports, schedules }: AllPlans): string {
+/** Renders all plans as one Markdown document, with the warnings about their manifests. */
+export function renderPlanMarkdown(
+  { outlooks, exports, schedules }: AllPlans,
+  warnings: readonly PlacedFinding[],
+): string {
   const sections: readonly Section[] = [
     ...outlooks.map((outlook) => sectionOf('Policy', outlook)),
     ...exports.map((outlook) => sectionOf('Export', outlook)),
@@ -34,6 +38,7 @@ export function renderPlanMarkdown({ outlooks, exports, schedules }: AllPlans): 
     `${planMarker}\n### Plan of logfleet: ${describeChanges(changed.length)}`,
     ...changed.flatMap(({ title, blocks: ofSection }) => [`#### ${title}`, ...ofSection]),
     ...(others.length > 0 ? [`Nothing to do: ${others.join(', ')}`] : []),
+    ...(warnings.length > 0 ? ['#### Warnings', renderList(warnings.map(renderFinding))] : []),
   ];
   return blocks.map((block) => `${block}\n`).join('\n');
 }
@@ -113,8 +118,11 @@ function renderTable(headings: readonly string[], rows: readonly (readonly strin
 /** Renders a list that is collapsed until a reader expands it. */
 function renderDetails(title: string, items: readonly string[]): readonly string[] {
   if (items.length === 0) return [];
-  const list = items.map((item) => `- ${escapeMarkdown(item)}`).join('\n');
-  return [`<details><summary>${title}</summary>\n\n${list}\n\n</details>`];
+  return [`<details><summary>${title}</summary>\n\n${renderList(items)}\n\n</details>`];
+}
+
+function renderList(items: readonly string[]): string {
+  return items.map((item) => `- ${escapeMarkdown(item)}`).join('\n');
 }
 
 /** Renders a name as code. Names of resources have only letters, digits, hyphens, dots and one slash. */

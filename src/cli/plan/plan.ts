@@ -5,6 +5,7 @@
  */
 
 import { Accounts } from '../../account/accounts.ts';
+import type { PlacedFinding } from '../../api/finding.ts';
 import type { AnyResource, ResourceOf } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
@@ -19,7 +20,7 @@ import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
 import type { OperatorSettings } from '../../host/host.ts';
 import type { Connect } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
-import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
+import { decodeSources, printFindings, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
 import { TroubleLines } from '../live/trouble-lines.ts';
 import { alwaysLeading, MemoryHost, type MemoryHostOptions } from '../memory-host.ts';
 import { serviceConnect } from '../operator.ts';
@@ -60,7 +61,8 @@ export async function planCommand(
   dependencies: PlanDependencies = overTls(context),
 ): Promise<number> {
   const sources = await readSources(files, context);
-  if (!areValid(sources, context)) return exitStatus.usage;
+  const findings = printFindings(sources, context);
+  if (findings.some(({ severity }) => severity === 'error')) return exitStatus.usage;
   const place = await dependencies.open(options, context);
   let plans: Plans;
   try {
@@ -68,7 +70,7 @@ export async function planCommand(
   } finally {
     await place.close();
   }
-  show(plans, options, context);
+  show(plans, findings, options, context);
   const { outlooks, exports, schedules } = plans;
   const hasProblem = [...outlooks, ...exports, ...outlooksOf(schedules)].some(({ kind }) => kind === 'problem');
   if (!options.exitCode) return hasProblem ? exitStatus.failed : exitStatus.ok;
@@ -166,7 +168,12 @@ function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): Operator
   return isPausing ? { pausedBy: `the ConfigMap ${settingsName} among the manifests` } : place.settings();
 }
 
-function show(plans: Plans, { output }: PlanOptions, { stdout, stderr }: CommandContext): void {
+function show(
+  plans: Plans,
+  warnings: readonly PlacedFinding[],
+  { output }: PlanOptions,
+  { stdout, stderr }: CommandContext,
+): void {
   const { outlooks, others, exports, schedules } = plans;
   for (const { resource, message } of others) {
     stderr.write(
@@ -180,7 +187,7 @@ function show(plans: Plans, { output }: PlanOptions, { stdout, stderr }: Command
   };
   if (output === 'json') stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   else if (output === 'yaml') stdout.write(renderYaml(document));
-  else if (output === 'markdown') stdout.write(renderPlanMarkdown(plans));
+  else if (output === 'markdown') stdout.write(renderPlanMarkdown(plans, warnings));
   else {
     const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
     const options = { width, colour: stdout.colour, wide: output === 'wide' };

@@ -242,6 +242,12 @@ describe('what a plan shows', () => {
     expect(stdout).toMatch(/#### Policy `logging\/wrong`: no plan\n\n\*\*VersionNotOffered\*\*: /);
   });
 
+  test('as Markdown with the warnings about manifests', async () => {
+    const risky = policy().replace('selector: {}', "selector: {matchNames: ['^web']}");
+    const { stdout } = await plan({ texts: [secret, risky], flags: { output: 'markdown' } });
+    expect(stdout).toMatch(/\n#### Warnings\n\n- .*warning: "\^web" looks like a regular expression.*\n$/);
+  });
+
   test('as one line of Markdown if there is nothing to do', async () => {
     const flags = { output: 'markdown' } as const;
     const { stdout } = await plan({ texts: [secret, policy()], versions: [target], flags });
