@@ -3,8 +3,9 @@
  * reason. The plan of an export shows figures, obstacles, and rows by time.
  */
 
+import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { DestinationSpec, SearchExportSpec } from '../../api/generated/search-export.ts';
-import { renderDuration } from '../../base/duration.ts';
+import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
 import { counted, groupedText, wordFor } from '../../base/number-text.ts';
 import { serviceAddress } from '../../destination/azure/azure-settings.ts';
@@ -96,12 +97,15 @@ export function titleOf(outlook: Plan): string {
 /** Returns the figures of a plan, with their names. Empty if the plan has no figures. */
 export function factsOf(outlook: Plan): readonly Fact[] {
   if (outlook.kind !== 'plan') return [];
-  if ('rolloutId' in outlook.plan) return rolloutFacts(outlook.plan);
+  if ('rolloutId' in outlook.plan) {
+    const { plan, resource } = outlook as Extract<Outlook, { kind: 'plan' }>;
+    return rolloutFacts(plan, resource.spec);
+  }
   const { plan, resource } = outlook as Extract<ExportOutlook, { kind: 'plan' }>;
   return exportFacts(plan, resource.spec);
 }
 
-function rolloutFacts(plan: RolloutPlan): readonly Fact[] {
+function rolloutFacts(plan: RolloutPlan, { maintenance }: CollectorVersionPolicySpec): readonly Fact[] {
   const { forecast, rolloutId, begins, isComplete, requestsPerSecond } = plan;
   const needed = plan.stages.filter(({ approval, upgrades }) => approval === 'needed' && upgrades.length > 0);
   const approvals = needed.map(({ name }) => name).join(', ');
@@ -119,7 +123,7 @@ function rolloutFacts(plan: RolloutPlan): readonly Fact[] {
     ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
     ['Takes', isIdle && forecast?.waitsForEver === undefined ? undefined : describeTime(plan)],
     ['Requests', isIdle || !forecast ? undefined : `${total} requests at up to ${requestsPerSecond} a second: ${uses}`],
-    ['Windows', describeWindows(plan)],
+    ['Windows', describeWindows(plan, parseDuration(maintenance?.cutoff ?? '0s') ?? 0)],
     [
       'Approvals',
       approvals === ''
@@ -162,12 +166,14 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
   return `about ${duration}, until ${end}, if an upgrade takes ${upgradeTime}${sources[upgrade.source]}`;
 }
 
-function describeWindows({ forecast }: RolloutPlan): string | undefined {
+/** Renders the first windows of a plan. No upgrade starts in the last `cutoffMs` of a window. */
+function describeWindows({ forecast }: RolloutPlan, cutoffMs: number): string | undefined {
   const windows = forecast?.windows ?? [];
   if (windows.length === 0) return undefined;
+  const lastStart = (toMs: number) => (cutoffMs > 0 ? ` (last start ${renderMinute(toMs - cutoffMs)})` : '');
   const named = windows
     .slice(0, namedWindows)
-    .map(({ fromMs, toMs }) => `${renderMinute(fromMs)} to ${renderMinute(toMs)}`);
+    .map(({ fromMs, toMs }) => `${renderMinute(fromMs)} to ${renderMinute(toMs)}${lastStart(toMs)}`);
   const more = windows.length - named.length;
   return `${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }

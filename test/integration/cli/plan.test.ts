@@ -248,6 +248,12 @@ describe('what a plan shows', () => {
     expect(stdout).toMatch(/\n#### Warnings\n\n- .*warning: "\^web" looks like a regular expression.*\n$/);
   });
 
+  test('with the last start in a window', async () => {
+    const maintenance = "  maintenance: {cutoff: 30m, windows: [{schedule: '0 21 * * *', duration: 6h}]}\n";
+    const { stdout } = await plan({ texts: [secret, policy('production', maintenance)] });
+    expect(stdout).toContain('2026-10-31 21:00 UTC to 2026-11-01 03:00 UTC (last start 2026-11-01 02:30 UTC)\n');
+  });
+
   test('as one line of Markdown if there is nothing to do', async () => {
     const flags = { output: 'markdown' } as const;
     const { stdout } = await plan({ texts: [secret, policy()], versions: [target], flags });
