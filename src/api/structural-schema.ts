@@ -3,7 +3,7 @@
 /** CEL rule about the value of the schema that contains it (`x-kubernetes-validations`). */
 export interface ValidationRule {
   readonly rule: string;
-  /** Problem of a value that breaks the rule. Undefined if the value itself shows the problem. */
+  /** Description of what is wrong with a value that breaks the rule. Undefined if that is obvious from the value. */
   readonly problem?: string;
   readonly remedy: string;
   /** Path of the member that an error about the rule names, as in `.values`. Without it, the error names the value that has the rule. */

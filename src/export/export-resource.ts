@@ -13,7 +13,7 @@ import type { ExportSettings } from './export-settings.ts';
 import { requestOf } from './export-spec.ts';
 import { type ExportTask, exportTask } from './search/export-task.ts';
 
-/** What the runtime of an export needs, wherever the export runs. */
+/** Options that the runtimes of exports share: exports in the operator's process and in Kubernetes Jobs. */
 export interface RuntimeOptions {
   readonly host: Host;
   readonly accounts: Accounts;

@@ -27,7 +27,8 @@ export function mutant(
 const mostTold = 3;
 
 /**
- * Simulates until a run detects the mutant. If none does, returns a message with the violations of other rules.
+ * Runs simulations until one detects the mutant, a copy of logfleet in which one rule is broken. If none does, returns a message that lists
+ * the other rules whose violations were found.
  */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,

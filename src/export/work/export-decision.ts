@@ -87,7 +87,7 @@ export type Wait =
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
   /** Some intervals wait until a user acts. `isRest` is true if all other intervals are done. */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
-  /** All times to be searched are too recent, at least until the wall time `untilMs`. */
+  /** Everything that is left to search is more recent than `settleDelay` allows, until the wall time `untilMs` at the earliest. */
   | { readonly kind: 'settling'; readonly untilMs: number }
   /** Other workers probably do the rest of the work. */
   | { readonly kind: 'workers' }

@@ -118,7 +118,10 @@ export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership
   return { winner, collectors: foreign.size };
 }
 
-/** Conditions for a health verdict without known collectors. Condition `Overlapping` stays until the policy is edited (H1). */
+/**
+ * Returns the conditions of a policy whose collectors are not known yet. The condition `Overlapping` stays as it was until the policy is
+ * edited (H1).
+ */
 export function describeVerdictAlone(
   before: Partial<ShownHealth> | undefined,
   health: Health,

@@ -42,7 +42,7 @@ export class JobSession {
     if (forGood || !this.#address) this.#address = address;
   }
 
-  /** Records that the answer to a request after the creation showed that the service knows the job. */
+  /** Records that the service knows the job, as its answer to a later request has shown. `sentAtMs` is the time of that request. */
   heard(sentAtMs: number): void {
     this.#heardAtMs = Math.max(this.heardAtMs, sentAtMs);
   }

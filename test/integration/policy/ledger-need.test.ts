@@ -103,7 +103,7 @@ describe('the header from status', () => {
 
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
-/** A policy without stages whose three collectors run the target. */
+/** Creates a policy without stages. Its three collectors already run the target version. */
 function inOrder(spec: object = {}, groups: object = {}) {
   const fleet = staged({
     scenario: { groups: { web: { count: 3, name: 'web-#', version: target }, ...groups } },
