@@ -4,6 +4,7 @@
  */
 
 import { parseDuration } from '../base/duration.ts';
+import { isoText } from '../base/time-text.ts';
 import { error, type Finding, warning } from './finding.ts';
 import type {
   AzureBlobSpec,
@@ -76,19 +77,19 @@ function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs
   const settledMs = toMs + settleDelayMs;
   if (fromMs > wallMs) {
     yield warning(['spec', 'timeRange', 'from'], 'Risky', {
-      problem: `the start of the time range is in the future, so no search starts before ${iso(fromMs)}`,
+      problem: `the start of the time range is in the future, so no search starts before ${isoText(fromMs)}`,
       remedy: 'write an earlier time unless this is intended',
     });
   } else if (toMs > wallMs) {
     yield warning(['spec', 'timeRange', 'to'], 'Risky', {
-      problem: `the end of the time range is in the future, so the export cannot complete before ${iso(settledMs)}`,
+      problem: `the end of the time range is in the future, so the export cannot complete before ${isoText(settledMs)}`,
       remedy: 'write an earlier time unless this is intended',
     });
   }
   const { activeDeadlineSeconds: deadline } = spec;
   if (deadline && wallMs + deadline * 1_000 < settledMs) {
     yield warning(['spec', 'activeDeadlineSeconds'], 'Risky', {
-      problem: `the export would fail, because its deadline is before ${iso(settledMs)}, when the end of the time range can first be searched`,
+      problem: `the export would fail, because its deadline is before ${isoText(settledMs)}, when the end of the time range can first be searched`,
       remedy: 'write a larger value',
     });
   }
@@ -263,8 +264,4 @@ function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Fin
     problem: `in a cluster, the SearchExport is deleted ${deletion} after its end, before anyone can read its status`,
     remedy: 'write 604800 for a week, or leave it out',
   });
-}
-
-function iso(wallMs: number): string {
-  return new Date(wallMs).toISOString();
 }

@@ -5,6 +5,7 @@
  * occurs twice means the first occurrence. A local time that a clock change skips is moved forward by the length of the change (E12). Times
  * in the future are valid here.
  */
+import { isoText } from '../base/time-text.ts';
 import { timeZone } from '../base/time-zone.ts';
 import type { Explanation } from './finding.ts';
 import { timeZoneProblem } from './schedule-check.ts';
@@ -39,7 +40,7 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
   const toMs = readInstant(text.to, zone);
   if (typeof toMs !== 'number') return { member: 'to', ...toMs };
   if (toMs > fromMs) return { fromMs, toMs };
-  const [from, to] = [fromMs, toMs].map((instantMs) => new Date(instantMs).toISOString());
+  const [from, to] = [fromMs, toMs].map(isoText);
   const [change] = fromMs - toMs <= maxClockChangeMs ? clockChangesIn(text) : [];
   const problem = `to is ${to}, which is not after from, ${from}`;
   if (!change) return { member: 'to', problem, remedy: 'write a later time' };
@@ -65,7 +66,7 @@ function clockChangeAt(text: string, zone: Zone): Explanation | undefined {
   const localMs = readReading(`${date}T${time}.${fraction.padEnd(3, '0')}Z`);
   if (localMs === undefined) return undefined;
   const instantMs = zone.instantOf(localMs);
-  const readAs = new Date(instantMs).toISOString();
+  const readAs = isoText(instantMs);
   if (zone.localMs(instantMs) !== localMs) {
     return {
       problem: `the local time ${text} does not exist, because clocks skip it when they change to summer time; logfleet reads it as ${readAs}`,
@@ -151,7 +152,7 @@ function readForm(text: string, zone: Zone | undefined): number | InstantProblem
 /** Parses a local date and time as if it were UTC. Undefined if it does not exist, like February 30 or 24:00:00. */
 function readReading(text: string): number | undefined {
   const readMs = Date.parse(text);
-  return Number.isNaN(readMs) || new Date(readMs).toISOString() !== text ? undefined : readMs;
+  return Number.isNaN(readMs) || isoText(readMs) !== text ? undefined : readMs;
 }
 
 function withOffset(shown: string, localMs: number, offset: string): number | InstantProblem {

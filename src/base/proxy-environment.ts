@@ -16,13 +16,13 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * if the proxy is not an HTTP address.
  */
 export function proxyFor(origin: URL, environment: Environment): URL | undefined {
-  const proxy = environment.https_proxy || environment.HTTPS_PROXY;
+  const { proxy, exceptions } = proxySettings(environment);
   if (!proxy) return undefined;
   const host = bareHost(origin);
   if (isLoopback(host)) return undefined;
   const port = origin.port || '443';
-  const exceptions = (environment.no_proxy || environment.NO_PROXY || '').split(/[\s,]+/);
-  if (exceptions.some((entry) => entry !== '' && excepts(entry.toLowerCase(), host, port))) return undefined;
+  const entries = (exceptions ?? '').split(/[\s,]+/);
+  if (entries.some((entry) => entry !== '' && excepts(entry.toLowerCase(), host, port))) return undefined;
   const address = new URL(proxy.includes('://') ? proxy : `http://${proxy}`);
   if (!httpProtocols.has(address.protocol)) throw new TypeError(`no proxy for ${address.protocol}`);
   return address;
@@ -33,9 +33,8 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
  * proxy contains credentials, because the variables of a pod are not secret.
  */
 export function proxyVariables(environment: Environment): readonly ProxyVariable[] {
-  const proxy = environment.https_proxy || environment.HTTPS_PROXY;
+  const { proxy, exceptions } = proxySettings(environment);
   if (!proxy || proxy.includes('@')) return [];
-  const exceptions = environment.no_proxy || environment.NO_PROXY;
   return [
     { name: 'HTTPS_PROXY', value: proxy },
     ...(exceptions ? [{ name: 'NO_PROXY', value: exceptions } as const] : []),
@@ -52,6 +51,14 @@ export const proxyProblem = 'HTTPS_PROXY is not the address of an HTTP proxy, su
 /** Returns the decoded credentials of a proxy address. Never throws: an invalid percent escape is kept as typed. */
 export function proxyCredentials(proxy: URL): { readonly user: string; readonly password: string } {
   return { user: unescaped(proxy.username), password: unescaped(proxy.password) };
+}
+
+/** Reads the variables. An empty variable counts as absent. */
+function proxySettings(environment: Environment) {
+  return {
+    proxy: environment.https_proxy || environment.HTTPS_PROXY,
+    exceptions: environment.no_proxy || environment.NO_PROXY,
+  };
 }
 
 const httpProtocols: ReadonlySet<string> = new Set(['http:', 'https:']);

@@ -10,6 +10,7 @@ import { variables } from '../account/credential-place.ts';
 import { checkCredentialsSecret } from '../account/secret-check.ts';
 import { type PlacedFinding, renderFinding } from '../api/finding.ts';
 import type { KindName, ResourceOf } from '../api/kinds.ts';
+import { apiVersion } from '../api/kinds.ts';
 import { checkManifests, type SourceFile } from '../api/manifest-set.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { systemCode } from '../base/errors.ts';
@@ -68,7 +69,7 @@ export function resourcesIn<K extends KindName>(
     const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
     const metadata = { ...key, ...identity, annotations };
     // The type of `spec` is right, because the schema has checked the spec and filled in its defaults before.
-    return { apiVersion: 'logfleet.dev/v1alpha1', kind, spec, metadata } as ResourceOf<K>;
+    return { apiVersion, kind, spec, metadata } as ResourceOf<K>;
   });
 }
 

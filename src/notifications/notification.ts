@@ -3,8 +3,10 @@
  * notifications, and renders them as the body of a webhook request. Bodies contain names, reasons and messages of resources, as the status
  * does, and no Secret.
  */
+
 import { createHash } from 'node:crypto';
 import { reasons } from '../api/conditions.ts';
+import { isoText } from '../base/time-text.ts';
 import type { OwnerRef, ResourceEvent } from '../host/host.ts';
 
 /**
@@ -54,7 +56,7 @@ export function notificationOf(owner: OwnerRef, event: ResourceEvent, timeMs: nu
   if (subject === undefined) return undefined;
   const { kind, namespace, name, uid } = owner;
   const { reason, message } = event;
-  const time = new Date(timeMs).toISOString();
+  const time = isoText(timeMs);
   const id = createHash('sha256')
     .update(JSON.stringify([uid, reason, time]))
     .digest('hex')

@@ -4,9 +4,11 @@
  *
  * A damaged schedule record covers no time, so its time range is also reported as a gap.
  */
+
 import type { TimeRange } from '../api/time-range.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { inParallel } from '../base/parallel.ts';
+import { isoText } from '../base/time-text.ts';
 import { type Destination, largestManifestBytes } from '../destination/destination.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { type Manifest, manifestKind, manifestSha256 } from '../destination/manifest.ts';
@@ -198,7 +200,7 @@ function isDamage(error: unknown): error is LogfleetError {
 /** Returns the difference between a record and its name, or undefined if they match. */
 function contradictionToName(record: RunRecord, span: TimeRange, schedule: string): string | undefined {
   const { fromMs, toMs, run } = record;
-  if (fromMs !== span.fromMs || toMs !== span.toMs) return `it has the time ${text(fromMs)} to ${text(toMs)}`;
+  if (fromMs !== span.fromMs || toMs !== span.toMs) return `it has the time ${isoText(fromMs)} to ${isoText(toMs)}`;
   return run === runName(schedule, span) ? undefined : `it belongs to run ${run}`;
 }
 
@@ -267,8 +269,4 @@ function overlapsOf(records: readonly RunRecord[]): readonly Overlap[] {
     if (!longest || record.toMs > longest.toMs) longest = record;
   }
   return overlaps;
-}
-
-function text(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

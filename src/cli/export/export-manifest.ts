@@ -7,8 +7,10 @@ import path from 'node:path';
 import { Document } from 'yaml';
 import { type PlacedFinding, renderExplanation, renderFinding } from '../../api/finding.ts';
 import type { SearchExport } from '../../api/kinds.ts';
+import { apiVersion } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { parseDuration } from '../../base/duration.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { CommandContext } from '../context.ts';
 import type { ExportOptions, Volumes } from '../options.ts';
 import { readStoreAddress, type StoreAddress } from '../store-address.ts';
@@ -72,7 +74,7 @@ export function flagManifest(
   const store = sink.kind === 'stdout' || sink.kind === 'folder' ? undefined : sink;
   const given = fieldFlags.filter(({ path }) => sink.kind === 's3' || !path.startsWith(storePath));
   const fields: readonly Field[] = [
-    ['apiVersion', 'logfleet.dev/v1alpha1'],
+    ['apiVersion', apiVersion],
     ['kind', 'SearchExport'],
     ['metadata.name', options.name ?? 'export'],
     ['metadata.namespace', secret?.namespace],
@@ -129,10 +131,10 @@ const dateForm = /^\d{4}-\d\d-\d\d$/;
  * Returns any other text unchanged.
  */
 export function momentText(text: string, nowMs: number): string {
-  if (text === 'now') return new Date(nowMs).toISOString();
+  if (text === 'now') return isoText(nowMs);
   if (dateForm.test(text)) return `${text}T00:00:00`;
   const beforeMs = text.startsWith('-') ? parseDuration(text.slice(1)) : undefined;
-  return beforeMs === undefined ? text : new Date(nowMs - beforeMs).toISOString();
+  return beforeMs === undefined ? text : isoText(nowMs - beforeMs);
 }
 
 /** Flags with which another start of the command exports the same time range. Empty if the given times are not relative to now. */

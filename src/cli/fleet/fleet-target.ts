@@ -7,6 +7,7 @@
 import { placeFinding, renderExplanation, renderFinding } from '../../api/finding.ts';
 import type { CollectorSelector } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { apiVersion } from '../../api/kinds.ts';
 import { parseManifestFile } from '../../api/manifest-file.ts';
 import { validateResource } from '../../api/validation.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -147,7 +148,7 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
 /** Returns an otherwise valid policy with this selector, so that the checks of policies apply to the selector. */
 function policyWith(selector: unknown): object {
   return {
-    apiVersion: 'logfleet.dev/v1alpha1',
+    apiVersion,
     kind: 'CollectorVersionPolicy',
     metadata: { name: 'selector' },
     spec: { credentialsSecretRef: { name: 'log-service' }, target: { channel: 'Latest' }, selector },

@@ -11,6 +11,7 @@ import type { SearchExport } from '../../api/kinds.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
+import { isoText } from '../../base/time-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { limitsOf, requestOf } from '../../export/export-spec.ts';
 import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
@@ -156,7 +157,7 @@ function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
 }
 
 function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
-  return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: new Date(toMs).toISOString() } } };
+  return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: isoText(toMs) } } };
 }
 
 /** Returns the cost of the digest of an export, which is one aggregation over the whole range. */

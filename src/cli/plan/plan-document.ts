@@ -1,5 +1,7 @@
 /** Converts plans to documents for programs, in the format of docs/cli.md. Times are in RFC 3339, durations in the format of Kubernetes. */
+
 import { renderDuration } from '../../base/duration.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { Forecast } from '../../policy/plan/forecast.ts';
 import type { LeftOut, PlannedCollector } from '../../policy/plan/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
@@ -46,12 +48,15 @@ function describeResult(outlook: Outlook | ExportOutlook): object {
 
 function describeSearches(plan: PlannedSearches): object {
   const { rows, areKnown, segments, settledMs, toMs, jobs, requests, requestsPerSecond, bytesToScan, digest } = plan;
-  const iso = (timeMs: number) => new Date(timeMs).toISOString();
   return {
     rows,
     rowsAreKnown: areKnown,
-    intervals: segments.map((segment) => ({ from: iso(segment.fromMs), to: iso(segment.toMs), rows: segment.rows })),
-    later: settledMs < toMs ? { from: iso(settledMs), to: iso(toMs) } : undefined,
+    intervals: segments.map((segment) => ({
+      from: isoText(segment.fromMs),
+      to: isoText(segment.toMs),
+      rows: segment.rows,
+    })),
+    later: settledMs < toMs ? { from: isoText(settledMs), to: isoText(toMs) } : undefined,
     jobs,
     requests: { total: requests, perSecond: requestsPerSecond },
     bytesToScan,

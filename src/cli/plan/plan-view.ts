@@ -5,12 +5,14 @@
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { DestinationSpec, SearchExportSpec } from '../../api/generated/search-export.ts';
-import { parseDuration, renderDuration } from '../../base/duration.ts';
+import { renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
 import { counted, groupedText, wordFor } from '../../base/number-text.ts';
+import { isoText } from '../../base/time-text.ts';
 import { serviceAddress } from '../../destination/azure/azure-settings.ts';
 import type { LeftOut, LeftOutReason, PlannedCollector } from '../../policy/plan/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
+import { cutoffMs } from '../../policy/schedule/maintenance-calendar.ts';
 import { renderHistogram } from '../render/bars.ts';
 import { type Fact, renderFacts, renderTable } from '../render/table.ts';
 import {
@@ -123,7 +125,7 @@ function rolloutFacts(plan: RolloutPlan, { maintenance }: CollectorVersionPolicy
     ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
     ['Takes', isIdle && forecast?.waitsForEver === undefined ? undefined : describeTime(plan)],
     ['Requests', isIdle || !forecast ? undefined : `${total} requests at up to ${requestsPerSecond} a second: ${uses}`],
-    ['Windows', describeWindows(plan, parseDuration(maintenance?.cutoff ?? '0s') ?? 0)],
+    ['Windows', describeWindows(plan, cutoffMs(maintenance))],
     [
       'Approvals',
       approvals === ''
@@ -166,11 +168,11 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
   return `about ${duration}, until ${end}, if an upgrade takes ${upgradeTime}${sources[upgrade.source]}`;
 }
 
-/** Renders the first windows of a plan. No upgrade starts in the last `cutoffMs` of a window. */
-function describeWindows({ forecast }: RolloutPlan, cutoffMs: number): string | undefined {
+/** Renders the first windows of a plan. No upgrade starts in the last `lastMs` of a window. */
+function describeWindows({ forecast }: RolloutPlan, lastMs: number): string | undefined {
   const windows = forecast?.windows ?? [];
   if (windows.length === 0) return undefined;
-  const lastStart = (toMs: number) => (cutoffMs > 0 ? ` (last start ${renderMinute(toMs - cutoffMs)})` : '');
+  const lastStart = (toMs: number) => (lastMs > 0 ? ` (last start ${renderMinute(toMs - lastMs)})` : '');
   const named = windows
     .slice(0, namedWindows)
     .map(({ fromMs, toMs }) => `${renderMinute(fromMs)} to ${renderMinute(toMs)}${lastStart(toMs)}`);
@@ -339,15 +341,11 @@ function whereRowsAre({ segments, rows }: PlannedSearches, { width, wide, colour
   const range = { fromMs: first.fromMs, toMs: last.toMs };
   const blocks = renderHistogram(segments, range, Math.min(widestHistogram, width - 4));
   const shown = wide ? segments : segments.slice(0, listedIntervals);
-  const cells = shown.map((segment) => [iso(segment.fromMs), iso(segment.toMs), groupedText(segment.rows)]);
+  const cells = shown.map((segment) => [isoText(segment.fromMs), isoText(segment.toMs), groupedText(segment.rows)]);
   const more = segments.length - shown.length;
   return [
     paint('blue', blocks),
     ...renderTable(['From', 'To', 'Rows'], cells, width - 4),
     ...(more > 0 ? [`and ${groupedText(more)} more; -o wide lists them`] : []),
   ];
-}
-
-function iso(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

@@ -7,6 +7,7 @@ import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
 import type { TimeRange } from '../../api/time-range.ts';
 import { assert } from '../../base/assert.ts';
+import { isoText } from '../../base/time-text.ts';
 import { timeZone } from '../../base/time-zone.ts';
 import { dueTimeOf, nextDue, type ScheduleTimes } from '../../schedule/schedule-decision.ts';
 import { readCovered, readGaps, scheduleTimes } from '../../schedule/schedule-status.ts';
@@ -122,7 +123,7 @@ function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: n
   const older = lastMs === undefined || beforeMs === undefined ? undefined : { fromMs: beforeMs, toMs: lastMs };
   const span = run ?? older;
   if (!span) return undefined;
-  const [from, to] = [span.fromMs, span.toMs].map((atMs) => new Date(atMs).toISOString());
+  const [from, to] = [span.fromMs, span.toMs].map(isoText);
   const timeRange = { from: from ?? '', to: to ?? '', timeZone: spec.timeZone };
   const runSpec = { ...spec.template.spec, timeRange, paused: spec.paused };
   return { span, isOlder: run === undefined, export: { apiVersion, kind: 'SearchExport', metadata, spec: runSpec } };

@@ -2,10 +2,12 @@
  * Renders an export: the exported part of its time range, rows and their rate, the histogram, the reason for waiting, running searches,
  * incomplete intervals, errors, the query and the destination. All functions are pure.
  */
+
 import { reasons } from '../../api/conditions.ts';
 import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { groupedText } from '../../base/number-text.ts';
+import { isoText } from '../../base/time-text.ts';
 import { renderHistogram, renderProgressBar } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
@@ -156,8 +158,7 @@ function renderRates({ progress }: SearchExportStatus): string | undefined {
 function renderSpan(from: string, to: string): string {
   const timesMs = [from, to].map((time) => Date.parse(time));
   const isWhole = (unitMs: number) => timesMs.every((timeMs) => timeMs % unitMs === 0);
-  const precise = (timeMs: number) => new Date(timeMs).toISOString();
-  return timesMs.map(isWhole(60_000) ? renderMinute : isWhole(1_000) ? renderMoment : precise).join(' to ');
+  return timesMs.map(isWhole(60_000) ? renderMinute : isWhole(1_000) ? renderMoment : isoText).join(' to ');
 }
 
 /** Renders the histogram of an export's rows over time as a line of blocks. Undefined while no number of rows is known. */

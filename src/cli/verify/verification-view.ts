@@ -1,5 +1,7 @@
 /** Renders the result of `logfleet verify`: for people a table of checks and a list of differences, for programs a document. */
+
 import { groupedText, wordFor } from '../../base/number-text.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import type { ComparableFigure } from '../../destination/digest-verdict.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
@@ -222,9 +224,8 @@ function incompleteOf({ intervals }: Manifest): readonly CommitRecord[] {
 }
 
 function renderIncomplete({ fromMs, toMs, received, count, incomplete }: CommitRecord): string {
-  const moment = (timeMs: number) => new Date(timeMs).toISOString();
   const numbers = `${renderCount(received, 'row')} received, ${groupedText(count.rows)} counted`;
-  return `incomplete interval: ${moment(fromMs)} to ${moment(toMs)}: ${incomplete?.reason} (${numbers})`;
+  return `incomplete interval: ${isoText(fromMs)} to ${isoText(toMs)}: ${incomplete?.reason} (${numbers})`;
 }
 
 const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference) => string } = {

@@ -1,5 +1,5 @@
 /** Classifies errors of the file system by their codes, and adds a remedy for users. */
-import { LogfleetError } from '../../base/errors.ts';
+import { LogfleetError, messageOf } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 
 interface DiskFailure {
@@ -31,7 +31,7 @@ export function diskError(act: string, path: string, cause: unknown): LogfleetEr
   if (cause instanceof LogfleetError) return cause;
   const code = codeOf(cause) ?? '';
   const { failure, advice } = failureByCode.get(code) ?? away;
-  const reason = (cause instanceof Error ? cause.message : String(cause)).replace(ownPlace, '');
+  const reason = messageOf(cause).replace(ownPlace, '');
   return destinationError(failure, `cannot ${act} ${path}: ${reason}; ${advice}`, cause);
 }
 

@@ -224,7 +224,7 @@ class RangePlanning {
     const timer = clock.after(longestWaitMs, () => patience.abort());
     try {
       const progress = await job.whenFinished(AbortSignal.any([signal, patience.signal]));
-      this.#firstTookMs = clock.monotonic() - job.createdAtMs;
+      this.#firstTookMs = job.tookMs ?? 0;
       if (task.identity.results === 'Messages') quirks.searched(progress);
       return true;
     } catch (error) {

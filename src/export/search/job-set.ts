@@ -84,8 +84,7 @@ export class JobSet {
 
   /** Measures how long the search job of a count took. The next count is expected to take as long. */
   counted(job: SearchJob): void {
-    const { quirks, clock } = this.#options;
-    quirks.countMs = clock.monotonic() - job.createdAtMs;
+    this.#options.quirks.countMs = job.tookMs;
   }
 
   /** Adds a search job that another owner opened. */

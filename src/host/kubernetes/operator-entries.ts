@@ -22,6 +22,7 @@ import { getOrAdd } from '../../base/get-or-add.ts';
 import type { Gauge } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { compareText } from '../../base/text-order.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { EventSink, Leadership, ResourceKey, ResourceSource } from '../host.ts';
 import { hasCode } from './api-error.ts';
 
@@ -115,7 +116,7 @@ export class OperatorEntries {
     const conditions = setCondition(
       [...(status.conditions ?? []), ...(condition ? [condition] : [])],
       { ...change, message: messageOf(operators), observedGeneration },
-      `${textOf(this.#options.clock.now()).slice(0, 19)}Z`,
+      `${isoText(this.#options.clock.now()).slice(0, 19)}Z`,
     );
     return { ...resource, status: { ...status, conditions } };
   }
@@ -290,8 +291,8 @@ export class OperatorEntries {
     const nowMs = clock.now();
     const latest = foreign.reduce((most, { seen }) => (seen > most ? seen : most), own?.seen ?? '');
     if (own && resource !== this.#question) return { ...own, seen: latest };
-    const question = textOf(latest === '' ? nowMs : Math.max(nowMs, Date.parse(latest) + 1));
-    return { name: self, since: own?.since ?? textOf(nowMs), seen: question };
+    const question = isoText(latest === '' ? nowMs : Math.max(nowMs, Date.parse(latest) + 1));
+    return { name: self, since: own?.since ?? isoText(nowMs), seen: question };
   }
 }
 
@@ -307,8 +308,4 @@ function messageOf(operators: readonly OperatorEntry[]): string {
 /** Orders operators' entries by `since`, then by name. The operator with the first entry acts on the resource. */
 function compareEntries(left: OperatorEntry, right: OperatorEntry): number {
   return compareText(left.since, right.since) || compareText(left.name, right.name);
-}
-
-function textOf(wallMs: number): string {
-  return new Date(wallMs).toISOString();
 }

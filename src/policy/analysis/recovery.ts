@@ -65,7 +65,7 @@ export function checkRecovery(
   return checkRecovery({ ...header, stages: stages.with(index, finished) }, undefined, wallMs, settings, isListed);
 }
 
-/** TimeRange in which messages are counted after the rollback. */
+/** Time range in which messages are counted after the rollback. */
 export function recoveryPeriod({
   durationMs,
   recovery,

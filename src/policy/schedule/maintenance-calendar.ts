@@ -61,6 +61,11 @@ const mostZones = 1_000;
 /** Maximum number of successive windows in which the calendar searches for one that is longer than the cutoff. */
 const mostTries = 400;
 
+/** Time in ms before the end of a maintenance window in which no upgrade starts. */
+export function cutoffMs(maintenance: Maintenance | undefined): number {
+  return parseDuration(maintenance?.cutoff ?? '0s') ?? 0;
+}
+
 export class MaintenanceCalendar {
   /** Error in the maintenance settings, with its remedy; undefined when there is none. With an error, no window opens. */
   readonly problem: string | undefined;
@@ -74,12 +79,12 @@ export class MaintenanceCalendar {
   readonly #next = new Map<string, Kept<TimeRange | undefined>>();
 
   constructor(maintenance: Maintenance | undefined) {
-    const { windows = [], exclusions = [], cutoff } = maintenance ?? { cutoff: '0s' };
+    const { windows = [], exclusions = [] } = maintenance ?? {};
     this.problem = problemOf(windows, exclusions);
     this.byCollector = windows.some(({ timeZoneSource }) => timeZoneSource === 'Collector');
     this.#windows = this.problem === undefined && windows.length > 0 ? windows.map(readWindow) : undefined;
     this.#blocks = this.problem === undefined ? blocksOf(exclusions) : [];
-    this.#cutoffMs = parseDuration(cutoff) ?? 0;
+    this.#cutoffMs = cutoffMs(maintenance);
   }
 
   /** Decides whether the upgrade of a collector in this time zone may start at this wall time in ms. */

@@ -6,9 +6,11 @@
  * Invariant: each request that is written has its own permission (slot) of the request budget. The permission starts in
  * the same turn of the event loop as the write, and always ends (B1, L1).
  */
+
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
 import type { Counter, Histogram, Metrics } from '../../base/metrics.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import type { KeyBudget, Slot } from '../budget/request-slot.ts';
@@ -313,7 +315,7 @@ export class Exchange {
     const outcome = outcomeOfError(cause, isSent, call.signal);
     if (outcome === undefined) return cause;
     if (!isSent && !call.session?.address && !ownOutcomes.has(outcome)) this.#address = this.#options.address;
-    const detail = cause instanceof Error ? cause.message : String(cause);
+    const detail = messageOf(cause);
     return this.#error(call, url, { outcome, detail, cause, sentAtMs, status });
   }
 }
