@@ -114,14 +114,20 @@ describe('ClusterReader', () => {
   });
 });
 
+/** A reader that follows policies and has reported its first list, which has one policy. */
+async function followed() {
+  const api = new ScriptedApi(listOf([production]));
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const seen: (readonly AnyResource[])[] = [];
+  const done = readerOf(api, clock).follow(kind, 'logging', (resources) => seen.push(resources), stop.signal);
+  await settle();
+  return { api, clock, stop, seen, done };
+}
+
 describe('ClusterReader.follow', () => {
   it('shows the current resources and each change until the signal', async () => {
-    const api = new ScriptedApi(listOf([production]));
-    const clock = new VirtualClock();
-    const stop = new AbortController();
-    const seen: (readonly AnyResource[])[] = [];
-    const done = readerOf(api, clock).follow(kind, 'logging', (resources) => seen.push(resources), stop.signal);
-    await settle();
+    const { api, clock, stop, seen, done } = await followed();
     expect(seen).toEqual([[production]]);
     api.tell({ type: 'ADDED', object: staging });
     await clock.advance(1_000);
@@ -136,12 +142,7 @@ describe('ClusterReader.follow', () => {
   });
 
   it('shows many changes that follow each other quickly once', async () => {
-    const api = new ScriptedApi(listOf([production]));
-    const clock = new VirtualClock();
-    const stop = new AbortController();
-    const seen: (readonly AnyResource[])[] = [];
-    const done = readerOf(api, clock).follow(kind, 'logging', (resources) => seen.push(resources), stop.signal);
-    await settle();
+    const { api, clock, stop, seen, done } = await followed();
     for (let count = 0; count < 50; count++) {
       api.tell({ type: 'ADDED', object: samplePolicy({ metadata: { name: `staging-${count}` } }) });
       await settle();

@@ -1,4 +1,5 @@
 /** Bars, histograms and timelines as SVG. Each chart has a text for screen readers, and shows no information by colour alone. */
+import type { TimeRange } from '../../../api/time-range.ts';
 import { apportion } from '../../render/bars.ts';
 import { renderMinute } from '../../render/text.ts';
 
@@ -67,12 +68,6 @@ export function Keys({ keys }: { keys: readonly (readonly [look: string, meaning
       ))}
     </ul>
   );
-}
-
-export interface TimeRange {
-  readonly fromMs: number;
-  /** End of the range, exclusive. */
-  readonly toMs: number;
 }
 
 export interface TimeSpan extends TimeRange {

@@ -1,9 +1,11 @@
 /** Details of an export: the exported part of its time range, rows over time, running searches, incomplete intervals, files and proof. */
+
 import type { SearchExportStatus } from '../../../api/generated/search-export.ts';
 import type { SearchExport } from '../../../api/kinds.ts';
+import type { TimeRange } from '../../../api/time-range.ts';
 import { renderDuration } from '../../../base/duration.ts';
 import { renderBytes, renderCount, renderEnd, renderMinute } from '../../render/text.ts';
-import { Histogram, Keys, StackedBar, spanOf, Timeline, type TimeRange, type TimeSpan } from './charts.tsx';
+import { Histogram, Keys, StackedBar, spanOf, Timeline, type TimeSpan } from './charts.tsx';
 import { useNow } from './clock.ts';
 import { Ago, exportSegments, Minute, Pairs, Section, Table, TableSection } from './parts.tsx';
 

@@ -1,8 +1,10 @@
 /** Details of a schedule: exported time, gaps, runs, and the lag behind the present. */
+
 import type { SearchExportScheduleStatus } from '../../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../../api/kinds.ts';
+import type { TimeRange } from '../../../api/time-range.ts';
 import { renderAge, renderAgeSince, renderBytes, renderMinute } from '../../render/text.ts';
-import { Keys, Legend, StackedBar, spanOf, Timeline, type TimeRange, type TimeSpan } from './charts.tsx';
+import { Keys, Legend, StackedBar, spanOf, Timeline, type TimeSpan } from './charts.tsx';
 import { useNow } from './clock.ts';
 import { exportSegments, Minute, Pairs, Section, TableSection } from './parts.tsx';
 
