@@ -1,8 +1,10 @@
 /**
- * Makes the archives of a release:
- * - an npm package, a tarball with Node for each platform, which is also the krew plugin `kubectl logfleet`, and the layer of the operator's
- *   image, from one folder with the published program,
- * - the Helm chart, from `charts/logfleet`.
+ * Makes the archives of a release. Three of them have the published program:
+ * - the npm package,
+ * - a tarball with Node for each platform, which is also the krew plugin `kubectl logfleet`,
+ * - the layer of the operator's image.
+ *
+ * The fourth is the Helm chart in `charts/logfleet`.
  */
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

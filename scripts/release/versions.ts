@@ -1,6 +1,6 @@
 /**
- * Copies of logfleet's version outside of package.json: in the Helm chart, in manifests, in the Dockerfile, and in the examples of the documentation.
- * package.json is the only file whose version a person sets. `make generate` writes the copies, and `make release` checks them.
+ * Copies of logfleet's version. A person sets the version only in package.json. `make generate` copies it to the Helm chart, the manifests,
+ * the Dockerfile and the examples of the documentation, and `make release` checks the copies.
  */
 
 /** Form of a version: `1.2.3`, or `1.2.3-rc.1` before a release. It is a valid tag of an image and a valid value of a label. */

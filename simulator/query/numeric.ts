@@ -1,7 +1,7 @@
 /**
  * Field values, and how queries read them as numbers. Integers are exact at any length, and other numbers are doubles.
  *
- * Every value is a text (service.md 2.5). To save time, a safe integer can stand for its text.
+ * Every value is a text (service.md 2.5). A text that is a safe integer may be stored as a number, which saves time.
  */
 
 /**

@@ -18,7 +18,7 @@ import { type Period, PeriodMatches } from './period-matches.ts';
 const receiptFactor = 4;
 /** Estimated computing time, in microseconds, for looking up the receipt time of a late message. */
 const unitsPerLate = 0.1;
-/** Estimated computing time, in microseconds, for reporting one message by itself, and not together with a whole block of messages. */
+/** Estimated computing time, in microseconds, for reporting a single message instead of a whole block of messages. */
 const unitsPerReported = 0.03;
 
 /**

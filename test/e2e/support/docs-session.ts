@@ -1,6 +1,6 @@
 /**
- * Runs the commands of a documentation page in a folder of its own, as a person would: each `$` line in bash, with the files that the page
- * says to save. The simulator listens at a free port instead of the port on the page.
+ * Runs the commands of a documentation page in a folder of its own. Each line that begins with `$` runs in bash. The files that the page
+ * tells readers to save are in the folder. The simulator listens at a free port instead of the port on the page.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,8 +42,8 @@ export class DocsSession {
   }
 
   /**
-   * Runs a command. Throws if the command fails. An endless command continues to run after its first line of output. curl repeats requests
-   * that are refused for the rate limit, and an answer such as 404 is a failure.
+   * Runs a command. Throws if the command fails. A command without an end keeps running after its first line of
+   * output. curl repeats requests that the rate limit refuses. For curl, an answer such as 404 is a failure.
    */
   async run(command: string): Promise<void> {
     const line = command
