@@ -71,7 +71,8 @@ export async function benchRollout(options: BenchOptions): Promise<void> {
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Rollouts in virtual time run at the same time as measurements in real time, because the latter mostly wait.
+  // Rollouts in virtual time run at the same time as measurements in real time, because measurements in real time
+  // mostly wait.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;

@@ -123,7 +123,7 @@ async function withService(
 }
 
 async function exportMessages(context: CommandContext, manifest: string, exports: string): Promise<number> {
-  // Hides the address of the export's manifest, which is for programs. The report shows the folder.
+  // Hides the output of `logfleet export`. It is the address of the export's manifest, meant for other programs.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
   const status = await runProgram(['export', manifest, '--volume', `exports=${exports}`], quiet);
   if (status !== exitStatus.ok) return status;

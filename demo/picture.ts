@@ -26,7 +26,7 @@ interface Moment {
 }
 
 const screen = new TerminalScreen();
-/** Screens of the demo at which the progress of the rollout and of the export is closest to the wanted fraction. */
+/** Screens of the demo on which the rollout and the export are closest to the wanted fractions. */
 let moving: Moment | undefined;
 let exporting: Moment | undefined;
 

@@ -1,6 +1,7 @@
 /**
- * Report of the demo: why the first rollout stopped, both rollouts, versions before and after, collectors that were not upgraded and why,
- * and requests. Pure. Fleet and requests come from the simulator, reasons from the status of the policy.
+ * Renders the report of the demo: why the first rollout stopped, both rollouts, the versions before and after, the
+ * collectors that were not upgraded, and the requests. The state of the fleet and the requests come from the simulator,
+ * and reasons from the policy's status.
  */
 import type { JournalEntry } from '../simulator/journal.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
@@ -171,7 +172,7 @@ function renderCost(requests: readonly JournalEntry[]): string {
 /** Status of a failed upgrade task (4.8). */
 const taskFailed = 3;
 
-/** Address of the simulator in the two suggested commands, of which one starts the simulator and the other uses it. */
+/** Address in two of the suggested commands: one starts the simulator at this address, the other one connects to it. */
 const address = '127.0.0.1:8443';
 
 export interface SuggestionPlaces {
@@ -232,7 +233,8 @@ function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): 
   if (!collectors || total === collectors.matched) return undefined;
   const present = leftOut.filter((state) => collectors[state] > 0);
   const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // The sum is too high if `total` includes skipped collectors, namely those that need a person.
+  // Skipped collectors that need a person are also part of `total`, so the sum may be too high. It then explains
+  // nothing.
   if (total + sum !== collectors.matched) return undefined;
   const named = present.map((state) => `${collectors[state]} ${state}`);
   const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');

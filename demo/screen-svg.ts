@@ -19,7 +19,7 @@ const colours: Readonly<Partial<Record<Style, string>>> = {
   '36': '#56d4dd',
 };
 
-/** @param columns width of the terminal; the edge of the picture cuts wider rows */
+/** @param columns width of the terminal; longer rows are cut off at the edge of the picture */
 export function renderSvg(rows: readonly (readonly Run[])[], columns: number, title: string): string {
   const width = Math.ceil(columns * columnWidth + 2 * margin);
   const height = rows.length * rowHeight + 2 * margin;

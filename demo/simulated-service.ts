@@ -41,8 +41,8 @@ export class SimulatedService {
   }
 
   /**
-   * Resolves when the simulator answers.
-   * @throws Error if the simulator ends before, after a message on stderr; or the reason of the signal
+   * Starts the simulator, and resolves when it accepts requests.
+   * @throws Error if the simulator ends before that, with a message on stderr, or if `signal` is aborted
    */
   static async start({ scenario, journal, signal }: SimulatedServiceOptions): Promise<SimulatedService> {
     const args = ['--scenario', scenario, '--journal', journal];
@@ -76,7 +76,7 @@ export class SimulatedService {
     return JSON.parse(await text(response)) as SimulatorState;
   }
 
-  /** Ends the simulator. Resolves to the complete journal. */
+  /** Ends the simulator, and returns all requests that it received. */
   async stop(): Promise<readonly JournalEntry[]> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) {
       const ended = once(this.#child, 'exit');

@@ -35,7 +35,10 @@ function splitMessage({ message, ...rule }: CelRule): object {
   return { ...rule, problem, remedy };
 }
 
-/** Returns whether a key of the schema is omitted. If `description` or `title` is the name of a field, its value is no text. */
+/**
+ * Returns whether a key of the schema is omitted. If `description` or `title` is the name of a field, its value is not
+ * a text.
+ */
 function isLeftOut(key: string, value: unknown): boolean {
   if (key === 'description' || key === 'title') return typeof value === 'string';
   return ['anyOf', 'x-kubernetes-list-type', 'x-kubernetes-preserve-unknown-fields'].includes(key);

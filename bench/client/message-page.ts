@@ -16,7 +16,10 @@ export class MessagePage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
-  /** Bytes of the messages that a page repeats, then a copy of the first bytes, so that each chunk is one part of the buffer. */
+  /**
+   * The messages that a page repeats. The first bytes are appended once more, so that every chunk is a contiguous part
+   * of the buffer.
+   */
   readonly #ring: Buffer;
   readonly #rounds: number;
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');

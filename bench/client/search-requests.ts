@@ -31,7 +31,7 @@ export interface OneSearchFigures {
 export interface SearchRequestFigures {
   readonly messages: number;
   readonly searches: readonly OneSearchFigures[];
-  /** Number of requests that many concurrent search jobs need together. */
+  /** Total number of requests of many search jobs that run concurrently. */
   readonly workRequests: number;
   readonly workSeconds: number;
   /** Mean request rate, as a fraction of the allowed four requests per second. */

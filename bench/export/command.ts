@@ -9,7 +9,7 @@ import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process
 
 export interface CommandFigures extends ProcessFigures {
   readonly format: 'NDJSON' | 'Parquet';
-  /** True if Node has the memory settings of the container image, false if it has its defaults. */
+  /** True if Node runs with the memory settings of the container image, false if it runs with Node's defaults. */
   readonly isAsInImage: boolean;
   readonly messages: number;
 }

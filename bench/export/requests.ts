@@ -153,7 +153,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
     { startMs: clock.now(), journal: (entry) => journal.push(entry) },
   );
   const service = new InProcessService(model, clock, { latencyMs: 25 });
-  // A digest needs aggregations. If the service refuses them, the number of messages is the proof.
+  // A digest needs aggregations. If the service refuses aggregations, the export is proven by its number of messages.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};

@@ -36,7 +36,6 @@ export class ClusterObjects {
     await each(objects, (object) => this.#call('POST', pathOf(plural), object));
   }
 
-  /** Writes the same status to all resources with these names. */
   async giveStatus(plural: Plural, names: readonly string[], status: Status): Promise<void> {
     await each(names, (name) => this.#call('PATCH', `${pathOf(plural)}/${name}/status`, { status }));
   }

@@ -17,7 +17,7 @@ import { makeSecret, nameOf, type Population, type PopulationName, populations, 
 export interface ManyOptions {
   readonly resources: number;
   readonly idleSeconds: number;
-  /** Folder for CPU profiles of the operator. If it is absent, there are none. */
+  /** Folder for CPU profiles of the operator. Absent if no profiles are recorded. */
   readonly profiles?: string;
 }
 

@@ -16,7 +16,7 @@ export type Question =
   | { readonly ask: 'profile' }
   | { readonly ask: 'profiled'; readonly profileFile: string };
 
-/** Figures since the start of the process or since the last question `forget`. */
+/** Figures since the start of the process, or since the parent process last sent `forget`. */
 export interface RequestFigures {
   /** Requests to the API server by method and resource. Watches have the method `WATCH`. */
   readonly requests: Readonly<Record<string, number>>;

@@ -12,7 +12,7 @@ export interface Population {
   /** True if the Secret to which all resources of the population refer exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state. Absent if the operator does that alone. */
+  /** Brings all resources to their final state. Absent if the operator does that without help. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 

@@ -14,8 +14,8 @@ export interface RolloutCase {
   readonly pageRows: number;
   readonly oldVersions: number;
   /**
-   * True if the service offers a build that no collector runs and no policy targets. Only a list of collectors that is
-   * requested for such a build omits none (U7).
+   * True if the service offers a build that no collector runs and no policy targets. Only a list that is requested for
+   * such a build contains all collectors (U7).
    */
   readonly spareBuild: boolean;
 }

@@ -29,7 +29,7 @@ const slowQuery = '_messageid=*7';
 const mostResidentMb = 200;
 const queries = ['*', 'error', '_sourceCategory=prod/*', '* | count by _sourceHost', heavyQuery];
 
-/** Scenario and certificates are files in `directory`. */
+/** @param directory folder in which the simulator gets its scenario and certificates */
 export async function measureOpenJobs(directory: string): Promise<OpenJobsFigures> {
   const simulator = await startSimulator(directory, scenarioWith({}));
   const { pid } = simulator;

@@ -43,7 +43,7 @@ export async function newestDigest(name: string, protocol = 'https'): Promise<st
   return digest;
 }
 
-/** Gets a token for anonymous users from the address that a registry names in its answer 401. */
+/** Gets an anonymous access token. The 401 answer of a registry names the address that issues tokens. */
 async function token(refusal: Response): Promise<{ readonly authorization: string }> {
   const parameters = new Map(
     [...(refusal.headers.get('www-authenticate') ?? '').matchAll(/(\w+)="([^"]*)"/g)].map(

@@ -27,7 +27,9 @@ class Release {
     this.#values = { namespaces: [namespace], exportVolume: { enabled: true } };
   }
 
-  /** Installs the chart over the objects of `kubectl apply`. */
+  /**
+   * Installs the chart where `kubectl apply` has already created the objects of logfleet. The release takes them over.
+   */
   adopt(): Promise<void> {
     return this.#helm(['install', 'logfleet', chart, '--take-ownership', '--force-conflicts'], this.#values);
   }
@@ -70,13 +72,13 @@ async function installByKubectl(namespace: string): Promise<void> {
 }
 
 const test = endToEnd
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the pattern to learn which fixtures this one needs.
   .extend('place', ({}, { onCleanup }): Place => {
     const place = volumePlace();
     onCleanup(() => place.remove());
     return place;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the pattern to learn which fixtures this one needs.
   .extend('release', async ({}) => {
     const namespace = await createNamespace('chart');
     await installByKubectl(namespace);

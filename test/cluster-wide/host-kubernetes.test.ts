@@ -379,7 +379,10 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** Removes everything that a new operator has to create: the Ledger, the export, its Job and, unless `hasLease`, the lease. */
+/**
+ * Deletes everything that a new operator has to create: the Ledger, the export, its Job and the lease. With `hasLease`,
+ * an unheld lease remains.
+ */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', objectPath('ledgers', namespace));
   await callApi('DELETE', objectPath('jobs', namespace));

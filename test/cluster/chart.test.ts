@@ -152,7 +152,7 @@ interface Leaf {
 const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
 
 function leavesOf(schema: Schema, path: readonly string[] = []): readonly Leaf[] {
-  // A value with an example is a whole object of Kubernetes.
+  // A value with an example in the schema is a Kubernetes object. It counts as a single value.
   if (!schema.properties || schema.examples) return [{ path, schema }];
   return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
 }
@@ -166,7 +166,10 @@ function withValue(values: object, [name = '', ...rest]: readonly string[], valu
   return { ...values, [name]: rest.length === 0 ? value : withValue(before, rest, value) };
 }
 
-/** The example of each value, except of switches that would remove an object of another value. */
+/**
+ * Example values for all settings. Switches with the example `false` are left out, because they would remove objects
+ * that other values configure.
+ */
 function exampleValues(): object {
   const isOff = ({ schema }: Leaf) => schema.examples?.[0] === false;
   return leaves
@@ -204,7 +207,7 @@ test('names that look like numbers or booleans stay texts', async () => {
   };
   const existing = { exportVolume: { enabled: true, existingClaim: number } };
   const rendered = [...(await renderChart(values, number, number)), ...(await renderChart(existing, number, number))];
-  /** Paths of fields that have the number 123 or 1000, or a boolean where the values have a text. */
+  /** Names of fields whose value was a text, but is rendered as a number or a boolean. */
   const changed: string[] = [];
   JSON.stringify(rendered, (name, value) => {
     if (value === 123 || value === 1000 || (value === true && /class/i.test(name))) changed.push(name);

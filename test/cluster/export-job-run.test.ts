@@ -19,7 +19,7 @@ const manifests = join(import.meta.dirname, '../../manifests/export-jobs');
 const env = { LOGFLEET_WORKER_IMAGE: 'logfleet:test' };
 const merge = { contentType: 'application/merge-patch+json' };
 
-// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads the pattern to learn which fixtures this one needs.
 const test = base.extend('folder', async ({}, { onCleanup }) => {
   const folder = mkdtempSync(join(tmpdir(), 'logfleet-job-'));
   onCleanup(() => rmSync(folder, { recursive: true, force: true }));

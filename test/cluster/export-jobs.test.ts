@@ -18,7 +18,7 @@ interface BuiltJob {
   readonly spec: { readonly template: { readonly metadata: object; readonly spec: object } };
 }
 
-/** Job of an export with every setting, in this namespace. */
+/** Job of an export that uses every setting of Jobs. */
 function jobIn(namespace: string): BuiltJob {
   const job = {
     backoffLimitPerIndex: 2,

@@ -17,7 +17,7 @@ import { callApi } from '../support/control-plane.ts';
 
 vi.setConfig({ maxConcurrency: 20 });
 
-// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads the pattern to learn which fixtures this one needs.
 const test = base.extend('place', ({}, { onCleanup }): Place => {
   const place = volumePlace();
   onCleanup(() => place.remove());

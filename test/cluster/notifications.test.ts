@@ -1,6 +1,6 @@
 /**
- * Tests that an operator with a webhook sends notifications: an operator for other namespaces, which `logfleet manifests` has installed, runs
- * with the rights and the variables of its Deployment.
+ * Tests that an operator with a webhook sends notifications. `logfleet manifests` installs the operator for other
+ * namespaces, and the test runs it with the rights and the variables of its Deployment.
  */
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';

@@ -199,7 +199,7 @@ test.each(uiRights())('logfleet ui needs the right to $verb $resource', async ({
   expect(await ended).toBe(0);
 });
 
-/** A kustomization for the administrator of a namespace. */
+/** Writes a kustomization that installs `manifests/namespaced`, as the administrator of a namespace would. */
 function overlay(namespace: string): string {
   const directory = join(controlPlane().directory, `${namespace}-overlay`);
   mkdirSync(directory, { recursive: true });
@@ -265,7 +265,7 @@ describe('logfleet manifests prints the output of kustomize for', () => {
   });
 });
 
-/** Rights of a service account, without those that every service account has. */
+/** Returns the rights of a service account, except those that every service account has. */
 async function rightsOf(account: string, ofNamespace: string, namespace: string): Promise<readonly string[]> {
   const list = async (name: string) => {
     const as = `--as=system:serviceaccount:${ofNamespace}:${name}`;
@@ -278,7 +278,7 @@ async function rightsOf(account: string, ofNamespace: string, namespace: string)
   return special.map((line) => line.replaceAll(suffix, '')).sort();
 }
 
-/** Lists of rights in docs/rights.md, by their headings. */
+/** Returns the lists of access rights in docs/rights.md, each with the heading of its section. */
 function documentedRights(): ReadonlyMap<string, readonly string[]> {
   const text = readFileSync(join(root, 'docs/rights.md'), 'utf8');
   const blocks = text.matchAll(/^### (.+)\n\n```text\n((?:(?!```).*\n)*)```/gm);

@@ -34,7 +34,7 @@ async function startTask(where: Deployment, collectorId: string, toVersion = '19
   return async () => (await get(where, `/${id}`)).json.upgrade;
 }
 
-/** Reason to skip a test on a deployment on which no collector may be upgraded. */
+/** Reason why a test is skipped on a deployment: no collector may be upgraded there. */
 const unnamed = 'would upgrade a collector: name one in ALLOW_UPGRADES';
 const whole = expect.toSatisfy((value) => Number.isInteger(value) && value >= 0, 'a whole number from 0 on');
 
@@ -68,7 +68,8 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // A real deployment may omit any field of a collector. In the simulator, some collectors have each field.
+    // A real deployment may omit any field of a collector. In the simulator, every field is set for at least some
+    // collectors.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with that member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);

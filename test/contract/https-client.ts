@@ -28,7 +28,7 @@ export interface Received {
   readonly cookies: readonly string[];
   readonly text: string;
   /** Parsed body of the answer, or undefined if the body is not JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of any shape.
   readonly json: any;
   /** Whether the connection was closed before the end of the answer's body. */
   readonly broken: boolean;

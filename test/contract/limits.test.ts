@@ -15,7 +15,7 @@ afterAll(() => service.close());
 const upgrades = '/v1/collectors/upgrades';
 const hourMs = 3_600_000;
 
-/** Without own limits, the simulator has the limits of the real service. */
+/** If a scenario sets no limits, the simulator applies the limits of the real service. */
 const limits = {};
 const users = { ann: { keys: { a1: 'key', a2: 'key' } }, bob: { keys: { b1: 'key' } } } as const;
 

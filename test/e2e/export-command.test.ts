@@ -17,7 +17,7 @@ const launcher = fileURLToPath(new URL('../../bin/logfleet.js', import.meta.url)
 const request = ['--query', '*', '--from', logs.from, '--to', logs.to];
 const proven = `Proven: ${logs.messages} rows, each of them once.`;
 
-// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads the pattern to learn which fixtures this one needs.
 const test = base.extend('folder', async ({}, { onCleanup }) => {
   const folder = mkdtempSync(join(tmpdir(), 'logfleet-export-e2e-'));
   onCleanup(() => rmSync(folder, { recursive: true, force: true }));

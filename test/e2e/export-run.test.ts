@@ -3,7 +3,8 @@ import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
 import { expectExported, stopStores } from './support/exports.ts';
 
-// More concurrent tests would need too much processor time, so that delayed requests would exceed the request rate.
+// More concurrent tests would need too much processor time. Requests would be delayed, and then arrive faster than the
+// service's request rate allows.
 vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopStores());

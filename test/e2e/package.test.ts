@@ -56,7 +56,6 @@ afterAll(async () => {
   await stopStores();
 });
 
-/** Writes the archives whose bytes must not depend on the folder. */
 async function writeArchives(name: string): Promise<readonly string[]> {
   const out = join(directory, name);
   mkdirSync(out);

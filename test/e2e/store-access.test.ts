@@ -20,7 +20,7 @@ interface Refusal {
   readonly status: number;
   readonly reason: string;
   readonly message: string;
-  /** Refused requests. The emulator answers all others. */
+  /** Returns whether the server refuses the request. The emulator answers all other requests. */
   readonly applies: (method: string, url: string) => boolean;
 }
 

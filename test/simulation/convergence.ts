@@ -386,7 +386,7 @@ export function isByZone({ spec }: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Whether the ledger says that the last upgrade attempt of the collector timed out, which the ledger stores as the
+ * Whether the collector's last upgrade attempt timed out according to the ledger, which stores this outcome as the
  * number 2.
  */
 function timedOut(head: string | undefined, id: string): boolean {

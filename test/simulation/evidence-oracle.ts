@@ -24,7 +24,8 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // An operator with a restored ledger does not know the upgrade attempts that began after the backup.
+  // After the ledger is restored from a backup, the operator does not know upgrade attempts that began after the
+  // backup.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
   // After a change of the policy, the upgrade may belong to another rollout.
@@ -57,8 +58,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
 }
 
 /**
- * Finds an upgrade that was repeated although no two collector lists, read ten minutes apart after the upgrade, showed
- * that the collector had left the target.
+ * Returns a violation if an upgrade was repeated too early. Before that, two collector lists, read ten minutes apart,
+ * must show that the collector has left the target (U8).
  */
 function driftUnconfirmed(
   { plan }: HistoryRecord,

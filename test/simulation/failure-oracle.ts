@@ -10,8 +10,8 @@ import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesA
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // When the service answers with the status of a wrong task, processes reject the answer, so what they know is
-  // uncertain.
+  // When the service answers with the status of another task, the process rejects the answer. The checks cannot tell
+  // which failures the process knows, so they are skipped.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -62,7 +62,7 @@ function exceeded(record: HistoryRecord, rollouts: readonly Rollout[], rollout: 
   });
 }
 
-/** Number of upgrades of earlier rollouts to the same target, which may still be in flight in this rollout. */
+/** Number of upgrades of earlier rollouts to the same target. Such upgrades may still be in flight. */
 function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: Rollout): number {
   const former = rollouts.filter(
     (one) => one.policy === policy && one.target === target && one.rolloutId !== rolloutId,

@@ -16,7 +16,10 @@ export interface HistoryBatch {
 
 /** Maximum processor time in ms of a simulation, which shows an endless loop even on a busy machine. */
 const usualProcessorMs = 30_000;
-/** Maximum real time in ms of a simulation, for one that waits forever and takes no processor time. */
+/**
+ * Maximum real time in ms of a simulation. This limit ends a simulation that waits forever without using processor
+ * time.
+ */
 const longestMs = 5 * 60_000;
 /** Interval in ms at which the processor time of a thread is read. */
 const readEveryMs = 500;
@@ -69,9 +72,7 @@ export class HistoryPool {
   }
 }
 
-/**
- * Worker thread that starts with its first simulation, and again after a simulation in which it ended or was stopped.
- */
+/** Worker thread that is started for its first simulation, and started again if it has ended. */
 class HistoryThread {
   readonly #program: URL;
   readonly #data: WorkerData;

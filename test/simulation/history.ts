@@ -38,13 +38,13 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 }
 
 /**
- * Waits until all policies are complete or report why not, and then checks that this does not change. A change by
- * another tool or the return of an offline collector may interrupt this state.
+ * Waits until all policies are complete or report why not, and then checks that this does not change. Policies may
+ * leave this state when another tool changes a collector, or when an offline collector returns.
  */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
-  // The clock of another leader may be behind, so that a maintenance exclusion has not begun yet.
+  // Maintenance exclusions may begin later for the next leader, because its clock may be behind.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||

@@ -1,6 +1,7 @@
 /**
- * Programs that each break one rule of upgrades, by a replaced expression in a source file. Simulated runs must detect
- * each of them. A replaced text must occur exactly once, so that no such program is lost when the code changes.
+ * Mutants: copies of the program in which one expression is replaced, so that one rule of upgrades is broken. Simulated
+ * runs must detect each mutant. The replaced text must occur exactly once in its file, so that a change of the code
+ * cannot make a mutant ineffective unnoticed.
  */
 import { type Mutant, mutant } from './mutant.ts';
 

@@ -82,7 +82,7 @@ export function planFleet(chance: Chance, calmAtMs: number): FleetPlan {
       builds,
       upgrade: {
         duration: chance.one(['3m', ['1m', '4m'], '8m'] as const),
-        // Lists show an upgrade long before the operator begins to doubt it.
+        // Lists show a started upgrade after this delay, long before the operator doubts that the upgrade has started.
         lockDelay: chance.one(['0s', '0s', '2s', '4s']),
         toRunningVersion: chance.one(['accept', 'accept', 'refuse']),
       },
@@ -110,7 +110,7 @@ function planList(chance: Chance): ListScenario {
   };
 }
 
-/** Outcomes of upgrades with their real durations. Simulated runs are ten times as fast. */
+/** Outcomes of upgrades, with durations as in reality. The clock of a simulated run is ten times as fast. */
 function planOutcomes(chance: Chance): readonly OutcomeScenario[] {
   const kinds: readonly OutcomeScenario[] = [
     { share: chance.between(0.1, 1), end: 'fail', message: 'Not enough disk space.' },

@@ -34,7 +34,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   return ranTargetForLong(record, post) ? 'U7: the collector has run this version for long' : undefined;
 }
 
-/** Whether another policy with another target certainly owned the collector. */
+/** Whether another policy with another target certainly owned the collector when the upgrade was requested. */
 function goesFirst(
   { plan, policyChanges }: HistoryRecord,
   post: PostRecord,
@@ -53,7 +53,7 @@ function goesFirst(
       compareRank(other, policy) < 0 &&
       targetOf(plan, other) !== undefined &&
       targetOf(plan, other) !== post.toVersion &&
-      // A collector keeps its owner while the outcome of an upgrade request is unknown (U13).
+      // While the outcome of an upgrade request is unknown, the policy that sent it keeps the collector (U13).
       !post.repeats &&
       post.intent?.probe !== true,
   );

@@ -38,7 +38,7 @@ export interface PostRecord {
   answer: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
 }
 
-/** Upgrade attempt that a POST carries out, with its rollout, as the ledger stored both. */
+/** The upgrade attempt of a POST and its rollout, as they were stored in the ledger. */
 export interface Intent {
   readonly policy: string;
   readonly rolloutId: string;
@@ -99,7 +99,7 @@ export interface TaskNews {
   readonly outcome: 'succeeded' | 'failed';
 }
 
-/** A collector that went offline after its upgrade, because the plan says so. */
+/** Collector that goes offline after its upgrade, as planned for the simulated run. */
 export interface Death {
   readonly name: string;
   readonly atMs: number;

@@ -101,5 +101,5 @@ function membersOf(shards: Shards, stage: number, count: number): readonly strin
   );
 }
 
-/** Stands for the collectors in a ledger object that the ledger names but the API server does not have. */
+/** Placeholder for the collectors of a ledger object that the ledger names, but that the API server does not have. */
 export const missingMember = 'missing shard';

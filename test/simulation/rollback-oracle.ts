@@ -62,8 +62,8 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
 }
 
 /**
- * Upgrade that a rollback attempt undoes. If its own rollout requested none, an earlier rollout did or, after a
- * disturbance such as a kill, another policy (U3).
+ * Returns the upgrade that a rollback attempt undoes. Normally the same rollout requested this upgrade. It may also
+ * come from an earlier rollout or, after a disturbance such as a kill, from another policy (U3).
  */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;

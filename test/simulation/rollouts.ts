@@ -22,7 +22,7 @@ export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Final statuses of the created task that processes received. */
+  /** Final statuses of the created task, as far as a process received them. */
   readonly news: readonly TaskNews[];
   /** Policy of the rollout, as the process knew it when it sent the POST. */
   readonly policy: CollectorVersionPolicy;
@@ -161,8 +161,8 @@ export function isUnsteady(record: HistoryRecord, name: string): boolean {
 }
 
 /**
- * Whether a planned event or another tool changes this collector. Unlike `isUnsteady`, this ignores outages after
- * upgrades.
+ * Whether a planned event or another tool changes this collector. Unlike in `isUnsteady`, outages after upgrades do not
+ * count.
  */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;

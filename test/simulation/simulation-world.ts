@@ -44,7 +44,10 @@ const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
-/** Duration in ms of a request after which its process may no longer wait for the answer. */
+/**
+ * Maximum duration in ms of a request whose answer the process certainly received. Later, the process may have given up
+ * waiting.
+ */
 const heardWithinMs = 2_000;
 
 interface StoredLedger {
@@ -138,7 +141,9 @@ export class SimulationWorld {
     if (this.api.get(`${policiesPath}/${name}`)) this.api.patch(`${policiesPath}/${name}`, patch);
   }
 
-  /** Annotates the policy like a user who acts on the rollout in the policy's status, if there is one. */
+  /**
+   * Sets an annotation for the current rollout, as a user does. Does nothing if the policy's status shows no rollout.
+   */
   annotateRollout(name: string, annotation: string, what: string): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const id = policy?.status?.rollout?.id;

@@ -272,7 +272,10 @@ function soakFromMs(
   return isUnproven(rollout) ? startAtMs : undefined;
 }
 
-/** Whether the previous rollout to this target was stopped (R6), so that a stage needs a soak even without upgrades. */
+/**
+ * Whether the previous rollout to this target was stopped (R6). If so, each stage has a soak even if it upgrades no
+ * collector.
+ */
 function isUnproven({ former }: ProvenRollout): boolean {
   return former?.writes.at(-1)?.stop !== undefined;
 }

@@ -8,8 +8,8 @@ export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
   /**
-   * Last collector counts in each policy's status, with their target. They do not change while the collectors cannot be
-   * listed.
+   * Latest collector counts in the status of each policy, with the target for which they were computed. While the
+   * collectors cannot be listed, a status keeps its old counts.
    */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
@@ -130,5 +130,5 @@ function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number |
   return succeeded ? collectorEndTime : undefined;
 }
 
-/** Status code without documentation with which some simulated upgrades succeed. */
+/** Undocumented status code with which some simulated upgrades end, although they succeed. */
 export const undocumentedSuccess = 5;

@@ -38,7 +38,10 @@ function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent):
   return isOfRollout(set?.[annotations.abort]) && !isOfRollout(set?.[annotations.retry]);
 }
 
-/** Whether the kill switch has been set for so long that the process must know it, and no fault hides it. */
+/**
+ * Whether the kill switch was set long before this POST, so that the process must know it. False if a fault may have
+ * delayed the process.
+ */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {
   if (plan.apiFaults.watches > 0 || plan.apiFaults.requests > 0) return false;
   const last = settingsChanges.findLast((change) => change.atMs < atMs);

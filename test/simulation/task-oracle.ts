@@ -36,7 +36,10 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
   return found;
 }
 
-/** Whether nothing remembers the upgrades in flight: the policy was deleted with its ledger, and its process ended. */
+/**
+ * Whether neither a ledger nor a process knows the upgrades in flight any more: the policy was deleted with its ledger,
+ * and the process ended.
+ */
 function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
   const isBetween = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs <= untilMs;
   return policyChanges.some((one) => one.deleted && isBetween(one)) && disturbances.some(isBetween);

@@ -68,7 +68,7 @@ export function tolerates({ spec }: CollectorVersionPolicy): boolean {
   return spec.failurePolicy?.maxFailures !== undefined || stages.some(({ maxFailures }) => maxFailures !== undefined);
 }
 
-/** Number of collectors that a number or a percentage stands for. A percentage is rounded up and gives at least 1. */
+/** Converts a number or a percentage of collectors to a number. A percentage is rounded up, and gives at least 1. */
 export function shareOf(share: number | string, of: number): number {
   return typeof share === 'number' ? share : Math.max(1, Math.ceil((Number(share.slice(0, -1)) * of) / 100));
 }

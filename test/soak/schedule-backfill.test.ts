@@ -1,4 +1,4 @@
-/** Tests the requests of a backfill of 1,000 runs, and how long the runs that become due wait for it. */
+/** Tests how many requests a backfill of 1,000 runs sends, and how long runs that become due meanwhile have to wait. */
 
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';

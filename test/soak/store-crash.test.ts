@@ -1,4 +1,7 @@
-/** Kills an export to each object store at each of its steps (E3, E15). */
+/**
+ * Runs exports to S3, Azure and GCS, kills the process at each step in turn, and checks the export afterwards (E3,
+ * E15).
+ */
 import { testCrashes } from '../store/crashes.ts';
 import { boundaries } from '../store/small-export.ts';
 

@@ -181,7 +181,7 @@ test('a store that becomes unavailable keeps its blobs, and leftovers are remove
   await expect(upload.abort()).rejects.toMatchObject(away);
   await azurite.restart();
   expect((await destination.read('plan'))?.toString()).toBe('x');
-  // The call treats this process as killed, so it removes the unfinished upload of this process.
+  // `abortLeftovers` regards this process as dead, so it removes the upload that this process has not finished.
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
   expect(await place.files()).toEqual(['audit/logging/plan']);

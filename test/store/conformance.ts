@@ -36,7 +36,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
   };
   const text = async (name: string) => (await destination.read(name))?.toString();
   /**
-   * Parts of a file are sent in the background, so this waits until the store shows this number of files and uploads.
+   * Waits until the store shows this number of files and uploads, because parts of a file are sent in the background.
    */
   const stored = (count: number) => expect.poll(async () => (await place.files()).length).toBeGreaterThanOrEqual(count);
   const listed = async (folder: string) => {

@@ -29,7 +29,7 @@ export type PlaceData =
 
 export interface Place {
   readonly data: PlaceData;
-  /** Returns the paths of all files in and beside the destination, including unfinished uploads. */
+  /** Returns the paths of all files in the destination and next to it, including unfinished uploads. */
   files(): readonly string[] | Promise<readonly string[]>;
   remove(): void | Promise<void>;
 }
@@ -106,10 +106,7 @@ export async function openPlace(data: PlaceData): Promise<Destination> {
   return openDestination(settingsOf(data), await systemPorts());
 }
 
-/**
- * What a destination needs from its process: a clock and the identity of the process. Environment variables are left
- * out.
- */
+/** Clock and process identity that a destination needs. Environment variables have no influence here. */
 export async function systemPorts(): Promise<DestinationPorts> {
   return { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };
 }

@@ -95,7 +95,7 @@ describe('a store that becomes unavailable', () => {
     await gateway.restart();
     expect((await destination.read('plan'))?.toString()).toBe('x');
     expect(await destination.create('record', Buffer.from('x'))).toBe('created');
-    // The call treats this process as killed, so it removes the unfinished upload of this process.
+    // `abortLeftovers` regards this process as dead, so it removes the upload that this process has not finished.
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
     expect(bucket.files()).toEqual(['audit/logging/plan', 'audit/logging/record']);

@@ -5,7 +5,7 @@ import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type Place } from
 export interface StoreKind {
   /** Creates a new, empty destination of this kind. */
   readonly make: () => Place | Promise<Place>;
-  /** Form of the destination's address as shown to users. */
+  /** Pattern of the destination's address, as users see the address. */
   readonly url: RegExp;
   /**
    * Size in bytes up to which a killed upload leaves nothing that the store lists; infinite if the store lists no

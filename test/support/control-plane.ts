@@ -19,7 +19,7 @@ export function controlPlane(): ControlPlaneAccess {
 
 export interface ApiAnswer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind was asked for.
+  // biome-ignore lint/suspicious/noExplicitAny: the body can be an object of any kind.
   readonly body: any;
 }
 

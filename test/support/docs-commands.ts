@@ -68,7 +68,10 @@ export const blockCommands: readonly DocsCommand[] = allBlocks
   .filter(({ language }) => language === 'console')
   .flatMap(commandsOf);
 
-/** Records a program with its arguments instead of starting it. Programs are not found, because PATH names no folder. */
+/**
+ * Bash code that records each program and its arguments instead of starting the program. PATH names no folder, so bash
+ * finds no program and calls the handler.
+ */
 const recorder = `
 command_not_found_handle() { printf '%s\\0' "$index" "$#" "$@" >&9; }
 function logfleet-${packageVersion()}-linux-x64/bin/logfleet { logfleet "$@"; }

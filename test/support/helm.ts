@@ -16,7 +16,7 @@ export interface RenderedObject {
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
   };
-  // biome-ignore lint/suspicious/noExplicitAny: a field of whatever kind of object.
+  // biome-ignore lint/suspicious/noExplicitAny: the fields depend on the kind of the object.
   readonly [field: string]: any;
 }
 

@@ -300,7 +300,9 @@ export class MemoryApiClient implements KubeApi {
   }
 }
 
-/** Whether the fault occurs at this point of the request, so that its effect or its answer is lost. */
+/**
+ * Whether the fault prevents the request at this point: before its effect, or after its effect but before its answer.
+ */
 function isLost(fault: RequestFault | undefined, when: 'before' | 'after'): boolean {
   return fault !== undefined && fault.kind !== 'delay' && fault.when === when;
 }

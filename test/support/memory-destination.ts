@@ -22,7 +22,10 @@ export type DestinationCall =
 export interface DestinationFault {
   /** If set, the call waits for this promise before it does anything. */
   readonly until?: Promise<unknown>;
-  /** Error of the call. `exists`: a first attempt created the object, its answer was lost, and the repetition found the object. */
+  /**
+   * Error of the call. With `exists`, the client has repeated a request whose answer was lost, and finds the object
+   * that the first request created.
+   */
   readonly failure?: DestinationFailure | 'exists';
   /** True if the call takes effect although it fails for the caller. */
   readonly hasEffect?: boolean;
@@ -143,7 +146,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // After a `finish` with a lost answer, `abort` also removes the finished object.
+      // If the answer of `finish` was lost, the object exists, so `abort` removes it, too.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);

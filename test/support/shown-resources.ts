@@ -63,7 +63,10 @@ export function shownResource<K extends KindName>(wanted: Wanted<K>): ResourceOf
   } as unknown as ResourceOf<K>;
 }
 
-/** Returns the conditions of a resource in one state. `type` is True, and is `Ready`, `Reconciling`, `Stalled` or, if paused, undefined. */
+/**
+ * Returns the conditions of a resource whose condition `type` has the status True. For a paused resource, `type` is
+ * undefined and `Ready` is Unknown.
+ */
 export function conditionsOf(
   type: Extract<ConditionType, 'Ready' | 'Reconciling' | 'Stalled'> | undefined,
   reason: string,

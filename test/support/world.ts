@@ -41,7 +41,7 @@ export interface ServiceWorldOptions {
 export interface WorldOptions extends ServiceWorldOptions {
   readonly settings?: Partial<PolicySettings>;
   readonly log?: Logger;
-  /** Image of pods that run exports. Without it, exports cannot run in Kubernetes Jobs. */
+  /** Container image of the pods that run exports. Without an image, exports cannot run in Kubernetes Jobs. */
   readonly workerImage?: string;
   readonly exports?: OperatorOptions['exports'];
 }

@@ -27,7 +27,6 @@ export async function azuriteScript(): Promise<string> {
   return join(await npmModules(azurite), script);
 }
 
-/** Returns the version in tools/azurite/package.json. */
 export function azuriteVersion(): string {
   return npmToolVersion(azurite);
 }

@@ -44,7 +44,7 @@ export interface ReleasedProgram {
 /** Archive (.tar.gz) of a release. The paths are relative to `releases`. */
 export interface ReleaseArchive {
   readonly path: string;
-  /** Path of a file with lines of a SHA-256 checksum and the name of an archive. */
+  /** Path of the checksum file. Each line of the file has a SHA-256 checksum and the name of an archive. */
   readonly checksumsPath: string;
   /** Folder of the archive that contains the program, or `.`. */
   readonly folder: string;

@@ -85,11 +85,14 @@ export class DocsSession {
       text(child.stderr as NonNullable<typeof child.stderr>),
       once(child, 'close'),
     ]);
-    // 141 is the status of a program whose output is no longer read, such as by `head`.
+    // Exit status 141 means that the program's output is no longer read, for example because `head` has ended.
     if (status !== 0 && status !== 141) throw new Error(`"${line}" ends with status ${status}:\n${stdout}\n${stderr}`);
   }
 
-  /** Starts an endless command, and waits for its first output. A simulator replaces all programs that were started before. */
+  /**
+   * Starts a command that does not end, and waits for its first output. Before a simulator starts, all earlier programs
+   * are ended.
+   */
   async #start(line: string): Promise<void> {
     if (/ simulate /.test(line)) await this.#endEndless();
     const child = this.#spawn(line);

@@ -22,7 +22,7 @@ async function compileOnce(directory: string): Promise<void> {
 }
 
 export const test = base
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the pattern to learn which fixtures this one needs.
   .extend('simulator', { scope: 'file' }, async ({}, { onCleanup }) => {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-simulator-'));
     writeFileSync(join(directory, 'scenario.yaml'), JSON.stringify(Simulator.scenario));
@@ -40,13 +40,13 @@ export const test = base
     onCleanup(() => expectWithinLimits(tenant.journal()));
     return tenant;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the pattern to learn which fixtures this one needs.
   .extend('manifests', async ({}, { onCleanup }) => {
     const manifests = await ManifestDirectory.make();
     onCleanup(() => manifests.remove());
     return manifests;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the pattern to learn which fixtures this one needs.
   .extend('start', async ({}, { onCleanup }): Promise<Start> => {
     const programs: Program[] = [];
     onCleanup(async () => {

@@ -33,7 +33,7 @@ function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): re
 export interface Promised {
   /** Maximum number of times that the policy retries the upgrade of a collector. */
   readonly retryLimit: number;
-  /** Number of kills of the operator, each of which may hide the outcome of one upgrade of each collector. */
+  /** Number of times that the test kills the operator. Each kill may hide the outcome of one upgrade per collector. */
   readonly kills?: number;
   readonly failures?: boolean;
   /** Delay in ms until lists of collectors show an upgrade. */

@@ -109,7 +109,7 @@ export class SlowWay {
   }
 }
 
-/** Finds the records of a TLS stream that are long enough for a request. */
+/** Detects requests in a TLS stream by the size of the TLS records. */
 class TlsRecords {
   readonly #onRequest: () => void;
   #rest = Buffer.alloc(0);

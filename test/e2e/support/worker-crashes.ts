@@ -15,7 +15,7 @@ export const test = base.extend('pods', async ({ tenant, start }, { onCleanup })
   return (options?: WorkerPodsOptions) => new WorkerPods(folder, tenant, start, options);
 });
 
-/** Two workers that together keep to the limits of the service. */
+/** Options for two workers that share the request limits of the service. */
 export const twoWorkers: WorkerPodsOptions = { workers: 2, requestsPerSecond: 2, maxConcurrentRequests: 4 };
 
 /** Number of the worker that is killed, and the step at which it is killed. */

@@ -1,6 +1,7 @@
 /**
- * Errors in the page scanner that random pages must detect, each a changed expression. The replaced text must occur
- * exactly once, so that no error is lost when the code changes.
+ * Mutants of the page scanner: copies in which one expression is replaced by a wrong one. Tests with random pages must
+ * detect each mutant. The replaced text must occur exactly once, so that a change of the code cannot make a mutant
+ * ineffective unnoticed.
  */
 
 export interface Mutant {

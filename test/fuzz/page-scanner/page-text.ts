@@ -4,7 +4,9 @@
  */
 import type { Chance } from '../../simulation/chance.ts';
 
-/** Settings of a random page. Errors are rare, so that many pages have valid content after an error. */
+/**
+ * Probability of each kind of error in a random page. It is low, so that many pages have valid content after an error.
+ */
 const rarely = 0.015;
 
 export function drawPage(chance: Chance): string {

@@ -15,7 +15,7 @@ export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
   readonly bytes: Buffer;
-  /** Number of earlier rows in the page, as the scanner counts them. */
+  /** Number of rows before this row in the page, as the scanner reports it. */
   readonly rowsBefore: number;
 }
 

@@ -1,4 +1,4 @@
-/** Tests exports that are proven by digests, aggregations that check the exported rows (E6). */
+/** Tests exports whose rows are proven by digests, which are aggregations that check the exported rows (E6). */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
@@ -62,7 +62,7 @@ describe('a digest', () => {
     expect(world.rows()).toHaveLength(601);
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 601 } }]);
-    // The first segment is void, and the segment that repeats its search replaces it.
+    // The digest rejected the rows of the first segment. A new segment repeats the search and replaces them.
     expect(intervals.map(({ segment }) => segment)).toEqual([1]);
     expect(verdicts(world)).toBe(2);
     const files = [...world.store.objects.keys()].filter((name) => name.includes('/data/'));
@@ -128,8 +128,8 @@ describe('a digest', () => {
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 }, wholeIntervals: true }]);
     expect(intervals.length).toBeGreaterThan(3);
-    // Besides one search per interval: one that the row limit cut off, one that counted rows for the plan, and one that
-    // checked the exported rows.
+    // One search per interval, and three more: one that the row limit cut off, one that counted rows for the plan, and
+    // one that checked the exported rows.
     expect(world.jobsCreated).toBe(intervals.length + 3);
   });
 

@@ -21,7 +21,7 @@ function stage(count: number, members: Partial<ForecastStage> = {}): ForecastSta
   };
 }
 
-/** Collectors of a stage, spread evenly over several versions. */
+/** Returns the collectors of a stage, evenly distributed over several versions. */
 function membersOf(count: number, versions = 1): ForecastStage['members'] {
   return Array.from({ length: count }, (_, index) => ({ version: `${index % versions}`, zone: 'UTC' }));
 }

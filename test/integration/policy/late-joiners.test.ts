@@ -36,7 +36,7 @@ describe('late joiners of a completed rollout', () => {
       come('bad', 36);
       expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
       await world.clock.advance(6 * hourMs);
-      // At most two other upgrades were in flight when the second failure became known.
+      // When the second failure becomes known, at most two other upgrades are in flight.
       expect(since().length).toBeLessThanOrEqual(4);
       expect(world.ready('production')?.message).toContain('failures in the rollout, failurePolicy.maxFailures is 1');
       expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);

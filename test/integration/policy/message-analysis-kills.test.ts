@@ -17,7 +17,8 @@ let listener: ((message: unknown) => void) | undefined;
 afterEach(() => listener && unsubscribe(channel, listener));
 
 /**
- * Calls `onCrossing` before and after each request and write of the process, and no longer calls the previous function.
+ * Calls `onCrossing` before and after each request and write of the process. Replaces the function of the previous
+ * call.
  */
 function listen(onCrossing: (text: string) => void): void {
   if (listener) unsubscribe(channel, listener);
@@ -71,7 +72,7 @@ test.each(Object.entries(parts))('a process that is killed at each boundary of t
   const { world } = await begin();
   listen((text) => crossings.push(text));
   await end(world, 'without a kill');
-  // After this second, the last status write has been answered.
+  // Within this second, the API server answers the last status write.
   await world.world.clock.advance(1_000);
   listen(() => {});
   const kinds = new Set(crossings);

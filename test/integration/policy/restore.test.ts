@@ -91,7 +91,10 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
   } as const;
   const reasons = { failures: 'RolloutStopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
 
-  /** Numbers of upgrades that the service has accepted when the backup is made. */
+  /**
+   * Points in the rollout at which the backup is made, each as the number of upgrades that the service has accepted by
+   * then.
+   */
   const moments = [
     ['before the rollout', 0],
     ['with its first tasks', 1],
@@ -131,8 +134,8 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       const { id } = status()?.rollout ?? {};
       annotate(annotations.retry, `${id}/again`);
       await world.clock.advance(minuteMs);
-      // The operator notices only when it writes to the ledger that the ledger is lost. By then, another rollout may
-      // have begun and is stopped as well.
+      // The operator notices that the ledger is lost only when it writes to the ledger. By then, another rollout may
+      // have begun, which is stopped as well.
       const now = status()?.rollout ?? { id };
       if (now.id !== id) annotate(annotations.retry, now.id as string);
       expect(await untilReason('AllUpdated')).toBe(true);

@@ -15,7 +15,7 @@ function rolling() {
       groups: { web: { count: 10, version: before } },
       upgrade: { duration: '2m' },
     },
-    // With this interval, the status keeps its first numbers of collectors during the whole test.
+    // The status interval is longer than the test, so the status keeps its first numbers of collectors.
     settings: { statusIntervalMs: 1_000 * minuteMs },
   });
   world.addSecret();

@@ -52,7 +52,7 @@ export interface ScheduleWorldOptions {
   readonly epochMs?: number;
   /** True if searches find only messages that the service has received. By default, they find all messages. */
   readonly hidesFuture?: boolean;
-  /** Image of the pods of Kubernetes Jobs. Without it, runs cannot be Jobs. */
+  /** Container image for runs that are Kubernetes Jobs. Without an image, no run can be a Job. */
   readonly workerImage?: string;
 }
 

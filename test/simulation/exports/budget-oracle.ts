@@ -10,8 +10,8 @@ const mostAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  // Requests that a process sent before and after it was frozen may arrive in the same second, so the limits cannot be
-  // checked.
+  // When a process is frozen and continues, requests from before and after the freeze may arrive in the same second.
+  // The limits cannot be checked then.
   if (disturbances.some((what) => what.startsWith('freeze'))) return found;
   const { faults = {} } = plan.scenario;
   const isLate = Object.values(faults).some(({ kind }) => kind === 'stall' || kind === 'delay');

@@ -1,4 +1,7 @@
-/** Programs that each break one rule about digests, the aggregations that check exported rows (E6). */
+/**
+ * Mutants (copies of the program with one rule broken) for the rules about digests, the aggregations that check
+ * exported rows (E6).
+ */
 import { type Mutant, mutant } from '../mutant.ts';
 
 export const digestMutants: readonly Mutant[] = [

@@ -72,8 +72,8 @@ const directions: Readonly<Record<string, Direction>> = {
   },
   cut: {},
   /**
-   * A proof by digests, aggregations that check exported rows, while messages arrive late and the service stores some
-   * twice.
+   * The export proves its rows by digests, which are aggregations that check exported rows. Some messages arrive late,
+   * and the service stores some messages twice.
    */
   digested: {
     messages: (chance) =>
@@ -81,32 +81,41 @@ const directions: Readonly<Record<string, Direction>> = {
     more: () => ({ proof: 'Digest' }),
   },
   /**
-   * A proof by digests (aggregations that check exported rows) of intervals that begin and end where searches were cut
-   * off.
+   * The export proves its rows by digests, which are aggregations that check exported rows. The checked intervals begin
+   * and end where the row limit cut off a search.
    */
   digestedCut: {
     messages: (chance) => plain(chance, 300, 40),
     more: (_, plan) => ({ ...withLowerLimit(plan), proof: 'Digest' }),
   },
-  /** A proof by digests (aggregations that check exported rows), with a service that stores some rows twice. */
+  /**
+   * The export proves its rows by digests, which are aggregations that check exported rows. The service stores some
+   * rows twice.
+   */
   digestedTwice: {
     messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
   /**
-   * A proof by digests (aggregations that check exported rows), with a service that leaves out rows in pages and
-   * searches.
+   * The export proves its rows by digests, which are aggregations that check exported rows. The service omits some rows
+   * in pages and in searches.
    */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),
     more: () => ({ proof: 'Digest', flaws: { missShard: 0.2, holes: 0, forget: 0.2 } }),
   },
-  /** A proof by digests (aggregations that check exported rows), during which processes are killed. */
+  /**
+   * The export proves its rows by digests, which are aggregations that check exported rows. Processes are killed
+   * meanwhile.
+   */
   digestedKilled: {
     messages: (chance) => late(chance, plain(chance, 60)),
     more: (chance) => ({ proof: 'Digest', actions: killedAnywhere(chance) }),
   },
-  /** A proof by digests (aggregations that check exported rows) by two processes at the same time. */
+  /**
+   * Two processes at the same time prove the rows of the export by digests, which are aggregations that check exported
+   * rows.
+   */
   digestedRaced: {
     messages: (chance) => late(chance, plain(chance, 100)),
     more: (chance) => ({
@@ -116,8 +125,8 @@ const directions: Readonly<Record<string, Direction>> = {
     }),
   },
   /**
-   * The export has a row limit. Its planned searches stay below the limit, but the searches that its proof repeats
-   * exceed it.
+   * The export has a row limit. Its first searches stay below the limit. The searches that are repeated to prove the
+   * rows exceed it.
    */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),
@@ -270,7 +279,7 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { messageLimit: 1_000, rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: () => ({ smallestLimit: 1_000, completeWithinMs: 24 * hourMs }),
   },
-  /** Some temporary files cannot be removed, and killed processes leave others behind. */
+  /** Removing a temporary file sometimes fails, and a killed process leaves temporary files behind. */
   littered: {
     more: (chance) => ({
       maxPartBytes: 600,

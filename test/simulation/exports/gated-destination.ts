@@ -11,7 +11,7 @@ import { isDead, never, type ProcessGate } from '../process-gate.ts';
 export interface DestinationObserver {
   /** Called before a destination call is sent. Killing the process here prevents the call. */
   before(effect: string): void;
-  /** Called after a destination call was sent. The call takes effect whatever happens to the process. */
+  /** Called after a destination call was sent. The call takes effect even if the process is killed now. */
   after(effect: string): void;
   strike(call: DestinationCall, name: string): DestinationFault | undefined;
 }

@@ -55,8 +55,8 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
     const areEnded = isWhole && processes.every((process) => process.told?.isComplete || isWaiting(process));
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
-    // A fault may also spoil the work that a user's request for a check has started, so the user requests another
-    // check.
+    // A user asked the operator to check the export again, but a fault may have interrupted this check. The user asks
+    // again.
     if (asked === mostAsked || !processes.some(isWaiting)) return true;
     asked++;
     looks = 0;

@@ -11,9 +11,9 @@ import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 export interface SearchFlaws {
   /** Part of the service's data that the search misses. One status of the search job reports this error. */
   readonly missedShard: number | undefined;
-  /** True if a search that its row limit cuts off omits one message. */
+  /** True if a search omits one message when the row limit cuts it off. */
   readonly hasHole: boolean;
-  /** Number of the oldest messages that the search counts but returns on no page. */
+  /** How many of the oldest messages the search counts, but returns on no page. */
   readonly forgotten: number;
 }
 
@@ -32,8 +32,8 @@ export interface LiveDataOptions {
   /** True if the service runs a separate search for the histogram of a search job. */
   readonly histogramFirst: boolean;
   /**
-   * True if a search by receipt time that exceeds its row limit may lack rows of any receipt time, because its rows are
-   * sorted by message time.
+   * True if a search by receipt time that exceeds its row limit may omit rows of any receipt time, because the service
+   * sorts the rows by message time.
    */
   readonly cutsByPage: boolean;
 }
@@ -78,8 +78,8 @@ export class LiveData implements LogData {
     const inside = slice(messages, timeOf, range);
     const search = new LiveSearch({
       ...{ inside, timeOf, range, filter, nowMs, lateJoin, cutsByPage: cutsByPage && range.byReceiptTime },
-      // The separate search for a histogram has one error of its main search: the same part of the service's data is
-      // missing.
+      // The service runs a separate search for the histogram. If the main search misses a part of the data, this search
+      // misses the same part.
       flaws: of ? { ...noFlaws, missedShard: of.flaws.missedShard } : flaws(),
     });
     if (!of) this.searches.push(search);
@@ -150,7 +150,10 @@ export class LiveSearch implements Search {
     return this.#found.length;
   }
 
-  /** Start of the time range for which the search has returned all rows. */
+  /**
+   * Start of the part of the range for which the search has returned all rows. Searches run from the newest message to
+   * the oldest.
+   */
   get wholeFromMs(): number {
     const { cutsByPage, range } = this.#options;
     if (cutsByPage && (this.#isCutWithin || this.endedAtMs === undefined)) return range.toMs;
@@ -163,7 +166,7 @@ export class LiveSearch implements Search {
   }
 
   /**
-   * Messages of an interval that the search should return; undefined if the search did not reach the whole interval.
+   * Messages that the search should return for an interval; undefined if the search did not cover the whole interval.
    */
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },

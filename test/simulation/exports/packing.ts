@@ -10,7 +10,7 @@ interface Handle {
   writeSync(...work: unknown[]): unknown;
 }
 
-/** Decides when a piece of compression work is done, and calls `done` then. */
+/** Called when compression starts in a simulated run. Calls `done` at the time at which the compression ends. */
 export type Packing = (done: () => void) => void;
 
 let packing: Packing | undefined;

@@ -35,7 +35,10 @@ export interface ExportHistoryPlan {
   /** True if no answer of the service shows that a search reached the row limit. */
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
-  /** True if a search by receipt time that exceeds the row limit may lack rows of any receipt time. */
+  /**
+   * True if a search by receipt time that exceeds its row limit may omit rows of any receipt time, because the service
+   * sorts the rows by message time.
+   */
   readonly cutsByPage: boolean;
   readonly flaws: FlawPlan;
   readonly destination: DestinationFaultPlan;

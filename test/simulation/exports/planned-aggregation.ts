@@ -41,7 +41,7 @@ export function planAggregation(chance: Chance, spanMs: number): AggregationPlan
   };
 }
 
-/** Operators of the query that follow the search, each after a pipe. */
+/** Returns the operators of the query, which follow the search expression. Each operator begins with a pipe. */
 export function operatorsOf({ keys, figures, sliceMs, moreThan }: AggregationPlan): string {
   const operators = keys.flatMap((key) => {
     if (key === 'kind') return ['parse regex "^(?<kind>app|db) " nodrop'];

@@ -56,8 +56,8 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // Several searches together return the rows of a millisecond with many messages. In the total, a late message and a
-    // message that is found twice could cancel out.
+    // A millisecond with many messages needs several searches. If one message were late and another one found twice,
+    // the total count would be right although the rows are wrong. Such milliseconds therefore have no late messages.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,

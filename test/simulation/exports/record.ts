@@ -20,7 +20,10 @@ export interface StandingRecord {
 
 export interface ExportHistoryRecord {
   readonly plan: ExportHistoryPlan;
-  /** Commit records that a digest, the aggregation that checks exported rows, made void. They are no longer checked. */
+  /**
+   * Commit records that were rejected by a digest, the aggregation that checks exported rows. They are no longer
+   * checked.
+   */
   readonly voided: ReadonlySet<CommitRecord>;
   readonly task: ExportTask;
   readonly startMs: number;

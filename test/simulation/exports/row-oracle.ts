@@ -52,8 +52,8 @@ function recordViolations(
 }
 
 /**
- * Returns whether a commit record may contain the rows of this search: the search had ended by then, and both ranges
- * have the same end.
+ * Returns whether the rows of a commit record may come from this search. The search must have ended before, and both
+ * ranges must have the same end.
  */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;

@@ -27,8 +27,8 @@ export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] 
 }
 
 /**
- * Commit records that a digest (an aggregation that checks exported rows) made void, so that the export dropped their
- * rows.
+ * Returns the commit records that a digest, the aggregation that checks exported rows, has rejected. The export
+ * discarded the rows of these records.
  */
 export function voidedOf(standing: Standing, records: readonly StandingRecord[]): ReadonlySet<CommitRecord> {
   const { task, store } = standing;

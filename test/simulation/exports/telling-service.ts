@@ -37,14 +37,14 @@ export class TellingService extends InProcessService {
       const date = new Date(Math.floor(this.nowMs() / 1_000) * 1_000).toUTCString();
       return { ...answer, headers: { ...answer.headers, date } };
     } catch (error) {
-      // The answer of the service may be lost, and with it the report of the error.
+      // If the answer gets lost, the report of the error in it is lost, too.
       const search = this.#untold(request);
       if (search && this.#options.chance.happens(0.5)) search.hasTold = true;
       throw error;
     }
   }
 
-  /** Adds the error of a search to one status of its search job. */
+  /** Adds the error of a search ("A shard was missed.") to one status answer of its search job. */
   #told(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const search = this.#untold(request);
     const isStatus = answer.status === 200 && answer.body.includes('"pendingErrors":[');
@@ -90,7 +90,7 @@ export class TellingService extends InProcessService {
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
-  /** Search of a status request if the search has an error that no status has reported yet; otherwise undefined. */
+  /** Returns the search that a status request is about if the search has an error that no answer has reported yet. */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;
@@ -108,7 +108,9 @@ interface StatusDocument {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Parses an answer as a JSON object. Undefined if it is none, for example because of a fault. */
+/**
+ * Parses an answer as a JSON object. Returns undefined if the answer is not an object, for example because of a fault.
+ */
 function documentOf({ body }: InProcessAnswer): Readonly<Record<string, unknown>> | undefined {
   try {
     const document: unknown = JSON.parse(body);

@@ -50,7 +50,9 @@ class History {
   /** True if a manifest was removed, so that the rows of its run cannot be read. */
   #hasLostManifests = false;
   #before: SearchExportSchedule['status'];
-  /** Time in ms until which watch events are late, after the creation of a run was not answered. */
+  /**
+   * Time in ms until which watch events are delayed. The delay starts when the answer to the creation of a run is lost.
+   */
   #lateUntilMs = 0;
   #mostActive = 2;
 
@@ -117,7 +119,7 @@ class History {
     this.violations.push(`${rule}: ${problem}`);
   }
 
-  /** Checks that a run is created only for time that no other run and no reported gap contains (S1, S5). */
+  /** Checks that a run is created only for time that neither another run nor a reported gap covers (S1, S5). */
   #checkCreated(name: string): void {
     const span = spanOf(name);
     const { status } = this.#world;

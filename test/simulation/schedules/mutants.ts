@@ -1,4 +1,7 @@
-/** Programs that each break one rule of schedules (S1 to S6). Simulated schedules must detect each of them. */
+/**
+ * Mutants (copies of the program with one rule broken) for the rules of schedules (S1 to S6). Simulated runs of
+ * schedules must detect each mutant.
+ */
 import { type Mutant, mutant } from '../mutant.ts';
 
 const decision = 'schedule/schedule-decision.ts';

@@ -38,7 +38,10 @@ const latestWatchMs = 30_000;
 /** Time in ms in which the Job controller may still create a pod of a deleted Job. */
 const latestPodMs = 10_000;
 
-/** Runs one history. Throws if the shares of all processes together ever exceed the request limits of the user. */
+/**
+ * Runs a random history of Jobs and operators. Throws if all processes together ever exceed the request limits of the
+ * user.
+ */
 export function shareHistory(random: Random): ShareHistory {
   const pick = (count: number) => Math.floor(random.next() * count);
   const limits: RequestLimits = {
@@ -61,7 +64,7 @@ export function shareHistory(random: Random): ShareHistory {
     ...{ atMs: nowMs, number: ++states },
     jobs: new Map([...jobs].map(([name, job]) => [name, { ...job }])),
   });
-  /** A state that a watch may show now: not older than the state that it showed before. */
+  /** Returns a random state that a watch may show now. It is not older than the state that the watch showed before. */
   const shown = (before: number): Snapshot => {
     const possible = past.filter(({ number, atMs }) => number >= before && atMs >= nowMs - latestWatchMs);
     return possible[pick(possible.length)] ?? snapshot();
@@ -82,7 +85,8 @@ export function shareHistory(random: Random): ShareHistory {
         workers: 1 + pick(4),
         share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
       };
-      // A resumed export creates a Job with the name of its former Job. The operator has seen the former Job appear and disappear.
+      // When an export resumes, its new Job may have the name of the earlier Job. By then, the operator's watches have
+      // shown that the earlier Job was created and deleted.
       const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
       const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
       const held = shares.reserve(name, wanted, limits);
@@ -113,8 +117,8 @@ export function shareHistory(random: Random): ShareHistory {
       if (job) job.deletedAtMs ??= nowMs;
     },
     () => observe(shown(shownJobs), shown(shownPods)),
-    // Another operator lists all Jobs and pods before its first request. It cannot know the Jobs that were deleted before, so the history
-    // leaves out pods that a late Job controller creates for deleted Jobs.
+    // Another operator takes over. It lists all Jobs and pods before its first request, but cannot list Jobs that were
+    // already deleted. The history therefore assumes that the Job controller creates no more pods for deleted Jobs.
     () => {
       shares = new WorkerShares();
       observe(snapshot(), snapshot());
@@ -144,7 +148,10 @@ export function shareHistory(random: Random): ShareHistory {
   return { mostWorkers };
 }
 
-/** Shares that an operator reads from the Jobs and pods that its watches have shown. A pod's annotation has the share of its Job. */
+/**
+ * Returns the shares that an operator knows from its watches. The share of a running Job comes from the Job, and the
+ * share of a deleted Job from the annotation of its pods.
+ */
 function observed(ofJobs: Snapshot, ofPods: Snapshot): readonly ObservedShare[] {
   const names = new Set([...ofJobs.jobs.keys(), ...ofPods.jobs.keys()]);
   return [...names].flatMap((job): readonly ObservedShare[] => {

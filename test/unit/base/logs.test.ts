@@ -133,7 +133,7 @@ describe('a text log', () => {
   test('contains no control characters of messages and fields', () => {
     const { log, lines } = text();
     log.info('\u001b[2J', { name: '\u009b31mred', list: ['\u001b]0;title\u0007'], 'k\u001b': 1 });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: this expression looks for control characters.
     expect(lines.join('').slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
   });
 

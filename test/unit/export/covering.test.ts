@@ -69,7 +69,7 @@ describe('an export has every row of its range once', () => {
       fc.property(worlds, ({ seed, rowCount, spanMs, segments, operatorCount, ...rest }) => {
         const world = { ...rest, rows: makeRows(seededRandom(seed), rowCount, spanMs) };
         const steps = Array.from({ length: segments + 1 }, (_, index) => Math.floor((index * spanMs) / segments));
-        // Some rows have times before or after the range of the export.
+        // The range of the export begins one millisecond late, so that some rows are outside of it.
         const plan = { boundariesMs: steps.map((stepMs, index) => (index === 0 ? 1 : stepMs)) };
         if (plan.boundariesMs[1] === 1) plan.boundariesMs.splice(1, 1);
         expect(complaints(world, plan, exportAll(world, plan, seed, operatorCount))).toEqual([]);

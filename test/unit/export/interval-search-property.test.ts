@@ -33,7 +33,8 @@ interface Plan {
 
 function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
   return Array.from({ length: count }, (_, index) => {
-    // Of the random messages, many share a millisecond, some lie at or after the range's end, and some are received late.
+    // Random messages: many of them share a millisecond, some are at or after the end of the range, and some are
+    // received late.
     const at = startMs + 2 - Math.floor(random.next() ** 2 * (spanMs + 2));
     const received = at + Math.floor(random.next() * 3);
     return { at, received, raw: `message ${index}`, fields: { _messageid: `${index * 7919 - 1_000}` } };

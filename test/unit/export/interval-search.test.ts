@@ -179,7 +179,7 @@ describe('a search that reached the message limit (E4)', () => {
   const cut = (atMessageLimit: 'forcePaused' | 'done' | 'doneWithWarning', more: object = {}) => ({
     search: { messageLimit: 250, atMessageLimit, pages: { maxMessages: 50 }, ...more },
   });
-  /** The histogram has a single bucket, whose count is not final. */
+  /** Scenario with a single histogram bucket. The count of this bucket is not final. */
   const withoutBuckets = { status: { bucketLength: '2h' } };
 
   test.each(['forcePaused', 'doneWithWarning'] as const)(

@@ -30,7 +30,7 @@ export interface ToyJob {
   readonly pendingErrors: readonly string[];
   readonly hasLostStatus: boolean;
   readonly histogram: MessageHistogram;
-  /** Rows of the job's pages in order: those of the first reading, and those of later readings. */
+  /** Rows on the pages of the search job, in order. A second reading of the pages may return other rows. */
   readonly firstReading: readonly ToyRow[];
   readonly rows: readonly ToyRow[];
 }

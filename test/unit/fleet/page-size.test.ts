@@ -14,7 +14,10 @@ function refusal(status: number): ServiceError {
   });
 }
 
-/** Returns the page sizes requested while all `rows` are read. The service cuts pages at `cut` rows, and rejects sizes above `most`. */
+/**
+ * Reads all `rows`, and returns the page sizes that were requested. The service returns at most `cut` rows per page,
+ * and rejects requests for more than `most` rows.
+ */
 function sweep(size: PageSize, rows: number, { cut = Infinity, most = Infinity } = {}): readonly number[] {
   const limits: number[] = [];
   for (let offset = 0; limits.length < 1_000; ) {

@@ -61,7 +61,7 @@ function cells(markdown: string, headers: readonly string[]): string[] {
 export interface ContractCitations {
   readonly titles: readonly string[];
   readonly sections: ReadonlySet<string>;
-  /** Source texts of the contract tests, and the words in them. */
+  /** Texts in the source code of the contract tests, and the single words of these texts. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -83,7 +83,10 @@ export function contractCitations(files: readonly SourceFile[]): ContractCitatio
   return { titles, sections, words };
 }
 
-/** Returns a sentence for each part that no test mentions, except the sections `unseen`, which no client can observe. */
+/**
+ * Returns a sentence for each part of docs/service.md that no test mentions. The sections `unseen` are left out,
+ * because no client can observe them.
+ */
 export function uncitedLines(
   lines: ContractLines,
   { titles, sections, words }: ContractCitations,

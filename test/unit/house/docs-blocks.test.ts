@@ -32,7 +32,7 @@ const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
     .filter((command) => !/…|\bCOMMAND\b/.test(command.text));
 });
 
-/** Thrown instead of running a command whose command line is correct. */
+/** Error that stops a correct command line before the command runs. */
 class CorrectCommandLine extends Error {}
 
 /** Parses a command line of logfleet without running the command. Returns the error of the parser. */
@@ -129,7 +129,7 @@ test('commands in the text have existing names and flags', async () => {
   expect(await wrongCalls(inlineCommands, incomplete)).toEqual([]);
 });
 
-/** A kind of YAML block, and how a block of it is checked. Returns what is wrong. */
+/** How to check one kind of YAML block in the documentation. `problems` returns what is wrong with a block. */
 interface YamlCheck {
   readonly applies: (block: CodeBlock) => boolean;
   readonly problems: (block: CodeBlock) => readonly unknown[] | Promise<readonly unknown[]>;
@@ -146,14 +146,20 @@ const exportSpec = {
 };
 const policySpec = { credentialsSecretRef: { name: 'log-service' }, target: { version: '19.500-1' }, selector: {} };
 
-/** Errors of a manifest that has the fields of a block. Warnings can be about fields that the block omits. */
+/**
+ * Returns the errors of a manifest that contains the fields of the block. Warnings are ignored, because they may be
+ * about fields that the block omits.
+ */
 const fragmentProblems = (kind: string, spec: object) =>
   manifestProblems(asManifest(kind, spec)).filter(({ severity }) => severity === 'error');
 
 const asManifest = (kind: string, spec: object) =>
   stringify({ apiVersion: 'logfleet.dev/v1alpha1', kind, metadata: { name: 'page', namespace: 'logging' }, spec });
 
-/** Folders of `manifests/` in a kustomization that do not exist. The kustomization is beside the checkout, in the folder `logfleet`. */
+/**
+ * Returns the folders of `manifests/` that a kustomization names but that do not exist. The kustomization is expected
+ * in the folder that contains the checkout `logfleet`.
+ */
 function missingBases(text: string): readonly string[] {
   const { resources = [], components = [] } = parse(text) as Readonly<Record<string, readonly string[] | undefined>>;
   return [...resources, ...components].filter((path) => !existsSync(path.replace(/^logfleet\//, '')));
@@ -176,7 +182,7 @@ const yamlChecks: readonly YamlCheck[] = [
     problems: ({ text }) => missingBases(text),
   },
   {
-    // `test/cluster/docs-manifests.test.ts` gives these manifests to an API server.
+    // `test/cluster/docs-manifests.test.ts` checks these manifests with a dry run on a real API server.
     applies: ({ text }) => /^apiVersion: (?:v1|networking\.k8s\.io\/v1)\n/.test(text),
     problems: ({ text }) => ['kind', 'metadata'].filter((member) => !(member in parse(text))),
   },

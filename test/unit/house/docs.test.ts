@@ -37,7 +37,10 @@ interface Citation {
   readonly line: number;
 }
 
-/** Comments and test titles of a source file. All other text is replaced by blanks, so that lines keep their numbers. */
+/**
+ * Returns the comments and test titles of a source file, with all other text replaced by blanks. Line numbers stay the
+ * same.
+ */
 function prose(source: string): string {
   const kept = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$|\b(?:describe|it|test)(?:\.\w+)?\((?:`[^`]*`|'(?:[^'\\\n]|\\.)*')/gm;
   let text = '';

@@ -14,7 +14,7 @@ function csv(set: ColumnSet, rows: readonly (string | Buffer)[], options = guard
   return encoded((spool) => new CsvEncoder(spool, set, options), rows, chunkBytes).toString();
 }
 
-/** Lines, without the header, of a CSV file with the single column `a`. */
+/** Returns the lines of a CSV file with the single column `a`, without the header line. */
 function lines(values: readonly string[], options = guarded): string {
   const rows = values.map((value) => JSON.stringify({ a: value }));
   return csv(messageColumns(['a'], []), rows, options).replace('a\r\n', '');

@@ -1,4 +1,7 @@
-/** Tests dictionaries of eight-byte values in Parquet files: values are found again, and a column has none if it saves no space. */
+/**
+ * Tests dictionaries of eight-byte values in Parquet files: each value is found again, and a column gets no dictionary
+ * if that would save no space.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WordDictionary } from '../../../src/output/word-store.ts';
@@ -9,7 +12,7 @@ function halvesOf(values: readonly bigint[]): Int32Array {
 
 test('contains all values in the order of their first occurrence', () => {
   const dictionary = new WordDictionary();
-  // Values of which many have the same high or low half.
+  // Values that often have the same high half or the same low half.
   const known = fc.tuple(fc.bigInt(-3n, 3n), fc.bigInt(0n, 3n)).map(([high, low]) => high * 2n ** 32n + low);
   fc.assert(
     fc.property(fc.array(known, { minLength: 300, maxLength: 3_000 }), (values) => {

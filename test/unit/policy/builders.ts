@@ -155,7 +155,7 @@ export function header(more: Partial<LedgerHeader> = {}): LedgerHeader {
   };
 }
 
-/** Entry in the ledger of a stage that has just started and has no list of its collectors. */
+/** Returns the ledger record of a stage that has just started. The ledger does not list the stage's collectors. */
 export function stageRecord(name: string, more: Partial<StageRecord> = {}): StageRecord {
   return { name, startedAtMs: epochMs, soakMs: 0, tally: { finished: 0, failed: 0 }, ...more };
 }

@@ -333,7 +333,10 @@ test('U1: a write that is based on an outdated ledger is refused', async () => {
 });
 
 describe('U1: a former leader that continues', () => {
-  /** Two leaders store one stage: the former with collector 1, frozen at `call` of object `shard` until the new one stored collector 2. */
+  /**
+   * Simulates two leaders that store the same stage. The former leader chose collector 1, and is frozen at `call` of
+   * object `shard` until the new leader has stored the stage with collector 2.
+   */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();
     const former = book(store);

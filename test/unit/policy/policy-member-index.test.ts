@@ -372,7 +372,8 @@ describe('after any history', () => {
           );
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
-          // A new index does not know since when a collector has been away from the target, so such collectors are left out.
+          // When a collector left the target version is known only to the old index, so such collectors are not
+          // compared.
           const fresh = bench.freshMembers().index;
           const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...memberStates(fresh)].filter(settled))).toEqual(

@@ -87,7 +87,10 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /** Whether at least one of these rules forbids the upgrade now, or forbade it before. */
+  /**
+   * Whether the test case contains at least one of these rules, which may still forbid the upgrade or no longer forbid
+   * it.
+   */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }
@@ -272,7 +275,7 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/** The last stage, `rest`, as the ledger has it; empty when the stage has not started. */
+/** Ledger record of the last stage, `rest`. Empty while the stage has not started. */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
   return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];
@@ -287,7 +290,10 @@ function recordUnder(rules: Rules): StageRecord {
 }
 
 function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
-  /** Ledger entries. While a rule about another collector holds, that collector's upgrade is in flight; afterwards it has succeeded. */
+  /**
+   * Returns a ledger entry for another collector. While the rule under test holds, the upgrade of that collector is in
+   * flight. Afterwards it has succeeded.
+   */
   const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
     ...(isOpen
       ? openEntry({ ...justNow, toVersion: wanted }, rest)

@@ -135,7 +135,10 @@ const apart: Readonly<Record<string, () => void>> = {
   'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
 };
 
-/** Returns what happens to a stopped rollout with too many failures: its stop, and the version that web-9 is rolled back to. */
+/**
+ * Evaluates a rollout that was stopped because of too many failures. Returns the kind of the stop afterwards, and the
+ * version to which web-9 is rolled back.
+ */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
     spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action } },

@@ -1,4 +1,7 @@
-/** Tests the stored times at which builds were first offered: an uncertain time is too late rather than too early. */
+/**
+ * Tests the stored times at which builds were first offered. When such a time is uncertain, the latest possible time is
+ * stored.
+ */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { SeenBuilds } from '../../../src/policy/rollout/seen-builds.ts';

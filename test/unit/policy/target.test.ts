@@ -95,7 +95,10 @@ describe('minAge, with the age in hours after each build', () => {
   const any = { channel: 'Latest', versionPattern: '19.*', minAge: '10h' } as const;
   const latest = { channel: 'Latest', minAge: '10h' } as const;
 
-  /** Target for these builds, the service's latest first. `19.3-1:4` was first offered four hours ago, `19.3-1` only now. */
+  /**
+   * Returns the target that is chosen from the offered builds, of which the first is the latest. `19.3-1:4` was first
+   * offered four hours ago. A build without a number, such as `19.3-1`, is offered only since now.
+   */
   function verdict(target: Target, offered: readonly string[], current?: string) {
     const parts = offered.map((one) => one.split(':') as [string, string?]);
     const seenSinceMs = new Map<string, number>();

@@ -5,7 +5,10 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.ts';
 import { minuteMs } from './builders.ts';
 
-/** Estimated duration after observations of upgrades, each with the times in ms at which the upgrade had ended and was still running. */
+/**
+ * Returns the duration of upgrades that is learned from observations. Each pair is one upgrade: the time in ms at which
+ * it had ended, and the last time at which it was still running.
+ */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();
   for (const [endedByMs, unendedAtMs] of looks) duration.learn({ endedByMs, unendedAtMs });

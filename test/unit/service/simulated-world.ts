@@ -23,7 +23,7 @@ export const usual: Scenario = {
   groups: { web: { count: 30, version: '19.253-26', osName: 'Linux' } },
 };
 
-/** Settings for ten messages per minute in the hour before the start. */
+/** Number of messages: ten per minute in the hour before the start. */
 export const messageCount = 600;
 
 function tenAMinute(startMs: number): LogData {
@@ -81,7 +81,7 @@ export class SimulatedWorld {
     return this.model.counters();
   }
 
-  /** Returns the result of a call after the virtual clock has run. */
+  /** Runs the virtual clock until the call has ended, and returns its result. */
   async run<T>(call: Promise<T>): Promise<T> {
     let done = false;
     const end = () => {

@@ -54,13 +54,13 @@ function without(...rows: Rows): (rows: Rows) => Rows {
   return (found) => found.filter((row) => !ids.has(row['_messageid']));
 }
 
-/** A lie about one row in every search that finds this row. */
+/** Returns a lie (false answer of the service) about one row. The lie occurs in every search that finds this row. */
 function withRow(row: Row, change: (row: Row) => Rows): (rows: Rows) => Rows {
   const isWanted = isRow(row);
   return (rows) => rows.flatMap((each) => (isWanted(each) ? change(each) : [each]));
 }
 
-/** A lie that changes every hundredth row, in each search in the same way. */
+/** Returns a lie (false answer of the service) that changes every hundredth row. All searches change the same rows. */
 function withHundredth(change: (row: Row) => Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => ((row['_messageid'] ?? '').endsWith('07') ? change(row) : row));
 }
@@ -74,13 +74,13 @@ function shifted(row: Row, byMs: number): Row {
   return { ...row, _messagetime: String(timeOf(row) + byMs) };
 }
 
-/** A lie that shows the row at `index` twice, and leaves out the next row. */
+/** Returns a lie (false answer of the service) that contains the row at `index` twice, and omits the next row. */
 function inPlaceOfNext(rows: Rows, index: number): Rows {
   const [row, next] = [rows[index], rows[index + 1]];
   return row && next ? rows.with(index + 1, row) : rows;
 }
 
-/** A lie that shows one row twice, and leaves out another row. */
+/** Returns a lie (false answer of the service) that contains the row `given` twice, and omits the row `replaced`. */
 function inPlaceOf(given: Row, replaced: Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => (isRow(replaced)(row) ? given : row));
 }
@@ -131,7 +131,10 @@ function histogramWith(change: (count: number) => number): NonNullable<Lie['stat
   });
 }
 
-/** A lie that changes one number, such as a count, in each aggregation record that has this number. */
+/**
+ * Returns a lie (false answer of the service) that changes one number, such as a count, in each aggregation record that
+ * has this number.
+ */
 function figures(name: RegExp, change: (figure: number) => number): NonNullable<Lie['records']> {
   return (records) => {
     return records.map((record) => {
@@ -155,7 +158,10 @@ function undetectable(lie: Lie, more: Partial<LieCase> = {}): LieCase {
   return { outcome: 'undetectable', lie, ...more };
 }
 
-/** A lie whose message count and histogram agree with the false rows in the result pages. */
+/**
+ * Returns a lie (false answer of the service) in which the message count and the histogram agree with the false rows of
+ * the result pages.
+ */
 function agreed(rows: (rows: Rows) => Rows): Lie {
   return { rows, isCounted: true };
 }

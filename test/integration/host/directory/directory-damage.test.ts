@@ -48,7 +48,10 @@ interface Damage {
   readonly lastsMs?: number;
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
-  /** True if only an operator that read the manifest before its damage can notice the damage. */
+  /**
+   * True if an operator that starts after the damage cannot notice it. Only an operator that had read the manifest
+   * before can.
+   */
   readonly isUnseen?: true;
 }
 
@@ -121,7 +124,7 @@ function repair(world: DirectoryWorld, { extra = [] }: Pick<Damage, 'extra'> = {
   }
 }
 
-/** The part of a policy that must survive every damage. */
+/** Fields of a policy that must not be lost when files of the directory are damaged. */
 function remembered({ metadata: { uid, generation }, status }: CollectorVersionPolicy) {
   const stages = status?.stages?.map(({ name, state, startTime, soakedUntil }) => ({
     name,

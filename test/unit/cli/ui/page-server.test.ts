@@ -17,7 +17,7 @@ let context: RecordingContext;
 let ended: Promise<number>;
 let port: number;
 
-/** Stands for the page, so that these tests need no bundle. */
+/** Placeholder for the page of `logfleet ui`, so that these tests do not need to build the page. */
 const html = async () =>
   '<style>p{}</style><script type="application/json" id="start"></script><script type="module">show()</script>';
 

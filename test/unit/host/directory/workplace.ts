@@ -1,4 +1,7 @@
-/** Temporary directory of manifests for a test, with the means to open it. It is removed after the test. */
+/**
+ * Creates a temporary directory of manifests, and opens it as an operator does. The directory is removed after the
+ * test.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -34,7 +37,7 @@ export class Workplace {
     utimesSync(this.path(file), longAgo, longAgo);
   }
 
-  /** Writes a file with the current modification time, as if its writer were not finished yet. */
+  /** Writes a file whose modification time is the current time, as if another program were still writing the file. */
   writeNow(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), content);
@@ -87,7 +90,6 @@ export function find(host: Pick<DirectoryHost, 'resources'>, name: string): Coll
   return host.resources('CollectorVersionPolicy').get({ namespace: 'logging', name });
 }
 
-/** Returns the policy with this name. Throws if the policy does not exist. */
 export function get(host: Pick<DirectoryHost, 'resources'>, name: string): CollectorVersionPolicy {
   const resource = find(host, name);
   if (!resource) throw new Error(`there is no ${name}`);

@@ -45,7 +45,7 @@ const history = fc.record({
   seed: fc.integer(),
   callers: fc.array(caller, { minLength: 1, maxLength: 24 }),
   jobs: fc.integer({ min: 0, max: 6 }),
-  /** Minimum duration in ms of all requests at the server, and the client's deadline. */
+  /** Minimum duration in ms of every request at the server. `deadlineMs` is the client's deadline. */
   slowMs: fc.constantFrom(0, 0, 2_000, 7_000),
   deadlineMs: fc.constantFrom(1_500, 5_000, 15_000),
   /**
@@ -229,7 +229,9 @@ class World {
     }
   }
 
-  /** Random outcome of a request, which arrives within the time that the budget allows for the network. */
+  /**
+   * Returns a random outcome of a request. The request arrives within the time that the budget allows for the network.
+   */
   #fate(
     of: Pick<Caller, 'class' | 'workMs' | 'bodyMs'>,
     slowMs: number,
@@ -251,7 +253,10 @@ class World {
     };
   }
 
-  /** Random time for which the server works on a request; 0 in histories with stalls, because an unusually quick answer hides a stall (B1). */
+  /**
+   * Returns a random time that the server takes for a request. Always 0 if the history contains stalls, because a fast
+   * answer makes a stall undetectable (B1).
+   */
   #workMs(mostMs: number): number {
     const random = this.#random.next();
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;

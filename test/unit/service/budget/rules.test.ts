@@ -280,7 +280,7 @@ describe('B2: a cancelled request', () => {
 });
 
 describe('B3: the order of requests', () => {
-  /** Returns the order in which requests of these classes are sent when they are queued in this order. */
+  /** Queues requests of these classes in the given order. Returns the order in which they are sent. */
   async function order(classes: readonly RequestClass[]): Promise<RequestClass[]> {
     call(4);
     await settle();

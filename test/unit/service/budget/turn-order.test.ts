@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { TurnOrder } from '../../../../src/service/budget/turn-order.ts';
 
-/** Returns the classes of the next `count` requests if requests of these classes always wait and are late by these times. */
+/**
+ * Returns the request classes of the next `count` requests. `late` has how late in ms the oldest request of each class
+ * is. Each class always has another request waiting.
+ */
 function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {
   const order = new TurnOrder();
   const heads = Object.entries(late).map(([name, lateMs]) => ({ class: name as RequestClass, lateMs }));

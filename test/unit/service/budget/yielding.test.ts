@@ -8,7 +8,10 @@ import { VirtualClock } from '../../../support/virtual-clock.ts';
 /** Network path to a server that always reads, so that TLS handshakes succeed immediately. */
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
-/** Sends keep-alives without answers. `told` lists those that the budget asks to cancel. `gives`: they are cancelled. */
+/**
+ * Starts `count` keep-alives that get no answers. `told` lists the requests that the budget asks to cancel. With
+ * `gives`, the requests are then really cancelled.
+ */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
   const budget = new RequestBudget({ right: everlastingRight, clock });

@@ -62,7 +62,7 @@ describe('time limits', () => {
   });
 });
 
-/** Sink (receiver of rows) that accepts `most` rows, and then pauses until the test calls `open`. */
+/** Receiver of rows that accepts `most` rows, and then blocks until the test calls `open`. */
 class Gate extends RowLog {
   most: number;
   #opened = Promise.withResolvers<void>();

@@ -275,7 +275,7 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
       }
     }
   };
-  // One search job is open before the creations are rejected, so its keep-alives succeed meanwhile.
+  // This search job is created before the service begins to reject creations, so its keep-alives succeed throughout.
   const all = [runOne()];
   await world.clock.advance(5_000);
   for (let job = 0; job < 11; job++) all.push(runOne());

@@ -34,7 +34,9 @@ describe.each(pages)('%s', (_name, text) => {
   const page = Buffer.from(text, 'latin1');
   const reference = readReference(page);
 
-  /** Returns the first division into chunks with a wrong result, and that result. */
+  /**
+   * Returns the first way to divide the page into chunks for which the scanner returns a wrong result, and this result.
+   */
   function wrongCuts(ways: Iterable<Cuts>): unknown {
     for (const cuts of ways) {
       const found = differences(page, reference, scan(page, cuts));

@@ -215,7 +215,7 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
-  // These rows are followed by another row, because the scanner reads such rows in a faster way than a last row.
+  // These rows are followed by another row, because the scanner uses a faster path for every row but the last.
   test.each([
     ['"a":"x\\,"b":"c"', 7],
     ['"a\\:"b","c":"d"', 3],

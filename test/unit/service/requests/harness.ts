@@ -111,7 +111,7 @@ export const goodBodies: { readonly [O in Operation]: string } = {
 
 export const good = (operation: Operation): Step => ({ kind: 'answer', status: 200, body: goodBodies[operation] });
 
-/** Result of a call to the client after the virtual clock has run. */
+/** Runs the virtual clock until a call to the client has ended. Returns the result or the error of the call. */
 export async function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {
   let done = false;
   const result = call.then(

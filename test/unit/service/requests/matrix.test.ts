@@ -1,6 +1,6 @@
 /**
- * Tests each of the nine operations of the service with each fault of the service or of a proxy (sections 7.1 and 10.1). A
- * request that had an effect must never be classified as one without.
+ * Tests each of the nine operations of the service with each fault of the service or of a proxy (sections 7.1 and
+ * 10.1). If a request may have changed something at the service, its error must say so.
  */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario } from '../../../../simulator/scenario.ts';
@@ -87,7 +87,10 @@ function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { r
   return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
 }
 
-/** Operations whose requests have an effect, which the client cannot see when the answer is lost. */
+/**
+ * Operations that change something at the service. If the answer is lost, the client does not know whether the change
+ * took effect.
+ */
 const acts: ReadonlySet<Operation> = new Set(['createJob', 'getJob', 'deleteJob', 'createTask']);
 const lost: ReadonlySet<string> = new Set([
   ...['connectionLost', 'timeout', 'answerInvalid', 'requestTimeout'],
@@ -113,7 +116,8 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     expect(error).toBeInstanceOf(ServiceError);
     const unknown = acts.has(operation) && lost.has(expected);
     expect(error).toMatchObject({ code: `service.${expected}`, effect: unknown ? 'unknown' : 'none' });
-    // The client sends a request with an effect once, and never reports it as a request without an effect.
+    // The client never creates two search jobs or tasks for one call. If it reports that the call had no effect, none
+    // was created.
     const created = jobsCreated - before.jobsCreated + tasksAccepted - before.tasksAccepted;
     expect(created).toBeLessThanOrEqual(unknown && creations.includes(operation) ? 1 : 0);
   });

@@ -33,7 +33,7 @@ export type Step =
   | AnswerStep
   /** The request gets no connection: it fails, or waits forever. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
-  /** The connection is established, but the request is not written. */
+  /** The client is connected to the service, but has not written the request. */
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
   /** The connection is established, but the operator lost its right to send before it wrote the request (L1). */
   | { readonly kind: 'noRight' }
