@@ -78,14 +78,18 @@ export class AwaitedSecrets {
     return this.#read(key, nowMs);
   }
 
-  /** Number of observed changes of Secrets. A caller takes this number before it reads Secrets, and passes it to `wait`. */
+  /**
+   * Number of observed changes of Secrets. A caller reads this number before it reads Secrets, and passes the number
+   * to `wait`.
+   */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Calls `wake` once when one of these Secrets changes, or immediately if `changes`, the number of changes before the Secrets
-   * were read, is no longer current. The call replaces an earlier wait of the same resource; an empty list ends the wait.
+   * Calls `wake` once when one of these Secrets changes. `changes` is the value of the property `changes` before the
+   * caller read the Secrets. If the property has changed since, `wake` is called immediately. A new call replaces the
+   * earlier wait of the same resource; with an empty list it only ends the wait.
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
     this.leave(waiter);

@@ -60,9 +60,9 @@ export class Budgets {
   }
 
   /**
-   * Sets the limits of each budget to the smallest limits that the Secrets of its user set, and forgets unused budgets.
-   * `leaving` are former credentials that still finish requests; their limits apply only if no current Secret is of the
-   * same user.
+   * Sets the limits of each budget to the smallest limits that the Secrets of its user set, and forgets unused
+   * budgets. `leaving` are credentials that no Secret contains any more, but that still finish requests. Their limits
+   * apply only if no current Secret belongs to the same user.
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {

@@ -102,8 +102,9 @@ export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * Reserves shares before a Job is created: as many as are free, at most `wanted.workers`. A Job that has reserved shares keeps them.
-   * Returns undefined if no share is free, or if a former Job of the same name has ended and its pods may still use its shares.
+   * Reserves up to `wanted.workers` shares before a Job is created; fewer if not enough shares are free. A Job that
+   * has reserved shares keeps them. Returns undefined if no share is free, or if a former Job of the same name has
+   * ended and its pods may still use its shares.
    */
   reserve(job: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const known = this.#entries.get(job);

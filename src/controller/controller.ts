@@ -62,7 +62,10 @@ export class Controller {
 
   readonly #inFlight = new Set<Promise<void>>();
 
-  /** Keys of resources whose last reconcile ended with work left to do, which is done even if the resource does not change. */
+  /**
+   * Keys of resources that still had work left after their last reconcile. These resources are reconciled again even
+   * if they do not change.
+   */
   readonly #unsettled = new Set<string>();
 
   /** Term in which this process is the leader and starts reconciles. Its `abort` signals the running reconciles when the term ends. */
@@ -91,7 +94,8 @@ export class Controller {
       () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
     );
     this.#outcomes = metrics.counter('logfleet_reconciles_total', 'Reconciles, by outcome.', ['controller', 'outcome']);
-    // An alert sees the first internal error only if the counter has been 0 before.
+    // The counter must exist with the value 0, because an alert on its increase would otherwise miss the first internal
+    // error.
     this.#outcomes.add({ controller: name, outcome: 'bug' }, 0);
     this.#durations = metrics.histogram(
       'logfleet_reconcile_duration_seconds',
@@ -127,11 +131,15 @@ export class Controller {
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // The queue announces a key only once. A key that it announced before the first list of resources was complete is started here.
+    // The queue reports a key as ready only once. A key that became ready before the first list of resources was
+    // complete is therefore started here.
     this.#startSoon();
   }
 
-  /** Returns whether nothing is left to do for any resource without a person. Delayed reconciles of such resources do not count. */
+  /**
+   * Returns whether logfleet has no work left that it can do without a person. Resources without work left are still
+   * reconciled again after a delay; such delayed reconciles do not count as work.
+   */
   idle(): boolean {
     return (
       this.#state === 'running' &&
@@ -142,7 +150,7 @@ export class Controller {
     );
   }
 
-  /** Resolves when nothing is left to do for any resource without a person, possibly at once. */
+  /** Resolves when logfleet has no work left that it can do without a person; immediately if it has none now. */
   whenSettled(): Promise<void> {
     return new Promise((resolve) => {
       this.#settledListeners.push(resolve);

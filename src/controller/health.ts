@@ -20,13 +20,19 @@ export interface Health {
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
-  /** True if the service, the destination of an export, or a rate limit of these two fails now, and logfleet retries (H2). */
+  /**
+   * True if the service or the destination of an export fails now or limits the request rate, and logfleet retries
+   * (H2).
+   */
   readonly outage?: boolean;
   /** True if the message already says when the outage began. Another process, for example a pod of an export, wrote such a message. */
   readonly mentionsOutageStart?: boolean;
 }
 
-/** Parts of a verdict: nothing to do now; work in progress; and a resource that cannot continue until a person acts. */
+/**
+ * Fields of `Health` for three situations: nothing to do now, work in progress, and a resource that cannot continue
+ * until a person acts.
+ */
 export const resting = { reconciling: false, stalled: false } as const;
 export const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
 export const stalled = { ready: 'False', reconciling: false, stalled: true } as const;

@@ -6,7 +6,10 @@ import type { ResourceKey } from '../host/host.ts';
 export interface Result {
   /** Delay in ms until the resource is reconciled again. Infinity: not before something changes. */
   readonly delayMs: number;
-  /** True if `logfleet run DIR` may end although the resource is reconciled again. */
+  /**
+   * True if `logfleet run DIR` does not wait for this resource before it ends, even if the resource is reconciled
+   * again after the delay.
+   */
   readonly settled: boolean;
 }
 
@@ -15,20 +18,22 @@ export const settled: Result = { delayMs: Number.POSITIVE_INFINITY, settled: tru
 
 export interface Reconciler {
   /**
-   * Brings one resource closer to its desired state, by its current state and not by its last change. Also called for a deleted resource.
-   * Calls for one key never overlap. Returns early if `signal` is aborted.
+   * Brings one resource closer to its desired state. Uses only the current state of the resource, not the change that
+   * caused the call. Also called for a deleted resource. Calls for one key never overlap. Returns early if `signal` is
+   * aborted.
    */
   reconcile(key: ResourceKey, signal: AbortSignal): Promise<Result>;
 }
 
 /**
- * Minimum delay in ms before the next reconcile. Rounding could turn a smaller delay into none, and the reconcile would repeat endlessly.
+ * Minimum delay in ms before the next reconcile. Without it, rounding could produce a delay of 0, and the reconcile
+ * would repeat in an endless loop.
  */
 const shortestDelayMs = 1;
 
 /**
- * Returns a result with a delay in ms. If the delay is Infinity, a settled resource is not reconciled again, and a resource
- * with work left is reconciled after `stallRetryMs`.
+ * Returns a result with a delay in ms. If the delay is Infinity, a settled resource is not reconciled again until it
+ * changes. A resource with work left is then reconciled after `stallRetryMs`.
  */
 export function requeue(delayMs: number, settled: boolean): Result {
   const isForgotten = delayMs === Number.POSITIVE_INFINITY && !settled;

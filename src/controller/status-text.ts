@@ -1,4 +1,6 @@
-/** Builds parts that all statuses contain: times, texts of limited length, and the last request of a person. */
+/**
+ * Functions for parts that all statuses contain: times, texts of limited length, and the last request for a reconcile.
+ */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 
@@ -11,7 +13,7 @@ export function bounded(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
 }
 
-/** Maximum length in characters of an annotation value that status repeats. */
+/** Maximum length in characters of an annotation value that is copied into a status. */
 const maxRequestLength = 256;
 
 /**

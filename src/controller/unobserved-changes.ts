@@ -34,7 +34,8 @@ export class UnobservedChanges {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // Own status writes are not reported here, so the status can show the earlier change by now.
+    // The controller gets no notice of the status writes of this process. The status may therefore already show the
+    // earlier change.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;

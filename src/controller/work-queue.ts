@@ -80,7 +80,7 @@ export class WorkQueue {
   }
 
   /**
-   * Makes a key ready to be taken, or ready after `done` if it is in processing.
+   * Adds a key that is ready to be processed. If the key is in processing, it becomes ready after `done`.
    * @param isUnderWay true if the resource of the key has work in progress
    */
   add(key: string, isUnderWay = false): void {

@@ -20,8 +20,8 @@ export interface ResourceKey {
 /** Cache of all resources of one kind. The adapter updates the cache until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * True after the cache was filled once. Before that, `list` and `get` may miss resources. When listeners are called
-   * for the last resource of the first list, the value is already true.
+   * True once the cache has been filled for the first time. Until then, `list` and `get` may miss resources. The value
+   * is already true when listeners are called for the last resource of the first list.
    */
   synced(): boolean;
   list(): Iterable<R>;

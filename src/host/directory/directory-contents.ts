@@ -243,7 +243,8 @@ export class DirectoryContents {
         await this.#addRecord(record);
       }
     }
-    // An operator that runs beside this command may have deleted resources that it had created.
+    // A running operator may have deleted resources that it had created. Such resources have no manifest and are removed
+    // from the cache.
     for (const record of this.cache.all()) {
       if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }
@@ -289,7 +290,7 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Resources with owners come last, because they are deleted when their owner is gone.
+    // Owners are processed before the resources that they own, because a resource is deleted when its owner is gone.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;

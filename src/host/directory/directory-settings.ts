@@ -71,7 +71,10 @@ export class DirectorySettings {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Replaces the settings by those that were read now. Old settings that were not found again stay in effect if `isKept` returns true. */
+  /**
+   * Replaces the settings by those of the latest reading. Earlier settings that are missing from this reading stay in
+   * effect if `isKept` returns true for them.
+   */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);
     const kept = this.#known.filter((known) => known.source !== 'unreadable' && isKept(known));

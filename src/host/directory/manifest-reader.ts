@@ -150,7 +150,10 @@ export class ManifestReader {
     return this.#conclude(gathered);
   }
 
-  /** Loads the stored facts about the files of a directory. A command that only reads loads them for each reading. */
+  /**
+   * Loads the stored facts about the manifest files of a directory. The operator loads them once. Other commands load
+   * them for each reading, because a running operator may change them.
+   */
   async #load(directory: string): Promise<FileMemories> {
     const known = this.#options.isOperator ? this.#memories.get(directory) : undefined;
     const memories = known ?? (await loadMemories(directory));

@@ -265,7 +265,10 @@ export class DirectoryLeadership implements Leadership {
     return this.#term;
   }
 
-  /** True in the first term if the previous operator died. Later terms follow only a suspension of this process itself. */
+  /**
+   * Whether the previous operator died without releasing the lock. Only the first term can follow another operator;
+   * later terms begin when this process regains its lock, for example after a suspension.
+   */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;
   }

@@ -127,7 +127,8 @@ export class UndiciKubeApi implements KubeApi {
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // Keeps the new object with equal credentials, so that the next request compares references instead of texts.
+      // The credentials are equal, but in a new object. The object is stored, so that the next request finds the same
+      // object and need not compare the texts.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }

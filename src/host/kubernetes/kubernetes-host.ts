@@ -43,7 +43,7 @@ interface KubernetesHostOptions extends Ports {
   readonly namespaces: 'all' | readonly string[];
   /** Namespace of the operator's Lease and of its settings. */
   readonly operatorNamespace: string;
-  /** Name of this process in the Lease and in Events: the pod or the machine. */
+  /** Name of the pod or machine, by which users recognize this process in the Lease and in Events. */
   readonly identity: string;
   /** Version of logfleet, which the leader shows on its Lease. */
   readonly version?: string;

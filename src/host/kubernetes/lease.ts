@@ -62,7 +62,7 @@ interface LeaseElectionOptions extends Ports {
   readonly client: ApiClient;
   readonly namespace: string;
   readonly name: string;
-  /** Name of this process that users see in the Lease: the pod or the machine. */
+  /** Name of the pod or machine, by which users recognize this process in the Lease. */
   readonly identity: string;
   /** Version of logfleet, which the leader writes into an annotation of the Lease. */
   readonly version?: string;
@@ -208,8 +208,8 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // A takeover is forced if the Lease names another process, or if none is stored. If the Lease already names this
-    // process, `#forced` keeps its value, because this process took the Lease over in an earlier write.
+    // The takeover is forced if another process still holds the Lease, or if there is no Lease. If this process holds
+    // the Lease already, `#forced` keeps the value that was set at the takeover.
     if (before !== this.#holder) this.#forced = before !== '' || this.#stored === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());

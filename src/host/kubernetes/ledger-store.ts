@@ -154,7 +154,7 @@ function decodeLedger({ metadata, owner, content }: LedgerObject): StoredShard {
   return { name: metadata.name, ownerUid: owner.uid, content, version: metadata.resourceVersion };
 }
 
-/** Returns the error for a missing CRD of the kind Ledger, which a person has to apply. */
+/** Returns the error for a missing CRD of the kind Ledger. The user must install the CRD. */
 function ledgersNotInstalled(cause: unknown): LogfleetError {
   return failure('stall', 'ledger.notInstalled', notInstalled(ledgerKind, 'the API server'), {
     reason: 'LedgerNotInstalled',
@@ -187,11 +187,11 @@ type Shards = Map<string, StoredShard>;
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
-  /** Contents of the listed Ledgers. Undefined after `endsAtMs`, to free their memory. */
+  /** Contents of the listed Ledgers. Dropped after `endsAtMs` to free memory; undefined from then on. */
   shards: Promise<Shards> | undefined;
   /**
-   * API paths of Ledgers that must be read by name, because the listed content is missing, outdated or already used. The uid
-   * of an owner stands for all its Ledgers.
+   * API paths of Ledgers that must be read by name, because the listed content is missing, outdated or already used. A
+   * uid in this set means all Ledgers of the owner with this uid.
    */
   readonly byName: Set<string>;
 }

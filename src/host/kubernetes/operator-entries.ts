@@ -43,11 +43,15 @@ interface OtherOperator {
   isGone?: boolean;
 }
 
-/** Time in ms within which a running operator answers a question, even if its leader was just killed. */
+/**
+ * Maximum time in ms in which another operator answers the question whether it still runs. Long enough for an operator
+ * whose leader was just killed.
+ */
 export const answerMs = 60_000;
 /**
- * Time in ms without a changed entry of another operator, after which this operator asks whether that operator still runs.
- * The operator that acts on the resource asks `answerMs` later, so that only one of the two operators asks.
+ * Time in ms for which another operator may leave its entries unchanged before this operator asks whether the other
+ * one still runs. The operator that acts on the resource waits `answerMs` longer, so that only one of the two
+ * operators asks.
  */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
@@ -203,8 +207,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Updates the metric. If an operator appeared or disappeared, notifies listeners of the resources for which the
-   * acting operator may have changed.
+   * Updates the metric of other operators. If an operator appeared or disappeared, notifies the listeners of each
+   * resource that another operator manages, too.
    */
   #announce(isChanged: boolean): void {
     this.#gauge.set({}, [...this.#others.values()].filter(({ isGone }) => !isGone).length);
@@ -224,8 +228,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Finds operators that did not answer in time, and writes the entries of this operator that are due, one after the
-   * other. If a write fails, a later check repeats it.
+   * Marks other operators as gone if they did not answer in time. Then writes the due entries of this operator one
+   * after the other. If a write fails, a later check repeats the write.
    */
   async #check(): Promise<void> {
     this.#nextCheck = undefined;
@@ -270,8 +274,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether this operator must write its entry, because the entry is missing, or because another operator asked
-   * a question or is gone.
+   * Returns whether this operator must write its entry: if the entry is missing, if another operator asked whether
+   * this one still runs, or if another operator is gone.
    */
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);

@@ -8,7 +8,7 @@ export class PreparedLeadership implements Leadership {
   readonly #inner: Leadership;
   readonly #prepare: () => Promise<void>;
   readonly #listeners = new Set<() => void>();
-  /** Term of leadership for which the preparation last began. `#preparedTerm`: term for which the preparation last ended. */
+  /** Term of leadership in which `prepare` was last called. `#preparedTerm`: term in which `prepare` last succeeded. */
   #begunTerm = 0;
   #preparedTerm = 0;
 

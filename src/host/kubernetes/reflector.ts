@@ -39,8 +39,8 @@ const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
 /**
- * Finds the resource version in the text of a watch event, next to the uid, as API servers write both. An event with another
- * order of members is decoded like every other event.
+ * Finds the resource version in the text of a watch event, so that the event need not be decoded. API servers write
+ * the uid right after the version. An event in which the members have another order does not match and is decoded.
  */
 const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
 
@@ -80,8 +80,8 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Resource versions with which a write failed as outdated, by resource. If the cache still contains such a version
-   * when the watch ends, the cache missed an event.
+   * Resource versions that the API server refused in writes as outdated, by resource. If the cache still contains such
+   * a version when the watch ends, the cache missed an event.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   /** List of resources in progress. Undefined during a watch. */
@@ -131,16 +131,16 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Remembers a resource version with which a write failed as outdated. If the cache still contains the version when
-   * the watch ends, the cache missed an event, and all resources are listed again.
+   * Remembers a resource version that the API server refused in a write as outdated. If the cache still contains the
+   * version when the watch ends, the cache missed an event, and all resources are listed again.
    */
   checkVersion({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
     this.#refusedVersions.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
   }
 
   /**
-   * Lists all resources again at once. Resolves when the cache has taken over a list that the API server began after this call, or when
-   * the operator has no right to list the resources.
+   * Lists all resources again immediately. Resolves when the new list is in the cache, or when the operator has no
+   * right to list the resources. The new list is requested after this call, so it contains all earlier changes.
    */
   relist(): Promise<void> {
     const listed = new Promise<void>((resolve) => this.#listed.push(resolve));

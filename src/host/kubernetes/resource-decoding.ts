@@ -30,8 +30,10 @@ export function decodeResource<K extends KindName>(kind: K, value: unknown): Res
 }
 
 /**
- * False if the status of an export comes from a backup of an earlier resource, because only the destination shows which files are left. The
- * status of a policy or schedule always counts: it shows stops of rollouts (U1), and time whose files were deleted on purpose (S1).
+ * Returns whether the status describes this resource and not an earlier resource of the same name. Only an export
+ * ignores a status that was restored from a backup of an earlier resource, because the files may be gone and only the
+ * destination shows which ones are left. The status of a policy or schedule always counts: it shows stopped rollouts
+ * (U1), and the time ranges that were exported, even if their files were deleted on purpose (S1).
  */
 function isOwnStatus(kind: KindName, status: object, metadata: ObjectMeta): boolean {
   return kind !== 'SearchExport' || !isOlderThanResource(status, metadata);

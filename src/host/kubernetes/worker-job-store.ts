@@ -56,14 +56,18 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 
   /**
-   * Lists Jobs and pods again. Resolves when all lists, which the API server began after this call, are in the cache. A namespace in which
-   * the operator has no right to list them is left out, because the operator cannot have created any Jobs there.
+   * Lists Jobs and pods again. Resolves when the new lists are in the cache. The new lists are requested after this
+   * call, so they contain all earlier changes. A namespace in which the operator has no right to list Jobs or pods is
+   * left out, because the operator cannot have created any Jobs there.
    */
   async relist(): Promise<void> {
     await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
   }
 
-  /** Message about a list that a leader waits for before its first request; undefined if it waits for none. */
+  /**
+   * Returns a message about the list of Jobs or pods for which a new leader still waits before its first request to
+   * the log service. Undefined if the leader waits for no list.
+   */
   unlisted(): string | undefined {
     const awaited = this.#jobs.awaited ?? this.#pods.awaited;
     if (!awaited) return undefined;
@@ -166,7 +170,10 @@ class Followed<R extends WorkerJob | WorkerPod> {
     return this.#reflectors.find(({ problem }) => problem)?.problem;
   }
 
-  /** List that a leader waits for before its first request; undefined if it waits for none. */
+  /**
+   * List of Jobs or pods for which a new leader still waits before its first request to the log service; undefined if
+   * it waits for none.
+   */
   get awaited(): Reflector<R> | undefined {
     return this.#reflectors.find(({ isAwaited }) => isAwaited);
   }

@@ -108,8 +108,8 @@ export class PathMargin {
   }
 
   /**
-   * Time in ms by which a round trip was slower than the fastest round trip of its class that is known now. The result
-   * grows when a faster round trip is measured later.
+   * Time in ms by which a round trip was slower than the fastest known round trip of its class. The result can grow
+   * later, when a faster round trip is measured.
    */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);

@@ -166,8 +166,9 @@ export class RateLimiter {
   }
 
   /**
-   * Time from which a new connection to the service may be opened to test whether the request has arrived, because a
-   * connection that succeeds later shows that the request has arrived, too; Infinity if the arrival is already known.
+   * Time from which a test connection can show that the request has arrived; Infinity if the time of arrival is
+   * already known. A test connection is opened after the request was sent. If the connection succeeds, the request
+   * has arrived, too.
    */
   #doubtAtMs(reservation: Reservation): number {
     const { sentAtMs, roundTripMs, arrivedByMs } = reservation;

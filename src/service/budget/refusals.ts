@@ -23,7 +23,10 @@ export type RefusalCause = 'jobs' | 'rate';
 export class Refusals {
   #allUntilMs = Number.NEGATIVE_INFINITY;
   #jobsUntilMs = Number.NEGATIVE_INFINITY;
-  /** Send time of the newest successful request (`#refusedSentMs`: answered with 429), except creations of search jobs. */
+  /**
+   * Latest send time of a successful request, and of a request that was answered with 429 (`#refusedSentMs`).
+   * Creations of search jobs do not count.
+   */
   #passedSentMs = Number.NEGATIVE_INFINITY;
   #refusedSentMs = Number.NEGATIVE_INFINITY;
 

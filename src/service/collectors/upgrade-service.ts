@@ -57,7 +57,7 @@ export interface CreateTaskOptions extends CallOptions {
 }
 
 export interface ListCollectorsQuery {
-  /** Version for which the service lists the collectors that can be upgraded to it (4.6). */
+  /** Only collectors that can be upgraded to this version are listed (4.6). Default: the latest build. */
   readonly toVersion?: string;
   readonly offset: number;
   readonly limit: number;

@@ -20,9 +20,10 @@ export type Aggregated =
 export type AggregationJob = Pick<SearchJob, 'progress' | 'whenFinished' | 'readRecords'>;
 
 /**
- * Waits for the end of an aggregation and reads its records. Returns undefined if the search job gave no reliable result, and reported no
- * error: the search stopped at the message limit or did not end normally, or the answer to a status request was lost. `onFinished` is
- * called when the service has finished the search.
+ * Waits for the end of an aggregation and reads its records. If the search job reported errors, returns the errors.
+ * Returns undefined if no error was reported but the result is unreliable: the search stopped at the message limit,
+ * did not end normally, or the answer to a status request was lost. `onFinished` is called when the service has
+ * finished the search.
  */
 export async function readAggregation(
   job: AggregationJob,

@@ -35,7 +35,10 @@ const shortSearchMs = 10_500;
 export interface SearchProgress {
   /** Time in ms from the send time of the job's creation to the send time of this status request. */
   readonly elapsedMs: number;
-  /** Maximum time in ms for which the search can have been running: since a status last showed that it had not started. */
+  /**
+   * Maximum time in ms for which the search can have been running: the time since the last status that showed that the
+   * search had not started yet.
+   */
   readonly searchingMs: number;
   /** Completed ratio of the search's time range, 0 to 1; undefined if unknown. */
   readonly doneShare: number | undefined;

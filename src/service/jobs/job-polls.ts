@@ -134,8 +134,8 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // After a spurious 401 the client repeats an older status request, while a newer one may wait to be sent. The newer
-    // request must keep waiting.
+    // After a 401 the client may repeat an older status request while a newer one waits to be sent. The newer request
+    // must then stay queued.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

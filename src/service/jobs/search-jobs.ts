@@ -43,7 +43,10 @@ export class SearchJobs {
   /** Number of search jobs that have a permit or wait for one. */
   #wanted = 0;
   #usedAtMs = Number.NEGATIVE_INFINITY;
-  /** States of search jobs that are not in the specification, and that were logged. */
+  /**
+   * Unknown states of search jobs that were already logged. Unknown means that the service's specification does not
+   * list the state.
+   */
   readonly #unknownStates = new Set<string>();
 
   constructor(options: SearchJobsOptions) {

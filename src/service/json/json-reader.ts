@@ -79,8 +79,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads on in `bytes`, from index `at` to `end`; `bytes[0]` is at offset `base` of the document. Add the result to an
-   * index of the former buffer to get the index in `bytes`.
+   * Continues with `bytes`, from index `at` to `end`, where `bytes[0]` is at offset `base` of the document. Returns
+   * the number to add to an index in the previous buffer to get the index in `bytes`.
    */
   take(bytes: Uint8Array, at: number, end: number, base: number): number {
     if (bytes !== this.#bytes) {

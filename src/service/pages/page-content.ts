@@ -370,7 +370,7 @@ export class PageContent {
     }
   }
 
-  /** JSON path of the current element of `messages`, whose row may already be counted. */
+  /** JSON path of the element of `messages` that is being read. `#rows` may already count its row. */
   #element(): string {
     return `messages[${this.#hasMap ? this.#rows - 1 : this.#rows}]`;
   }

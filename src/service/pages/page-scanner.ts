@@ -23,7 +23,10 @@ const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
 /** Byte order mark, which may precede the page and is ignored. */
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
-/** Number of bytes of the next chunk that are first copied to complete an incomplete row, which is usually enough. */
+/**
+ * Minimum number of bytes of the next chunk that are copied to complete an incomplete row. Usually the row is complete
+ * then.
+ */
 const leastPieceBytes = 4096;
 
 export class PageScanner {
@@ -96,8 +99,9 @@ export class PageScanner {
   }
 
   /**
-   * Appends bytes of the chunk to the incomplete row or text and reads them: as many as it already has, until it is
-   * complete. Returns the number of bytes of the chunk that were processed.
+   * Copies bytes of the chunk to the end of the incomplete row or text and reads them. Each call at most doubles a
+   * long incomplete text, because the missing part is often short. Returns the number of bytes of the chunk that were
+   * processed.
    */
   #scanCarry(chunk: Buffer, at: number): number {
     const carried = this.#carried;

@@ -329,7 +329,8 @@ function valuesOf(cookie = ''): readonly string[] {
 }
 
 /**
- * Problem of an answer whose body is encoded, although the request does not allow any encoding; undefined for other answers.
+ * Returns what is wrong with an answer whose body is encoded, for example compressed, although the request allows no
+ * encoding. Undefined if the body is not encoded.
  */
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';

@@ -37,7 +37,8 @@ export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the search job. */
   readonly createdAtMs: number;
   /**
-   * Send time of the newest later request whose answer showed that the service knows the job; undefined if there is none.
+   * Send time of the newest request after the creation whose answer showed that the service knows the job; undefined
+   * if there is none.
    */
   readonly heardAtMs: number | undefined;
   /** Whether the service may have received an earlier request to delete the job. */

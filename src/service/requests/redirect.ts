@@ -26,8 +26,8 @@ export type Redirect =
       readonly kind: 'refused';
       readonly outcome: 'redirectNotAllowed' | 'redirectInCircles';
       /**
-       * For `redirectNotAllowed`: base address that a person can write into the settings. For `redirectInCircles`: why the
-       * redirect is not followed.
+       * For `redirectNotAllowed`: base address that the user can enter in the settings of the service. For
+       * `redirectInCircles`: why the redirect is not followed.
        */
       readonly detail: string;
     };

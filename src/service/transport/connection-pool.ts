@@ -25,7 +25,7 @@ export class ConnectionPool {
   readonly #idle: Connection[] = [];
   readonly #opening = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Fulfilled when a connection is opened, returned or lost, or when the pool is closed. */
+  /** Promise that is fulfilled when a connection is opened, returned or lost, or when the pool is closed. */
   #change = Promise.withResolvers<void>();
 
   constructor(options: ConnectionPoolOptions) {

@@ -26,7 +26,8 @@ export class Connection {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
-    // Before its first request a connection receives nothing. Data, an error, or the end of the connection makes it unusable.
+    // The service sends nothing before the first request. Until then, any data, an error, or the end of the connection
+    // makes the connection unusable.
     socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
     this.#client = new Client(origin, {
