@@ -123,7 +123,8 @@ export class Budgets {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));
       if (own.length === 0) keys.delete(accessId);
-      // Workers' shares are recorded by user, so they reduce the limit of every key, although a worker uses only one.
+      // The shares of workers are recorded per user. They reduce the limit of each access key of the user, although a
+      // worker uses only one key.
       else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
     }
   }

@@ -9,7 +9,7 @@ import { SecretText } from '../base/secret-text.ts';
 import { parseAllowedHosts } from '../service/requests/redirect.ts';
 import { parseServiceAddress, type ServiceAddress } from '../service/requests/service-address.ts';
 
-/** Parsed value of a key, or the problem of the value. The problem is a clause that follows the name of the key. */
+/** Parsed value of a key, or what is wrong with the value. The problem is worded to follow the name of the key. */
 export type Parsed<T> = { readonly kind: 'value'; readonly value: T } | ({ readonly kind: 'problem' } & Explanation);
 
 export type Rule<T> = (text: string) => Parsed<T>;

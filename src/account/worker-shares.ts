@@ -51,8 +51,8 @@ export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[
     steps -= workers * stepsOf(share.requestsPerSecond);
     concurrent -= workers * share.maxConcurrentRequests;
   }
-  // After a Secret's limits were lowered, running Jobs may leave less than the operator's minimum. The operator uses
-  // the minimum nevertheless.
+  // The limits of a Secret may be lowered while Jobs run. If the Jobs then leave less than the operator's minimum, the
+  // operator uses its minimum nevertheless.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),

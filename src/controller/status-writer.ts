@@ -33,7 +33,10 @@ export interface StatusWriterOptions<K extends KindName> {
 
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
-  /** Resource versions before and after this status was written. A cache with one of these versions has no newer status. */
+  /**
+   * Resource versions right before and right after this status was written. If the cache contains one of them, the
+   * cache has no newer status.
+   */
   readonly versions: readonly string[];
 }
 

@@ -29,7 +29,7 @@ export class UnobservedChanges {
     this.#read = read;
   }
 
-  /** Notes a change of a resource or of its status at the monotonic time `nowMs`. */
+  /** Records a change of a resource or of its status. `nowMs` is monotonic time. */
   changed({ namespace, name }: ResourceKey, nowMs: number): void {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });

@@ -95,7 +95,10 @@ export interface LedgerStore {
 
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
-/** Checks the size of a ledger object before it is written. Fails with `ledger.full` if the object is too large. */
+/**
+ * Checks the size of a ledger object before the object is written. Fails with `ledger.full` if the object is too
+ * large.
+ */
 export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, content: string): void {
   assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
   const bytes = Buffer.byteLength(content);

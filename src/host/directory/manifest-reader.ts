@@ -375,7 +375,7 @@ function cutOff(file: string, text: string): DecodedFile {
   return unreadable(file, problem, remedy, text.split('\n').length);
 }
 
-/** A manifest file, or a folder that cannot be listed. */
+/** Manifest file that was found in a directory, or a folder that cannot be listed. */
 interface ScannedFile {
   /** Path of the file, relative to its manifest directory. */
   readonly path: string;
@@ -390,13 +390,13 @@ interface FileContent {
 
 interface Scan {
   readonly files: readonly ScannedFile[];
-  /** Paths of the manifest directory and its subfolders, which must be watched for changes. */
+  /** Paths of the manifest directory and its subfolders, which are watched for changes. */
   readonly folders: readonly string[];
   /** Paths of the symbolic links to folders, which are not followed. */
   readonly linkedFolders: readonly string[];
 }
 
-/** Maximum size of a manifest file in bytes: four for each allowed character. */
+/** Maximum size of a manifest file in bytes: a character takes at most four bytes in UTF-8. */
 const maxManifestBytes = 4 * maxManifestLength;
 const manifestForm = /\.(?:ya?ml|json)$/i;
 

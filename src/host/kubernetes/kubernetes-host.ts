@@ -247,8 +247,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Starts to list and watch resources after the operator settings were read, because every resource would briefly
-   * report a pause without the settings.
+   * Starts to list and watch resources after the operator settings were read. Until then the operator counts as
+   * paused, and every resource would briefly report a pause.
    */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;

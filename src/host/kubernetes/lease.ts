@@ -76,7 +76,10 @@ export class LeaseElection implements Leadership {
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
-  /** Monotonic time in ms at which this process first found the Lease missing; undefined while it exists. */
+  /**
+   * Monotonic time in ms at which this process first noticed that the Lease does not exist; undefined while the Lease
+   * exists.
+   */
   #absentSinceMs: number | undefined;
   /**
    * Metadata of the Lease on which the next write is based, with labels and annotations of Helm and other tools; undefined if the Lease must

@@ -177,7 +177,9 @@ export class OperatorEntries {
     return this.#hiddenOf(resource).entries.filter(({ name }) => name !== this.#options.self);
   }
 
-  /** Reads the entries of other operators in a resource. A changed entry proves that its operator is alive. */
+  /**
+   * Reads the entries of other operators in a resource. An entry that has changed proves that its operator still runs.
+   */
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const foreign = this.#foreign(resource);
     if (foreign.length === 0) return;
@@ -288,7 +290,10 @@ export class OperatorEntries {
     return nowMs - heardAtMs >= (this.#isForeign(resource) ? askAgainMs : askAgainMs + answerMs);
   }
 
-  /** This operator's entry for a status. A new time in `seen` asks other operators whether they run, or answers them. */
+  /**
+   * Returns this operator's entry for a status. A new time in `seen` asks other operators whether they still run, or
+   * answers this question of another operator.
+   */
   #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
     const { self, clock } = this.#options;
     const own = this.#own(resource);

@@ -49,7 +49,10 @@ type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' |
 /** Progress of a list of all resources that is read in pages. */
 interface Listing {
   readonly reason: RelistReason;
-  /** Whether the list is read in pages. If a continue token expires, the list is read again in one request. */
+  /**
+   * Whether the list is read in pages. If the API server rejects the continue token of the next page as expired, the
+   * list is read again in one request.
+   */
   readonly paged: boolean;
   readonly continueToken?: string;
   /** Resources of the pages that have been read. */
@@ -84,7 +87,7 @@ export class Reflector<R extends CachedResource> {
    * a version when the watch ends, the cache missed an event.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
-  /** List of resources in progress. Undefined during a watch. */
+  /** List of resources that is being read. Undefined during a watch. */
   #listing: Listing | undefined = startListing('start');
   /** Opaque resource version from which the next watch continues. */
   #resourceVersion = '';

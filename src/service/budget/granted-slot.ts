@@ -130,7 +130,7 @@ export class GrantedSlot implements Slot, Occupant {
     }
   }
 
-  /** Updates the estimated network delay with the round-trip time of this request. */
+  /** Updates the estimate of network delays with the round-trip time of this request. */
   #learn(headAtMs: number): void {
     if (this.#isHeard) return;
     this.#isHeard = true;

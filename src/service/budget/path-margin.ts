@@ -77,7 +77,8 @@ export class PathMargin {
   }
 
   /**
-   * Part of the time allowed for network delays, in ms, that answers with 429 have added for delays that cannot be measured.
+   * Part of the time allowed for network delays, in ms, that was added after answers with 429. It covers delays that
+   * round trips do not show.
    */
   get cautionMs(): number {
     return this.#cautionMs;
@@ -98,10 +99,7 @@ export class PathMargin {
     return lateMs;
   }
 
-  /**
-   * Stores a round trip. Returns by how many ms the round trip was slower than the fastest recent one of its class of
-   * requests, or of all handshakes.
-   */
+  /** Stores a round trip. Returns by how many ms it was slower than the fastest recent round trip of the same kind. */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);

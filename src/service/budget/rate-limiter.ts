@@ -122,7 +122,8 @@ export class RateLimiter {
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
-    // After a stall the fastest answer says nothing about this request's delay, so its whole round trip counts as delay.
+    // If the answer was very late, the comparison with the fastest answer is not reliable. The whole round trip then
+    // counts as the delay of the request.
     const likelyMs =
       lateMs > marginBounds.mostMs ? roundTripMs : Math.max(allowedDelayMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));

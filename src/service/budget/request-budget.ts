@@ -364,8 +364,8 @@ export class RequestBudget {
 }
 
 /**
- * Whether `left` is sent before `right`, a request of the same class. Keep-alives are sent in order of due time. In other
- * classes, the access key that was served longest ago comes first.
+ * Whether `left` is sent before `right`. Both belong to the same class. Keep-alives are sent in order of due time. In
+ * other classes, the access key that was served longest ago comes first.
  */
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;

@@ -85,8 +85,8 @@ export interface Slot {
    */
   started(lastCheck?: () => void): Departure;
   /**
-   * Gives the permission back if the request was not sent. After `started`, the request may have been sent, and counts as
-   * `abandoned`.
+   * Gives the permission back if the request was not sent. If `started` was called, the request may have been sent,
+   * and counts as `abandoned`.
    */
   release(): void;
   /**

@@ -77,7 +77,10 @@ export class TurnOrder {
     return chosen;
   }
 
-  /** Returns the request with the lowest `weigh`. Among equal requests, the one whose class was served longest ago wins. */
+  /**
+   * Returns the request for which `weigh` returns the lowest number. Among equal requests, the one whose class was
+   * served longest ago wins.
+   */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;
     for (const head of heads) {

@@ -53,8 +53,8 @@ function errorsIn({ progress }: AggregationJob): Aggregated | undefined {
 }
 
 /**
- * Value of a record's field as a whole number. Upper and lower case in the field's name are equal. Undefined if the
- * value is not a whole number.
+ * Returns the value of a record's field as a whole number, or undefined if the value is not a whole number. The case
+ * of the field's name does not matter.
  */
 export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
   const value = textOf(record, name);
@@ -62,7 +62,10 @@ export function figureOf(record: ReadonlyMap<string, string>, name: string): num
   return Number.isSafeInteger(figure) && figure >= 0 ? figure : undefined;
 }
 
-/** Value of a record's field. Upper and lower case in the field's name are equal. Empty if the record has no such field. */
+/**
+ * Returns the value of a record's field, or an empty text if the record has no such field. The case of the field's
+ * name does not matter.
+ */
 export function textOf(record: ReadonlyMap<string, string>, name: string): string {
   const value = record.get(name);
   if (value !== undefined) return value;

@@ -15,7 +15,7 @@ export function isMissing(error: LogfleetError): boolean {
   return endedIn(error, ...missing) || error.code === cancelledCode;
 }
 
-/** Returns whether the error makes further requests for the search job useless. */
+/** Returns whether all further requests for the search job would fail after this error. */
 export function isFinal(error: LogfleetError): boolean {
   const { kind } = error.handling;
   return isMissing(error) || endedIn(error, 'closed') || kind === 'stall' || kind === 'bug';

@@ -32,7 +32,7 @@ import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver
  * it as active.
  */
 export const orphanLifeMs = 30_000;
-/** Time in ms without any valid answer of the service after which a search job counts as lost. */
+/** Time in ms without a valid answer about a search job after which the job counts as lost. */
 const longestSilenceMs = 60_000;
 /** Maximum number of attempts to delete a search job. A job that is not deleted expires for lack of requests. */
 const deletionTries = 3;
@@ -100,7 +100,7 @@ export class SearchJob {
       onAnswer: (answer) => this.#take(answer),
       onFailure: (error) => this.#failed(error),
     });
-    // If no caller waits for the end of the search, its error is not lost, because all later calls reject with it.
+    // Prevents an unhandled rejection. The error is not lost, because all later calls reject with it.
     this.#finished.promise.catch(() => {});
   }
 
@@ -274,8 +274,8 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#options.clock.monotonic() - this.#options.job.heardAtMs;
-    // The error that the job's cookie is missing may be temporary. The job counts as ended only when no request about it was
-    // accepted for so long that the service must have cancelled the job.
+    // The missing cookie may be a temporary error of the service. The job counts as ended only when no request about it
+    // was accepted for so long that the service must have cancelled the job.
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#endedWith(error);
     else if (silentMs >= longestSilenceMs) {

@@ -40,8 +40,8 @@ const expecting = {
 } as const;
 
 /**
- * States of an unfinished token at the end of a chunk. `digits + n`: inside an escape that lacks `n` hexadecimal digits.
- * `number + n`: inside a number, in state `n` of `numberStates`.
+ * How the end of a chunk has interrupted a token. `digits + n`: inside an escape such as `\u00e9`, of which `n`
+ * hexadecimal digits are missing. `number + n`: inside a number, in state `n` of `numberStates`.
  */
 const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
 

@@ -26,7 +26,7 @@ export const operations = {
   // The answer is awaited for a long time, because a lost answer may have contained an error of the search (E5). Meanwhile,
   // another status request keeps the job alive (B4).
   getJob: { method: 'GET', requestClass: 'keepAlive', deadlineMs: 15_000, maxBodyBytes: 16 * mebibyte },
-  // The maximum size does not hold for the rows of a page, which are read as a stream.
+  // The maximum size does not apply to the rows of a page, which are read as a stream.
   listMessages: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: mebibyte },
   listRecords: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: 128 * mebibyte },
   deleteJob: { method: 'DELETE', requestClass: 'jobCare', deadlineMs: 10_000, maxBodyBytes: mebibyte },

@@ -29,7 +29,10 @@ export const jobMissings = [
   'jobNotKnownYet',
   /** logfleet has deleted the search job. */
   'jobDeleted',
-  /** The request lacked the cookie of the search job: the service set none, or none that may be sent (5.3). */
+  /**
+   * The service does not find the search job, because the request had no cookie of the job: the service set no cookie,
+   * or none that may be sent to this address (5.3).
+   */
   'jobCookieMissing',
   /** The service has cancelled the search job because no request arrived for too long (3.1). */
   'jobSilenced',
@@ -57,13 +60,13 @@ export interface Treatment {
 /** Treatment of an outcome. `of` contains exceptions for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
-/** Treatment of an outcome in which the request had no effect and may succeed later. */
+/** Treatment of a request that had no effect and may succeed later. */
 const passing = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { ...passing, handling: 'stall' } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;
 /**
- * Treatment of a request whose answer was lost or unreadable. The loss is harmless for most reads. A creation or
- * deletion may have had an effect, and a status of a search job may have contained errors (U3, E5).
+ * Treatment of a request whose answer was lost or unreadable. Most reads can be repeated without harm. A creation or
+ * deletion may have had an effect, and the status of a search job may have contained errors (U3, E5).
  */
 const unsure = {
   ...passing,

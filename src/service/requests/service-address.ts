@@ -12,7 +12,7 @@ export interface ServiceAddress {
 
 export type ParsedAddress =
   | { readonly kind: 'address'; readonly address: ServiceAddress }
-  /** Problem of an address and its fix. The problem is a clause that follows the name of the setting. */
+  /** What is wrong with an address, and how to fix it. `problem` is worded to follow the name of the setting. */
   | { readonly kind: 'problem'; readonly problem: string; readonly remedy: string };
 
 const example = 'write an address like https://api.example.com/api';

@@ -3,7 +3,7 @@
  * last parts: `searchjob.parse.error` is `parse.error`.
  */
 
-/** Error codes with which the service rejects an upgrade task (7.5). */
+/** Error codes with which the service refuses to create an upgrade task (7.5). */
 export const taskRefusals = [
   'collector.invalid',
   'collector.type.invalid',
