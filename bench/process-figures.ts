@@ -7,13 +7,13 @@ export const compileCache: string = fileURLToPath(new URL('../node_modules/.cach
 
 const ticksPerSecond = 100;
 
-/** CPU time of a process in seconds: user and system time of all threads. */
+/** Returns the CPU time of a process in seconds: user and system time of all threads. */
 export function processorSeconds(pid: number): number {
   const fields = statFields(pid);
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** CPU time in seconds of all ended child processes of this process, user and system. */
+/** Returns the CPU time in seconds of all ended child processes of this process, user and system. */
 export function endedChildrenSeconds(): number {
   const fields = statFields(process.pid);
   return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;

@@ -33,7 +33,7 @@ export function renderIntroduction({ collectors }: SimulatorState, scenario: str
   ];
 }
 
-/** Reason why the rollout stopped, and the next step for the user. */
+/** Renders the reason why the rollout stopped, and the next step for the user. */
 export function renderStop(
   { policy, state }: { readonly policy: CollectorVersionPolicy; readonly state: SimulatorState },
   nextVersion: string,
@@ -86,7 +86,7 @@ function renderRollouts({ policy }: Findings): readonly string[] {
   return renderTable(['rollout', 'outcome', 'at its target', 'took'], rows);
 }
 
-/** Numbers of collectors by version, before and after the demo. Hosted collectors have no version. */
+/** Renders the numbers of collectors by version, before and after the demo. Hosted collectors have no version. */
 function renderVersions({ before, after }: Findings): readonly string[] {
   const was = countVersions(before);
   const is = countVersions(after);

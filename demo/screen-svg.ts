@@ -36,7 +36,10 @@ export function renderSvg(rows: readonly (readonly Run[])[], columns: number, ti
   ].join('\n');
 }
 
-/** The SVG states the length of each text explicitly, so that columns are aligned in every font. */
+/**
+ * Renders a piece of text. The SVG states the length of each text explicitly, so that columns are aligned in every
+ * font.
+ */
 function renderRun({ text, style, column }: Run, row: number): string {
   const shown = text.trimEnd();
   const attributes = [

@@ -57,7 +57,7 @@ export class SimulatedService {
     }
   }
 
-  /** Environment variables with the credentials for `logfleet run`. */
+  /** Returns the environment variables with the credentials for `logfleet run`. */
   variables(): Readonly<Record<string, string>> {
     const { baseURL, accessId, accessKey, caFile } = this.access;
     return {

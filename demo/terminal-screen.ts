@@ -46,7 +46,7 @@ export class TerminalScreen {
     }
   }
 
-  /** Rows of the screen as runs (characters of one style), without trailing blanks. */
+  /** Returns the rows of the screen as runs (characters of one style), without trailing blanks. */
   rows(): readonly (readonly Run[])[] {
     return Array.from({ length: this.#rows.length }, (_, row) => runsOf(this.#rows[row] ?? []));
   }

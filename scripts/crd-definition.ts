@@ -21,7 +21,7 @@ export interface CustomResourceDefinition {
   };
 }
 
-/** True if the kind has a spec. A Ledger has none, since only the operator writes it. */
+/** Returns true if the kind has a spec. A Ledger has none, since only the operator writes it. */
 export function isWrittenByPeople({ spec: { versions } }: CustomResourceDefinition): boolean {
   return versions.some(({ schema }) => schema.openAPIV3Schema.properties?.['spec'] !== undefined);
 }

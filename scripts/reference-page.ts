@@ -79,7 +79,10 @@ function defaultOf({ default: value }: StructuralSchema): string {
   return value === undefined || typeof value === 'object' ? '' : `\`${value}\``;
 }
 
-/** Description of a field, followed by the values and limits of its schema that the description does not name itself. */
+/**
+ * Returns the description of a field, followed by the values and limits of its schema that the description does not
+ * name itself.
+ */
 function meaningOf({
   description = '',
   enum: allowed,

@@ -33,7 +33,7 @@ export interface ControlPlaneTools {
 
 const names = ['etcd', 'kube-apiserver', 'kubectl'] as const;
 
-/** Installs missing programs, and reports progress on stderr. The message of an error says what to do. */
+/** Installs missing programs, and reports progress on stderr. If that fails, the error message says what to do. */
 export async function controlPlaneTools(): Promise<ControlPlaneTools> {
   const directory = assetsDirectory() ?? (await install(requiredVersion('k8s.io/kubernetes')));
   const [etcd, kubeApiserver, kubectl] = names.map((name) => join(directory, name)) as [string, string, string];

@@ -55,7 +55,7 @@ export interface FileRunFigures extends RunFigures {
   readonly startSeconds: number;
 }
 
-/** CPU time in seconds, without the time that the process needs to start. */
+/** Returns the CPU time in seconds, without the time that the process needs to start. */
 export function workSeconds({ processorSeconds, startSeconds }: FileRunFigures): number {
   return processorSeconds - startSeconds;
 }

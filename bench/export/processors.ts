@@ -50,8 +50,8 @@ export function processorsSection(pairs: readonly ProcessorsPair[]): Section {
 }
 
 /**
- * Ratio of the speed on two processors to the speed on one. Half of the CPU time of the simulated service is subtracted from the time on
- * two.
+ * Returns the ratio of the speed on two processors to the speed on one. Half of the CPU time of the simulated service
+ * is subtracted from the time on two.
  */
 function timesOf({ single, all }: ProcessorsPair): number {
   return single.seconds / (all.seconds - all.simulatorSeconds / 2);

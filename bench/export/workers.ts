@@ -135,7 +135,7 @@ function placeOn(pid: number, count: number): void {
   execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', `0-${count - 1}`, String(pid)], { stdio: 'ignore' });
 }
 
-/** Durations of the phases, from the times at which the objects of the export were written. */
+/** Returns the durations of the phases, from the times at which the objects of the export were written. */
 function phasesOf(claim: string, startMs: number): Phases {
   const files = readdirSync(claim, { recursive: true }).map((name) => path.join(claim, String(name)));
   const writtenMs = (isWanted: (name: string) => boolean) =>
@@ -151,7 +151,10 @@ function phasesOf(claim: string, startMs: number): Phases {
   };
 }
 
-/** True if no thread of a process runs, waits for a processor, or waits for the disk. True after the end of the process. */
+/**
+ * Returns true if no thread of a process runs, waits for a processor, or waits for the disk. True after the end of the
+ * process.
+ */
 function isIdle(pid: number | undefined): boolean {
   try {
     return readdirSync(`/proc/${pid}/task`).every((thread) => {
@@ -163,7 +166,7 @@ function isIdle(pid: number | undefined): boolean {
   }
 }
 
-/** Processor time of a running process and its threads, in user and system mode; 0 after its end. */
+/** Returns the processor time of a running process and its threads, in user and system mode; 0 after its end. */
 function secondsOf(pid: number | undefined): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

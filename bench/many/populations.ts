@@ -98,7 +98,10 @@ function searchExport(index: number, more: object): object {
   };
 }
 
-/** Schedule whose next run becomes due at the end of the year, so that none becomes due during the measurement. */
+/**
+ * Returns a schedule whose next run becomes due at the end of the year, so that none becomes due during the
+ * measurement.
+ */
 function schedule(index: number): object {
   const { timeRange: _, ...spec } = exportSpec;
   return {

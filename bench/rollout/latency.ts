@@ -136,7 +136,7 @@ class FirstPosts {
     this.#file = file;
   }
 
-  /** Wall-clock time at which the request arrived, in ms with fractions. */
+  /** Returns the wall-clock time at which the request arrived, in ms with fractions. */
   async of(user: string): Promise<number> {
     const endMs = wallMs() + deadlineMs;
     while (wallMs() < endMs) {

@@ -67,7 +67,10 @@ function requestLines(rollout: RolloutFigures): Line[] {
 const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
-/** Target for the number of requests per collector. Undefined for small fleets, and if no offered build is unused. */
+/**
+ * Returns the target for the number of requests per collector. Undefined for small fleets, and if no offered build is
+ * unused.
+ */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;
   if (pageRows >= 1_000) return 1.05;

@@ -102,7 +102,9 @@ async function stop(program: Program): Promise<void> {
   await program.ended;
 }
 
-/** Names and uids of the objects that an uninstallation must keep: policy, export, ledger, claim and lease. */
+/**
+ * Returns the names and uids of the objects that an uninstallation must keep: policy, export, ledger, claim and lease.
+ */
 async function kept(namespace: string): Promise<readonly string[]> {
   const folders = [
     resourcePath('CollectorVersionPolicy', namespace),

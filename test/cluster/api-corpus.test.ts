@@ -29,7 +29,10 @@ async function create({ kind, text }: CorpusManifest): Promise<ApiAnswer> {
   return { status: answer.statusCode, body: await answer.body.json() };
 }
 
-/** `validate` reads all YAML documents of a file, but a request to the API server can contain only one resource. */
+/**
+ * Returns the first YAML document of a file. `validate` reads all documents, but a request to the API server can
+ * contain only one resource.
+ */
 function firstDocument(text: string): string {
   return text.split(/^---$/m)[0] ?? '';
 }

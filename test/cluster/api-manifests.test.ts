@@ -12,7 +12,7 @@ interface Deployment {
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** A user's kustomization, which installs one of the bases in `manifests/` into a namespace of the test. */
+/** Writes a user's kustomization, which installs one of the bases in `manifests/` into a namespace of the test. */
 function overlay(base: string, namespace: string, components: readonly string[] = []): string {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
@@ -78,7 +78,7 @@ test('a pod of the operator that is not ready can be evicted, so that it does no
   expect((await callApi('POST', `${pods}/logfleet-0/eviction`, eviction)).status).toBe(201);
 });
 
-/** The kustomization in a Markdown code block or in the comments of a file. */
+/** Returns the kustomization in a Markdown code block or in the comments of a file. */
 function shownKustomization(file: string): string {
   const text = readFileSync(file, 'utf8').replaceAll(/^# {3}/gm, '');
   return /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!```|#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';

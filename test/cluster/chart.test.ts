@@ -167,8 +167,8 @@ function withValue(values: object, [name = '', ...rest]: readonly string[], valu
 }
 
 /**
- * Example values for all settings. Switches with the example `false` are left out, because they would remove objects
- * that other values configure.
+ * Returns example values for all settings. Switches with the example `false` are left out, because they would remove
+ * objects that other values configure.
  */
 function exampleValues(): object {
   const isOff = ({ schema }: Leaf) => schema.examples?.[0] === false;
@@ -177,7 +177,10 @@ function exampleValues(): object {
     .reduce<object>((values, { path, schema }) => withValue(values, path, schema.examples?.[0]), {});
 }
 
-/** True if the value is in the rendered objects: each item of a list, an object with its members, or a part of a text. */
+/**
+ * Returns true if the value is in the rendered objects: each item of a list, an object with its members, or a part of a
+ * text.
+ */
 function arrives(value: unknown, rendered: unknown): boolean {
   if (Array.isArray(value)) return value.every((item) => arrives(item, rendered));
   if (has(value, rendered)) return true;
@@ -267,7 +270,7 @@ describe('values.schema.json', () => {
 
   const isDefined = (path: readonly string[]) => valueAt(defaults, path) !== undefined;
 
-  /** Paths of the values in values.yaml, down to the values that the schema describes. */
+  /** Returns the paths of the values in values.yaml, down to the values that the schema describes. */
   function pathsOf(values: object, path: readonly string[] = []): readonly string[] {
     return Object.entries(values).flatMap(([name, value]) => {
       const here = [...path, name];

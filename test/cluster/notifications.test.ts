@@ -14,7 +14,7 @@ import { createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 import { httpsServer, selfSigned } from '../support/loopback.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
 
-/** Environment of the operator's container, without variables that refer to fields. */
+/** Returns the environment of the operator's container, without variables that refer to fields. */
 function environmentOf(manifests: string): Record<string, string> {
   const objects = parseAllDocuments(manifests).map((document) => document.toJS({ maxAliasCount: -1 }));
   const [container] = objects.find(({ kind }) => kind === 'Deployment').spec.template.spec.containers;

@@ -24,7 +24,10 @@ interface StoredObject {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly annotations?: object };
 }
 
-/** Backup of policies and exports as docs/backup.md makes it: with their status, without the fields that the API server sets. */
+/**
+ * Returns a backup of policies and exports as docs/backup.md makes it: with their status, without the fields that the
+ * API server sets.
+ */
 async function backup(namespace: Namespace): Promise<string> {
   const { stdout } = await namespace.kubectl(['get', 'cvp,sx', '-o', 'json']);
   const { items, ...list } = JSON.parse(stdout) as { readonly items: readonly StoredObject[] };
@@ -53,7 +56,7 @@ async function restore(namespace: Namespace, content: string): Promise<void> {
   }
 }
 
-/** Time at which the export became ready, in RFC 3339. */
+/** Returns the time at which the export became ready, in RFC 3339. */
 function transitionOf(resource: SearchExport): string {
   return conditionOf(resource, 'Ready')?.lastTransitionTime ?? '';
 }

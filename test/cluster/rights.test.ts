@@ -24,8 +24,8 @@ interface ClusterRole {
 }
 
 /**
- * Rules of the ClusterRole `view`, `edit` or `admin` together with those of logfleet. Computed here, because the test
- * cluster has no controller that aggregates ClusterRoles.
+ * Returns the rules of the ClusterRole `view`, `edit` or `admin` together with those of logfleet. The test computes
+ * them, because the test cluster has no controller that aggregates ClusterRoles.
  */
 async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]): Promise<readonly object[]> {
   const { body } = await callApi('GET', `${rbac}/clusterroles`);

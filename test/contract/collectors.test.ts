@@ -18,7 +18,7 @@ afterAll(() => service.close());
 const get = (where: Deployment, path: string, options = {}) => where.send('GET', `${upgrades}${path}`, options);
 const create = (where: Deployment, body: string, options = {}) => where.send('POST', upgrades, { body, ...options });
 
-/** Body of a request that creates an upgrade task. The collector id may have 64 bits. */
+/** Returns the body of a request that creates an upgrade task. The collector id may have 64 bits. */
 function order(collectorId: string, toVersion?: string): string {
   return `{"collectorId":${collectorId}${toVersion === undefined ? '' : `,"toVersion":${JSON.stringify(toVersion)}`}}`;
 }

@@ -8,12 +8,15 @@ export const jobsPath = '/v1/search/jobs';
 /** Fields in the body of a request that creates a search job. An undefined value removes a field. */
 export type JobOrder = Readonly<Record<string, unknown>>;
 
-/** Body of a request that creates a search job for this deployment's sample of messages, with the given changes. */
+/**
+ * Returns the body of a request that creates a search job for this deployment's sample of messages, with the given
+ * changes.
+ */
 export function orderFor({ logs }: Deployment, changes: JobOrder = {}): JobOrder {
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
 
-/** Requests the creation of a search job. Returns the answer, whether the creation succeeded or not. */
+/** Sends a request to create a search job. Returns the answer, whether the creation succeeded or not. */
 export function requestJob(service: Deployment, changes: JobOrder = {}, options: SendOptions = {}): Promise<Received> {
   return service.send('POST', jobsPath, { body: JSON.stringify(orderFor(service, changes)), ...options });
 }
@@ -66,7 +69,7 @@ export class JobSession {
     return this.created.json.id;
   }
 
-  /** Value of the header `Cookie` for later requests about the search job. */
+  /** Returns the value of the header `Cookie` for later requests about the search job. */
   get cookie(): string {
     return [...this.#cookies].map((pair) => pair.join('=')).join('; ');
   }

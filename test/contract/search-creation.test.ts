@@ -11,7 +11,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Message count of a finished search job. Two jobs over the same time range find the same messages. */
+/**
+ * Creates a search job with these changes, and returns its message count at the end. Two jobs over the same time range
+ * find the same messages.
+ */
 async function countOf(changes: JobOrder): Promise<number> {
   const [, { messageCount }] = await finishedJob(service, changes);
   return messageCount;

@@ -36,7 +36,6 @@ function expectGrowing(statuses: readonly JobStatus[]): void {
   for (const counts of [messages, bytes]) expect(counts).toEqual(counts.toSorted((left, right) => left - right));
 }
 
-/** Returns the state of a search job from its status. */
 async function stateOf(job: JobSession): Promise<string> {
   return (await job.status()).json.state;
 }

@@ -40,7 +40,7 @@ test.concurrent('a worker with the Secret of another user sends nothing', async 
   expect(pods.report()).toMatchObject({ end: 'stalled', reason: 'UserChanged' });
 });
 
-/** Number of processes that have written files of the export, by the names of the files. */
+/** Returns the number of processes that have written files of the export, by the names of the files. */
 function writersOf(pods: WorkerPods): number {
   const { url = '' } = (pods.report()?.status['manifest'] ?? {}) as { readonly url?: string };
   const { intervals } = JSON.parse(readFileSync(new URL(url), 'utf8')) as {

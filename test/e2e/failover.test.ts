@@ -66,7 +66,10 @@ describe.concurrent.each(worlds)('world %d', (world) => {
   });
 });
 
-/** Latency of both directions together, from 5 to 400 ms. It is constant in every other round. */
+/**
+ * Returns the limits of the random latency. In both directions together, they are between 5 and 400 ms. The latency is
+ * constant in half of the rounds.
+ */
 function latencyOf(number: number): Latency {
   const mostMs = [2.5, 25, 75, 200][number % 4] as number;
   return { leastMs: number % 8 < 4 ? mostMs : 2.5, mostMs };

@@ -18,7 +18,7 @@ const { spec } = parse(readFileSync(new URL('../../manifests/monitoring/alerts.y
 
 export const alertRules = spec.groups.flatMap(({ rules }) => rules);
 
-/** Names of the metrics of logfleet in a PromQL expression. */
+/** Returns the names of the metrics of logfleet in a PromQL expression. */
 export function metricsIn(expr: string): readonly string[] {
   return [...new Set(expr.match(/\blogfleet_\w+/g))];
 }
@@ -47,7 +47,7 @@ export interface AlertQuery {
 /** Query for the firing alerts, with all their labels. */
 export const firing = 'ALERTS{alertstate="firing"}';
 
-/** Query for the names of all alerts that fired in the given time range before the query. */
+/** Returns a query for the names of all alerts that fired in the given time range before the query. */
 export function firedWithin(range: string): string {
   return `count by (alertname) (max_over_time(${firing}[${range}:])) ^ 0`;
 }

@@ -12,7 +12,10 @@ const stepMs = 10 * minuteMs;
 /** Time limit in ms for the test, which takes 15 s of CPU time. */
 const timeLimitMs = 400_000;
 
-/** World with a fleet, two policies, a schedule and an export. Each rollout takes days, because of its windows and soaks. */
+/**
+ * Creates a test world with a fleet, two policies, a schedule and an export. Each rollout takes days, because of its
+ * windows and soaks.
+ */
 function healthyWorld(): ScheduleWorld {
   const world = new ScheduleWorld({
     messages: every(20 * minuteMs, startMs - dayMs, startMs + 8 * dayMs),

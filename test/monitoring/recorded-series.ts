@@ -42,7 +42,10 @@ export class RecordedSeries {
     }
   }
 
-  /** The recorded series in promtool's notation, in which `1x3` is four times 1 and `_x3` is three times no value. */
+  /**
+   * Returns the recorded series in promtool's notation, in which `1x3` is four times 1 and `_x3` is three times no
+   * value.
+   */
   input(): InputSeries {
     return Object.fromEntries([...this.#series].map(([key, values]) => [key, this.#compressed(values)]));
   }

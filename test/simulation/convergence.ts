@@ -128,12 +128,12 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
   }
 }
 
-/** Whether a simulated user regularly checks the policy and approves any stage that waits for approval. */
+/** Returns whether a simulated user regularly checks the policy and approves any stage that waits for approval. */
 function isApprovedLater({ actions }: HistoryPlan, { metadata }: CollectorVersionPolicy): boolean {
   return actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
 }
 
-/** Whether the policy waits for a user's action, or for an event that the simulated run does not contain. */
+/** Returns whether the policy waits for a user's action, or for an event that the simulated run does not contain. */
 function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
   const { metadata, spec, status } = policy;
   const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
@@ -171,7 +171,7 @@ function isInconclusive({ status }: CollectorVersionPolicy): boolean {
 
 const longerThanHistoriesMs = 24 * 3_600_000;
 
-/** Whether more upgrades than `maxFailures` allows may have failed in this simulated run. */
+/** Returns whether more upgrades than `maxFailures` allows may have failed in this simulated run. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
   // A stopped rollout does not continue when a user raises `maxFailures` later.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
@@ -188,7 +188,7 @@ function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, poli
   );
 }
 
-/** Whether a user aborted the present rollout (R9), or an earlier rollout to the same version (R6). */
+/** Returns whether a user aborted the present rollout (R9), or an earlier rollout to the same version (R6). */
 function wasAborted({ policyChanges }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
   const versionOf = (rolloutId: string | undefined) => rolloutId?.replace(/^\d+-/, '');
   const isAsked = (value: string | undefined) =>
@@ -261,19 +261,25 @@ function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | unde
   ];
 }
 
-/** Whether collectors may disappear during the simulated run, because an event makes a group of collectors smaller. */
+/**
+ * Returns whether collectors may disappear during the simulated run, because an event makes a group of collectors
+ * smaller.
+ */
 function mayShrink({ fleet }: HistoryPlan): boolean {
   return Object.keys(fleet.events).filter((name) => name.startsWith('more')).length > 1;
 }
 
-/** Whether the policy selects collectors by version, so that an upgraded collector no longer matches the selector. */
+/**
+ * Returns whether the policy selects collectors by version, so that an upgraded collector no longer matches the
+ * selector.
+ */
 function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
   return (spec.selector as SelectorSpec).matchExpressions !== undefined;
 }
 
 /**
- * Whether two policies may claim a collector, depending on its version. The collector counts of their statuses cannot
- * be predicted.
+ * Returns whether two policies may claim a collector, depending on its version. The collector counts of their statuses
+ * cannot be predicted.
  */
 function isUncertain(truth: Truth): boolean {
   return truth.policies.length > 1 && truth.policies.some(selectsByVersion);
@@ -306,7 +312,8 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
 }
 
 /**
- * Whether the service accepted an upgrade of the collector to the policy's target after the last change of a policy.
+ * Returns whether the service accepted an upgrade of the collector to the policy's target after the last change of a
+ * policy.
  */
 function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorState): boolean {
   const sinceMs = lastChangeMs(truth);
@@ -328,14 +335,14 @@ export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): n
   return Math.max(0, ...policyChanges.map(({ atMs }) => atMs));
 }
 
-/** Whether the policy owns the collector, which means that no policy of higher rank selects it (U13). */
+/** Returns whether the policy owns the collector, which means that no policy of higher rank selects it (U13). */
 function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorState): boolean {
   return truth.policies.every(
     (other) => other === policy || !isMember(truth, other, collector) || compareRank(policy, other) < 0,
   );
 }
 
-/** Reason why a collector legitimately does not run the target; undefined if there is no such reason. */
+/** Returns the reason why a collector legitimately does not run the target; undefined if there is no such reason. */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,
@@ -375,7 +382,7 @@ const stillReasons: ReadonlySet<string> = new Set([
   'RollingOut',
 ]);
 
-/** Whether the last stage has neither a size nor a selector, so that it takes all remaining collectors. */
+/** Returns whether the last stage has neither a size nor a selector, so that it takes all remaining collectors. */
 function takesAll({ spec }: CollectorVersionPolicy): boolean {
   const last = spec.strategy.stages?.at(-1);
   return !last || (last.size === undefined && last.selector === undefined);
@@ -386,8 +393,8 @@ export function isByZone({ spec }: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Whether the collector's last upgrade attempt timed out according to the ledger, which stores this outcome as the
- * number 2.
+ * Returns whether the collector's last upgrade attempt timed out according to the ledger, which stores this outcome as
+ * the number 2.
  */
 function timedOut(head: string | undefined, id: string): boolean {
   if (head === undefined) return false;

@@ -104,7 +104,7 @@ function silence(running: boolean): Scenario {
 }
 
 const directions: Readonly<Record<string, (seed: number, chance: Chance) => HistoryPlan>> = {
-  /** A user pauses the policy while POSTs wait for the request budget. */
+  /** Scenario: a user pauses the policy while POSTs wait for the request budget. */
   paused: (seed, chance) =>
     plan(seed, {
       count: 20,
@@ -112,14 +112,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         { kind: 'patchPolicy', atMs: chance.whole(1_500, 5_500), name: 'first', patch: { spec: { paused: true } } },
       ],
     }),
-  /** The leading process is frozen for longer than its lease. */
+  /** Scenario: the leading process is frozen for longer than its lease. */
   frozen: (seed, chance) =>
     plan(seed, {
       count: 30,
       replicas: 2,
       actions: [{ kind: 'freeze', atMs: chance.whole(11_000, 18_000), replica: chance.whole(0, 1), forMs: 40_000 }],
     }),
-  /** The process is killed at one of its requests, and the next process starts at once. */
+  /** Scenario: the process is killed at one of its requests, and the next process starts at once. */
   killed: (seed) => plan(seed, { count: 3, cannotFail: true, actions: [killAtRequest(seed)] }),
   killedLagging: (seed) =>
     plan(seed, {
@@ -134,7 +134,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', attempts: 2 }] }, list: { lag: '5s' } },
       actions: [killAtRequest(seed)],
     }),
-  /** The service accepts requests for upgrades, but its answers are lost. */
+  /** Scenario: the service accepts requests for upgrades, but its answers are lost. */
   lost: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -167,7 +167,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         },
       },
     }),
-  /** Some writes to the API server fail, while the upgrade service works without faults. */
+  /** Scenario: some writes to the API server fail, while the upgrade service works without faults. */
   unwritten: (seed) =>
     plan(seed, {
       count: 20,
@@ -175,12 +175,12 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, duration: ['40s', '90s'] }, list: { lag: '50s' } },
       apiRequestFaults: 0.3,
     }),
-  /** The service answers status requests with the status of a task other than the requested one. */
+  /** Scenario: the service answers status requests with the status of a task other than the requested one. */
   mixedUp: (seed) => plan(seed, { count: 12, mixedUpTasks: 0.6, scenario: { upgrade: { duration: ['1m', '20m'] } } }),
-  /** Upgrade tasks report a status code that is not documented, and never end. */
+  /** Scenario: upgrade tasks report a status code that is not documented, and never end. */
   endless: (seed) =>
     plan(seed, { count: 4, scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail', status: 4 }] } } }),
-  /** Upgrades succeed only after the operator has given them up as timed out. */
+  /** Scenario: upgrades succeed only after the operator has given them up as timed out. */
   late: (seed) =>
     plan(seed, {
       limit: 2,
@@ -196,18 +196,18 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         list: { lag: '5s' },
       },
     }),
-  /** The service offers only one build, so no list shows which collectors run this build (U7). */
+  /** Scenario: the service offers only one build, so no list shows which collectors run this build (U7). */
   single: (seed) =>
     plan(seed, {
       offer: 'single',
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.3, end: 'succeed', status: 5 }] } },
     }),
-  /** Lists of collectors lag, so every upgrade ends before a list shows the new version. */
+  /** Scenario: lists of collectors lag, so every upgrade ends before a list shows the new version. */
   lagging: (seed) =>
     plan(seed, { count: 12, cannotFail: true, scenario: { upgrade: { duration: ['1m', '3m'] }, list: { lag: '5s' } } }),
   /**
-   * The service answers slowly, so that reading the whole collector list takes longer than the interval between two
-   * reads.
+   * Scenario: the service answers slowly, so that reading the whole collector list takes longer than the interval
+   * between two reads.
    */
   slow: (seed) =>
     plan(seed, {
@@ -215,14 +215,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       cannotFail: true,
       scenario: { upgrade: { duration: '1m' }, latency: '2s', list: { maxLimit: 50 } },
     }),
-  /** A person installs another version on a collector, long after the rollout. */
+  /** Scenario: a person installs another version on a collector, long after the rollout. */
   drifting: (seed) =>
     plan(seed, {
       scenario: { upgrade: { duration: '1m' } },
       events: { hand: { at: '60s', collectors: ['app-01'], setVersion: '19.404-12' } },
       touched: ['app-01'],
     }),
-  /** Another tool upgrades some collectors to another version while the operator upgrades them. */
+  /** Scenario: another tool upgrades some collectors to another version while the operator upgrades them. */
   foreign: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -237,7 +237,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
       touched: Array.from({ length: 8 }, (_, index) => `app-0${index + 1}`),
     }),
-  /** Some collectors go offline when it is their turn to be upgraded, and return later. */
+  /** Scenario: some collectors go offline when it is their turn to be upgraded, and return later. */
   silent: (seed, chance) =>
     plan(seed, {
       scenario: { upgrade: { duration: '2m' }, aliveFor: '1s', list: { lag: '5s' } },
@@ -246,7 +246,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         talks: { at: '110s', patch: silence(true) },
       },
     }),
-  /** The selector of the policy matches a collector only until the collector is upgraded. */
+  /** Scenario: the selector of the policy matches a collector only until the collector is upgraded. */
   selected: (seed) =>
     plan(seed, {
       count: 10,
@@ -254,8 +254,8 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       selector: { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: ['19.404-12'] }] },
     }),
   /**
-   * A user deselects collectors right after their upgrade, and selects them again before a list shows their new
-   * version.
+   * Scenario: a user deselects collectors right after their upgrade, and selects them again before a list shows their
+   * new version.
    */
   reselected: (seed, chance) => {
     const atMs = chance.whole(16_000, 30_000);
@@ -273,7 +273,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       actions: [select(atMs, 'none-*'), select(atMs + 2_000, 'app-*')],
     });
   },
-  /** Two policies select the same fleet and want different versions. */
+  /** Scenario: two policies select the same fleet and want different versions. */
   overlapping: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -284,7 +284,8 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       apiRequestFaults: chance.one([0, 0.1]),
     }),
   /**
-   * Three policies with different targets are created one after the other, and the service refuses their credentials.
+   * Scenario: three policies with different targets are created one after the other, and the service refuses their
+   * credentials.
    */
   refused: (seed, chance) => {
     const later = [
@@ -302,7 +303,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
     });
   },
-  /** A policy is deleted and created again right after the service accepted its upgrade tasks. */
+  /** Scenario: a policy is deleted and created again right after the service accepted its upgrade tasks. */
   remade: (seed, chance) => {
     const atMs = chance.whole(1_800, 4_000);
     return plan(seed, {
@@ -320,13 +321,16 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
  * Plans of simulated runs for the rules of rollouts: windows, the kill switch, stages, failures, rollbacks and stops.
  */
 const rolloutDirections: typeof directions = {
-  /** A maintenance exclusion begins while POSTs wait for the request budget. */
+  /** Scenario: a maintenance exclusion begins while POSTs wait for the request budget. */
   excluded: (seed, chance) => {
     const startMs = epochMs + chance.whole(1_500, 9_000);
     const exclusion = { name: 'frozen', startTime: iso(startMs), endTime: iso(startMs + 90_000) };
     return plan(seed, { count: 40, spec: { maintenance: { exclusions: [exclusion], cutoff: '0s' } } });
   },
-  /** The policy has maintenance windows in the time zones of its collectors, and a short window for all collectors. */
+  /**
+   * Scenario: the policy has maintenance windows in the time zones of its collectors, and a short window for all
+   * collectors.
+   */
   windows: (seed, chance) =>
     plan(seed, {
       count: 12,
@@ -344,7 +348,7 @@ const rolloutDirections: typeof directions = {
         },
       },
     }),
-  /** A user sets the kill switch while POSTs wait for the request budget. */
+  /** Scenario: a user sets the kill switch while POSTs wait for the request budget. */
   killSwitch: (seed, chance) =>
     plan(seed, {
       count: 40,
@@ -353,7 +357,10 @@ const rolloutDirections: typeof directions = {
         { kind: 'settings', atMs: 60_000, paused: false },
       ],
     }),
-  /** The rollout has three stages: one by size, one by selector, and a last one that needs an approval. The process is killed once. */
+  /**
+   * Scenario: the rollout has three stages: one by size, one by selector, and a last one that needs an approval. The
+   * process is killed once.
+   */
   staged: (seed, chance) =>
     plan(seed, {
       count: 14,
@@ -369,7 +376,7 @@ const rolloutDirections: typeof directions = {
         { kind: 'kill', atMs: chance.whole(2_000, 60_000), replica: 0, againAfterMs: 50 },
       ],
     }),
-  /** Collectors of the first stage go offline during the soak of the stage, and never return. */
+  /** Scenario: collectors of the first stage go offline during the soak of the stage, and never return. */
   dying: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -384,7 +391,10 @@ const rolloutDirections: typeof directions = {
         againAfterMs: chance.happens(0.5) ? 200_000 : undefined,
       })),
     }),
-  /** Collectors are installed during the first stage, in its soak, and after the rollout. They join only the last stage. */
+  /**
+   * Scenario: collectors are installed during the first stage, in its soak, and after the rollout. They join only the
+   * last stage.
+   */
   growing: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -401,7 +411,8 @@ const rolloutDirections: typeof directions = {
       ],
     }),
   /**
-   * Collectors of the first stage are removed from the service or deselected by the policy, some of them temporarily.
+   * Scenario: collectors of the first stage are removed from the service or deselected by the policy, some of them
+   * temporarily.
    */
   leaving: (seed, chance) => {
     const exclude = (atMs: number, matchNames: readonly string[]) =>
@@ -424,8 +435,8 @@ const rolloutDirections: typeof directions = {
     });
   },
   /**
-   * No collector of the first stage reaches the target. The stage is inconclusive until a user retries the rollout or
-   * approves the next stage.
+   * Scenario: no collector of the first stage reaches the target. The stage is inconclusive until a user retries the
+   * rollout or approves the next stage.
    */
   inconclusive: (seed, chance) => {
     const outcome = { end: 'fail' as const, ...(chance.happens(0.5) ? { attempts: 1 } : {}) };
@@ -448,7 +459,9 @@ const rolloutDirections: typeof directions = {
       actions: person ? [person] : [],
     });
   },
-  /** The selector of one stage matches no collector. A user approves the stage, or removes it from the spec. */
+  /**
+   * Scenario: the selector of one stage matches no collector. A user approves the stage, or removes it from the spec.
+   */
   empty: (seed, chance) => {
     const stages = [
       { name: 'canary', size: 2, soakDuration: '0s' },
@@ -463,7 +476,8 @@ const rolloutDirections: typeof directions = {
     return plan(seed, { cannotFail: true, scenario: { upgrade: { duration: '1m' } }, stages, actions: [person] });
   },
   /**
-   * A user edits, reorders, adds and deletes stages during the rollout. Stages that have already started do not change.
+   * Scenario: a user edits, reorders, adds and deletes stages during the rollout. Stages that have already started do
+   * not change.
    */
   edited: (seed, chance) => {
     const stage = (name: string) => ({
@@ -492,7 +506,10 @@ const rolloutDirections: typeof directions = {
       actions: [edit(chance.whole(2_000, 20_000)), edit(chance.whole(20_000, 60_000)), kill],
     });
   },
-  /** The rollout stops in its last stage. Then the target changes and changes back, and a user retries the rollout. */
+  /**
+   * Scenario: the rollout stops in its last stage. Then the target changes and changes back, and a user retries the
+   * rollout.
+   */
   stoppedAndReturned: (seed, chance) => {
     const patch = (atMs: number, version: string) =>
       ({ kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { target: { version } } } }) as const;
@@ -520,7 +537,7 @@ const rolloutDirections: typeof directions = {
       ],
     });
   },
-  /** Some collectors are offline when their stage starts, and return later. */
+  /** Scenario: some collectors are offline when their stage starts, and return later. */
   returned: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -532,9 +549,12 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '20s' },
       ],
     }),
-  /** More collectors fail than `maxFailures` allows, while POSTs wait for the request budget. */
+  /** Scenario: more collectors fail than `maxFailures` allows, while POSTs wait for the request budget. */
   failing: (seed, chance) => failing(seed, chance, { maxFailures: chance.whole(0, 2) }),
-  /** More collectors fail than `maxFailures` allows, while POSTs wait for the request budget and some writes of the ledger fail. */
+  /**
+   * Scenario: more collectors fail than `maxFailures` allows, while POSTs wait for the request budget and some writes
+   * of the ledger fail.
+   */
   failingUnwritten: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: chance.whole(0, 1) } } }),
@@ -549,14 +569,14 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '0s' },
       ],
     }),
-  /** The number of upgrades that never end is higher than `maxFailures`. */
+  /** Scenario: the number of upgrades that never end is higher than `maxFailures`. */
   failingEndless: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 6, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
       count: 30,
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', status: 4 }] } },
     }),
-  /** The target changes during the rollout and changes back. Meanwhile the policy is paused. */
+  /** Scenario: the target changes during the rollout and changes back. Meanwhile the policy is paused. */
   returning: (seed, chance) => {
     const awayMs = chance.one([500, 5_000, 40_000]);
     const atMs = chance.whole(5_000, 40_000);
@@ -575,7 +595,10 @@ const rolloutDirections: typeof directions = {
       actions: [patch(atMs, true, '19.404-12'), patch(atMs + awayMs, false, newestVersion)],
     });
   },
-  /** Many collectors are installed after the rollout completed, and more of them fail than `maxFailures` allows. */
+  /**
+   * Scenario: many collectors are installed after the rollout completed, and more of them fail than `maxFailures`
+   * allows.
+   */
   failingLate: (seed, chance) => {
     const count = chance.one([4, 12]);
     const broken = { duration: '1m', outcomes: [{ share: chance.between(0.3, 0.8), end: 'fail' as const }] };
@@ -586,7 +609,10 @@ const rolloutDirections: typeof directions = {
       events: { grows: { at: '50s', patch: { groups: { app: { count: count + 36 } }, upgrade: broken } } },
     });
   },
-  /** Many collectors are installed after a rollout with stages completed, and more of them fail than `maxFailures` allows. */
+  /**
+   * Scenario: many collectors are installed after a rollout with stages completed, and more of them fail than
+   * `maxFailures` allows.
+   */
   failingLateStage: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0 }),
@@ -609,13 +635,16 @@ const rolloutDirections: typeof directions = {
       },
     }),
   failingShare: (seed, chance) => failing(seed, chance, { maxFailures: '10%', minSamples: 4 }),
-  /** The rollout is rolled back, and the process restarts during the rollback. Some users then retry the rollout. */
+  /**
+   * Scenario: the rollout is rolled back, and the process restarts during the rollback. Some users then retry the
+   * rollout.
+   */
   rolledBack: (seed, chance) => {
     const again = chance.happens(0.5) ? [{ kind: 'retry', atMs: 110_000, name: 'first', mark: 'again' } as const] : [];
     const kill = { kind: 'kill', atMs: chance.whole(8_000, 60_000), replica: 0, againAfterMs: 50 } as const;
     return failing(seed, chance, { maxFailures: 1, action: 'Rollback' }, [kill, ...again]);
   },
-  /** The rollout is rolled back while the answers to POSTs are lost. */
+  /** Scenario: the rollout is rolled back while the answers to POSTs are lost. */
   rolledBackLost: (seed, chance) => {
     const direction = fails(chance, { limit: 0, spec: { failurePolicy: { maxFailures: 1, action: 'Rollback' } } });
     const faults = {
@@ -623,7 +652,7 @@ const rolloutDirections: typeof directions = {
     } as const;
     return plan(seed, { ...direction, scenario: { ...direction.scenario, faults } });
   },
-  /** A user aborts the rollout while POSTs wait for the request budget. Later the target changes. */
+  /** Scenario: a user aborts the rollout while POSTs wait for the request budget. Later the target changes. */
   aborted: (seed, chance) =>
     plan(seed, {
       count: 40,
@@ -641,7 +670,7 @@ const rolloutDirections: typeof directions = {
         },
       ],
     }),
-  /** A user retries a stopped rollout, and some collectors fail again. */
+  /** Scenario: a user retries a stopped rollout, and some collectors fail again. */
   retried: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
@@ -649,8 +678,8 @@ const rolloutDirections: typeof directions = {
       actions: [{ kind: 'retry', atMs: 30_000, name: 'first', mark: 'first' }],
     }),
   /**
-   * A stopped or aborted rollout gets an older backup of its ledger. All upgrades would succeed, so a rollout that
-   * wrongly continues would be visible.
+   * Scenario: a stopped or aborted rollout gets an older backup of its ledger. All upgrades would succeed, so a rollout
+   * that wrongly continues would be visible.
    */
   restored: (seed, chance) => {
     const pause = (paused: boolean, atMs: number) => ({ kind: 'settings', atMs, paused }) as const;

@@ -19,7 +19,10 @@ export function allSeeds(direction: string): Iterable<number> {
   return countFrom(1, counts[direction] ?? usualCount);
 }
 
-/** Seeds of a direction for `make test`: all seeds of the direction `killed`, and every tenth seed of the others. */
+/**
+ * Returns the seeds that `make test` uses for a kind of simulated runs: all seeds of the kind `killed`, and every tenth
+ * seed of the other kinds.
+ */
 export function someSeeds(direction: string): Iterable<number> {
   const seeds = [...allSeeds(direction)];
   return direction === 'killed' ? seeds : seeds.filter((seed) => seed % 10 === 1);

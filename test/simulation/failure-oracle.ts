@@ -62,7 +62,7 @@ function exceeded(record: HistoryRecord, rollouts: readonly Rollout[], rollout: 
   });
 }
 
-/** Number of upgrades of earlier rollouts to the same target. Such upgrades may still be in flight. */
+/** Returns the number of upgrades of earlier rollouts to the same target. Such upgrades may still be in flight. */
 function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: Rollout): number {
   const former = rollouts.filter(
     (one) => one.policy === policy && one.target === target && one.rolloutId !== rolloutId,
@@ -86,7 +86,8 @@ function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
 }
 
 /**
- * Time of the rollout's last completion before a POST; 0 if there is none. A completion resets the count of failures.
+ * Returns the time of the rollout's last completion before a POST; 0 if there is none. A completion resets the count of
+ * failures.
  */
 function completedAtMs({ writes }: Rollout, atMs: number): number {
   const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;
@@ -123,8 +124,8 @@ function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, 
 }
 
 /**
- * Whether an attempt counts: the policy still selects the collector, and the collector did not reach the target late
- * (U6).
+ * Returns whether an attempt counts: the policy still selects the collector, and the collector did not reach the target
+ * late (U6).
  */
 function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, task: TaskState): boolean {
   const { endTime, collectorEndTime, fromVersion: version } = task;
@@ -136,8 +137,8 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
 const examinedMs = 10_000;
 
 /**
- * Time at which the process certainly knew that an earlier attempt had timed out (U5); undefined if it may not have
- * known.
+ * Returns the time at which the process certainly knew that an earlier attempt had timed out (U5); undefined if it may
+ * not have known.
  */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
   const { plan, disturbances, sightings } = record;
@@ -152,8 +153,8 @@ function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost
 }
 
 /**
- * Whether a process knew an outcome, because it received the outcome or because another process had time to write it to
- * the ledger.
+ * Returns whether a process knew an outcome, because it received the outcome or because another process had time to
+ * write it to the ledger.
  */
 function isKnown({ plan, disturbances }: HistoryRecord, post: RolloutPost, { process, atMs }: TaskNews): boolean {
   if (process === post.process) return atMs < post.atMs - decidedMs;

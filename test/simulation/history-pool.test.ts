@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 
-/** Program of a worker thread that ends unexpectedly when it simulates seed 2. */
+/** Returns the program of a worker thread that ends unexpectedly when it simulates seed 2. */
 function workerThat(dies: string): URL {
   const program = `
     import { parentPort } from 'node:worker_threads';

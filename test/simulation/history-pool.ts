@@ -123,7 +123,9 @@ export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistorie
 export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
 export const schedulePool = new HistoryPool({ threads: 2, worker: scheduleHistories });
 
-/** Reply of a worker thread about a simulation, or the reason why there is no reply. */
+/**
+ * Runs a simulation on a worker thread. Resolves to the reply of the thread, or to the reason why there is no reply.
+ */
 function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number): Promise<WorkerReply | string> {
   return new Promise((resolve) => {
     const stopGuard = guard(worker, longestProcessorMs, (why) => end(why));
@@ -160,7 +162,7 @@ function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) =
   return () => clearInterval(timer);
 }
 
-/** Processor time in ms that a thread has used so far; undefined when the thread does not run. */
+/** Returns the processor time in ms that a thread has used so far; undefined when the thread does not run. */
 async function processorMs(worker: Worker): Promise<number | undefined> {
   try {
     const { user, system } = await worker.cpuUsage();

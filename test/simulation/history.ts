@@ -67,8 +67,8 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
 }
 
 /**
- * Whether an upgrade may succeed long after it timed out (U6), so that another policy may become the owner of its
- * collector.
+ * Returns whether an upgrade may succeed long after it timed out (U6), so that another policy may become the owner of
+ * its collector.
  */
 function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
   const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);

@@ -110,7 +110,10 @@ function planList(chance: Chance): ListScenario {
   };
 }
 
-/** Outcomes of upgrades, with durations as in reality. The clock of a simulated run is ten times as fast. */
+/**
+ * Draws the outcomes of upgrades. Their durations are as in reality, but the clock of a simulated run is ten times as
+ * fast.
+ */
 function planOutcomes(chance: Chance): readonly OutcomeScenario[] {
   const kinds: readonly OutcomeScenario[] = [
     { share: chance.between(0.1, 1), end: 'fail', message: 'Not enough disk space.' },

@@ -34,7 +34,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   return ranTargetForLong(record, post) ? 'U7: the collector has run this version for long' : undefined;
 }
 
-/** Whether another policy with another target certainly owned the collector when the upgrade was requested. */
+/** Returns whether another policy with another target certainly owned the collector when the upgrade was requested. */
 function goesFirst(
   { plan, policyChanges }: HistoryRecord,
   post: PostRecord,

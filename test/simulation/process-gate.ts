@@ -72,7 +72,7 @@ export class ProcessClock implements Clock {
   }
 }
 
-/** Whether the process is dead. Any call may kill the process, so callers check again after each call. */
+/** Returns whether the process is dead. Any call may kill the process, so callers check again after each call. */
 export function isDead(gate: ProcessGate): boolean {
   return gate.state === 'dead';
 }

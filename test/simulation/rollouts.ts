@@ -37,7 +37,7 @@ export interface StageRun {
   readonly endAtMs: number | undefined;
 }
 
-/** All rollouts in the ledgers of a simulated run. Requests without a known rollout are left out. */
+/** Returns all rollouts in the ledgers of a simulated run. Requests without a known rollout are left out. */
 export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
   const posts = Map.groupBy(rolloutPosts(record), ({ intent }) => keyOf(intent));
   const writes = Map.groupBy(record.ledgerWrites, keyOf);
@@ -48,7 +48,7 @@ export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
   });
 }
 
-/** Previous rollout of the same policy to the same target. */
+/** Returns the previous rollout of the same policy to the same target. */
 export function formerRollout(rollouts: readonly Rollout[], { policy, target, rolloutId }: Intent | Rollout) {
   const numberOf = (id: string) => Number.parseInt(id, 10);
   return rollouts.findLast(
@@ -86,12 +86,12 @@ export function stageRunsOf({ writes }: Rollout): readonly StageRun[] {
   return [...runs.values()];
 }
 
-/** Stages of a rollout that had started by this time. */
+/** Returns the stages of a rollout that had started by this time. */
 export function stagesAt({ writes }: Rollout, atMs: number): readonly RecordedStage[] {
   return writes.findLast((write) => write.atMs <= atMs)?.stages ?? [];
 }
 
-/** Stage that lists the collector, or else the last stage if it takes all remaining collectors. */
+/** Returns the stage that lists the collector, or else the last stage if it takes all remaining collectors. */
 export function stageOf(stages: readonly RecordedStage[], collectorId: string): RecordedStage | undefined {
   return stages.find(({ members }) => members?.includes(collectorId)) ?? stages.find(({ members }) => !members);
 }
@@ -106,7 +106,7 @@ export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId 
   });
 }
 
-/** Whether a user had approved the given stage of the rollout by the given time. */
+/** Returns whether a user had approved the given stage of the rollout by the given time. */
 export function wasApproved(
   { policyChanges }: HistoryRecord,
   { policy, rolloutId }: RolloutKey,
@@ -119,7 +119,7 @@ export function wasApproved(
   });
 }
 
-/** Whether the value of an approval annotation approves the given stage of the given rollout. */
+/** Returns whether the value of an approval annotation approves the given stage of the given rollout. */
 export function isApproval(
   value: string | undefined,
   rolloutId: string | undefined,
@@ -133,7 +133,8 @@ export function isApproval(
 const heardMs = 60_000;
 
 /**
- * Versions of a policy that a process may have known at this time: the newest one, and those that were just replaced.
+ * Returns the versions of a policy that a process may have known at this time: the newest one, and those that were just
+ * replaced.
  */
 export function textsAt(
   { policyChanges }: HistoryRecord,
@@ -155,14 +156,17 @@ export function versionAt({ versions }: HistoryRecord, id: string, atMs: number)
   return versions.get(id)?.findLast(({ sinceMs }) => sinceMs <= atMs)?.version;
 }
 
-/** Whether another tool, an outage, or the removal of collectors may change this collector during the simulated run. */
+/**
+ * Returns whether another tool, an outage, or the removal of collectors may change this collector during the simulated
+ * run.
+ */
 export function isUnsteady(record: HistoryRecord, name: string): boolean {
   return record.plan.deaths.some((death) => death.name === name) || isTouched(record, name);
 }
 
 /**
- * Whether a planned event or another tool changes this collector. Unlike in `isUnsteady`, outages after upgrades do not
- * count.
+ * Returns whether a planned event or another tool changes this collector. Unlike in `isUnsteady`, outages after
+ * upgrades do not count.
  */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;

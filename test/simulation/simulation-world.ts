@@ -319,7 +319,7 @@ export class SimulationWorld {
     return this.api.store.objects(ledgersCollection);
   }
 
-  /** Ledger objects in the API server, by the uid of the policy. */
+  /** Returns the ledger objects in the API server, by the uid of the policy. */
   #ledgers(): ReadonlyMap<string, Shards> {
     const ledgers = new Map<string, Map<string, string>>();
     for (const object of this.#ledgerObjects()) {

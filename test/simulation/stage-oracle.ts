@@ -131,7 +131,7 @@ function wrongChoice(
   return members.length < least ? `has ${members.length} members, at least ${least} can be upgraded` : undefined;
 }
 
-/** Whether the collector is offline at this time since the start of the simulated run. */
+/** Returns whether the collector is offline at this time since the start of the simulated run. */
 function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, atMs: number): boolean {
   const returns = Object.values(fleet.events).some(
     (event) => JSON.stringify(event).includes(`"${name}"`) && (parseDuration(`${event.at}`) ?? 0) <= atMs,
@@ -139,7 +139,7 @@ function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, a
   return scenario.collectors?.[name]?.running === false && !returns;
 }
 
-/** Whether the collector needs an upgrade and the operator is able to upgrade it. */
+/** Returns whether the collector needs an upgrade and the operator is able to upgrade it. */
 function isUpgradable(
   record: HistoryRecord,
   text: CollectorVersionPolicy,
@@ -153,7 +153,7 @@ function isUpgradable(
   return wasThere && isOlder && isSelected(record.plan, text, subject) === true;
 }
 
-/** Whether several policies select the same fleet, so that a collector may move from one policy to another. */
+/** Returns whether several policies select the same fleet, so that a collector may move from one policy to another. */
 function isShared({ policyChanges }: HistoryRecord): boolean {
   return new Set(policyChanges.map(({ policy }) => policy.metadata.name)).size > 1;
 }
@@ -252,7 +252,10 @@ function upgradedNames(rollout: Rollout | undefined): ReadonlySet<string> {
   return new Set(rollout?.upgrades.filter(({ task }) => task?.status === 2).map(({ name }) => name));
 }
 
-/** Time at which the last collector of the stage was upgraded to the target; undefined if the stage upgraded none. */
+/**
+ * Returns the time at which the last collector of the stage was upgraded to the target; undefined if the stage upgraded
+ * none.
+ */
 function soakFromMs(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -273,8 +276,8 @@ function soakFromMs(
 }
 
 /**
- * Whether the previous rollout to this target was stopped (R6). If so, each stage has a soak even if it upgrades no
- * collector.
+ * Returns whether the previous rollout to this target was stopped (R6). If so, each stage has a soak even if it
+ * upgrades no collector.
  */
 function isUnproven({ former }: ProvenRollout): boolean {
   return former?.writes.at(-1)?.stop !== undefined;
@@ -284,7 +287,7 @@ function isBetween(atMs: number, fromMs: number, untilMs: number): boolean {
   return atMs >= fromMs && atMs <= untilMs;
 }
 
-/** Time at which a collector first ran the given version; undefined when it never did. */
+/** Returns the time at which a collector first ran the given version; undefined when it never did. */
 function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, version: string): number | undefined {
   const tasks = state.tasks.filter(
     ({ collectorId, toVersion, status }) =>
@@ -299,12 +302,17 @@ function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, ve
 /** Maximum time in ms until collector lists show a change of a collector. */
 const listedMs = 6_000;
 
-/** Time in ms from the last heartbeat of a collector until the operator knows that the collector is offline. */
+/**
+ * Returns the time in ms from the last heartbeat of a collector until the operator knows that the collector is offline.
+ */
 function deathSeenAfterMs({ plan }: HistoryRecord): number {
   return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
-/** Whether `maxFailures` allows one collector to go offline, so that its stage can end and the rollout continues. */
+/**
+ * Returns whether `maxFailures` allows one collector to go offline, so that its stage can end and the rollout
+ * continues.
+ */
 function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
   return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {
     if (failurePolicy?.action === 'Continue') return true;

@@ -123,7 +123,10 @@ function wasAt({ versions, state, startMs }: HistoryRecord, id: string, version:
   );
 }
 
-/** Time at which the upgraded collector reached the version, possibly after the time-out; undefined if it never did. */
+/**
+ * Returns the time at which the upgraded collector reached the version, possibly after the time-out; undefined if it
+ * never did.
+ */
 function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number | undefined {
   if (collectorEndTime === null || endTime === null) return undefined;
   const succeeded = status === 2 || status === undocumentedSuccess || collectorEndTime > endTime;

@@ -29,8 +29,8 @@ function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined 
 }
 
 /**
- * Whether the process knew that a user aborted the rollout. An abort that the user combined with a retry does not
- * count.
+ * Returns whether the process knew that a user aborted the rollout. An abort that the user combined with a retry does
+ * not count.
  */
 function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent): boolean {
   const set = known.find(({ metadata }) => metadata.uid === policy)?.metadata.annotations;
@@ -39,8 +39,8 @@ function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent):
 }
 
 /**
- * Whether the kill switch was set long before this POST, so that the process must know it. False if a fault may have
- * delayed the process.
+ * Returns whether the kill switch was set long before this POST, so that the process must know it. False if a fault may
+ * have delayed the process.
  */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {
   if (plan.apiFaults.watches > 0 || plan.apiFaults.requests > 0) return false;
@@ -54,7 +54,7 @@ const heardWithinMs = 1_000;
 /** Time in ms that the status may need to show that a rollout has stopped. */
 const unheardMs = 40_000;
 
-/** Whether the status showed that the rollout is stopped, and no user has continued it. */
+/** Returns whether the status showed that the rollout is stopped, and no user has continued it. */
 function wasShownAsStopped(record: HistoryRecord, rollout: RolloutKey, atMs: number): boolean {
   const shown = record.statuses.filter((status) => stopTimeOf(status, rollout) !== undefined && status.atMs < atMs);
   const last = shown.at(-1);
@@ -78,7 +78,7 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { in
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/** Whether the policy ever had another target. If not, this rollout began because a ledger was lost. */
+/** Returns whether the policy ever had another target. If not, this rollout began because a ledger was lost. */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

@@ -37,8 +37,8 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
 }
 
 /**
- * Whether neither a ledger nor a process knows the upgrades in flight any more: the policy was deleted with its ledger,
- * and the process ended.
+ * Returns whether neither a ledger nor a process knows the upgrades in flight any more: the policy was deleted with its
+ * ledger, and the process ended.
  */
 function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
   const isBetween = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs <= untilMs;
@@ -69,7 +69,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
   return found;
 }
 
-/** Number of rollouts to this version, and the largest number of retries that one of them allows. */
+/** Returns the number of rollouts to this version, and the largest number of retries that one of them allows. */
 function rolloutsTowards(
   { plan, policyChanges }: HistoryRecord,
   toVersion: string,
@@ -87,7 +87,7 @@ function rolloutsTowards(
   return { rollouts, limit };
 }
 
-/** Number of times that a retry, a rollback or a restored ledger may have caused further upgrades. */
+/** Returns the number of times that a retry, a rollback or a restored ledger may have caused further upgrades. */
 function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): number {
   const retries = new Set(policyChanges.map(({ policy }) => policy.metadata.annotations[annotations.retry])).size - 1;
   const back = new Set(posts.filter(({ intent }) => intent?.back).map(({ intent }) => intent?.rolloutId)).size;
@@ -99,7 +99,7 @@ function mostRetries({ plan, policyChanges }: HistoryRecord): number {
   return plan.fleet.cannotFail ? 0 : Math.max(...policyChanges.map(({ policy }) => policy.spec.retryPolicy.limit));
 }
 
-/** Number of times that another tool or a user may have changed the collector. */
+/** Returns the number of times that another tool or a user may have changed the collector. */
 function interventions({ plan, state }: HistoryRecord, id: string): number {
   const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
   return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;
@@ -108,7 +108,7 @@ function interventions({ plan, state }: HistoryRecord, id: string): number {
 /** Time in ms around a kill or another disturbance in which the outcome of a request may be lost. */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
-/** Whether the operator may not know the outcome of the POST that requested an upgrade. */
+/** Returns whether the operator may not know the outcome of the POST that requested an upgrade. */
 export function isUnknown({ disturbances }: HistoryRecord, { atMs, answer }: PostRecord): boolean {
   if (answer === undefined || (answer.status !== 202 && Math.floor(answer.status / 100) !== 4)) return true;
   return disturbances.some(

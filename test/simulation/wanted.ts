@@ -8,7 +8,7 @@ export interface Subject {
   readonly version: string;
 }
 
-/** Group of a collector: the part of its name before the number. */
+/** Returns the group of a collector: the part of its name before the number. */
 export function groupOf(plan: HistoryPlan, { name }: Subject) {
   return plan.fleet.groups.find((group) => name.startsWith(`${group.name}-`));
 }
@@ -18,8 +18,8 @@ export function isHosted(subject: Subject): boolean {
 }
 
 /**
- * Whether the policy selects the collector; undefined if this depends on the version, which may have changed since the
- * last list.
+ * Returns whether the policy selects the collector; undefined if this depends on the version, which may have changed
+ * since the last list.
  */
 export function isSelected(plan: HistoryPlan, policy: CollectorVersionPolicy, subject: Subject): boolean | undefined {
   const { selector, exclude = [] } = policy.spec;
@@ -51,7 +51,7 @@ export function matchesVersion(policy: CollectorVersionPolicy, version: string):
   return expressions.every(({ values }) => version !== '' && compareVersions(version, values[0] as string) < 0);
 }
 
-/** Version that a policy asks for; undefined when the service does not offer the version. */
+/** Returns the version that a policy asks for; undefined when the service does not offer the version. */
 export function targetOf(plan: HistoryPlan, policy: CollectorVersionPolicy): string | undefined {
   const { target } = policy.spec;
   if (target.version === undefined) return plan.fleet.builds.at(-1);
@@ -62,7 +62,7 @@ export function isPaused(policy: CollectorVersionPolicy): boolean {
   return policy.spec.paused || policy.metadata.annotations?.['logfleet.dev/paused'] === 'true';
 }
 
-/** Whether the policy or one of its stages sets `maxFailures`. */
+/** Returns whether the policy or one of its stages sets `maxFailures`. */
 export function tolerates({ spec }: CollectorVersionPolicy): boolean {
   const stages = spec.strategy.stages ?? [];
   return spec.failurePolicy?.maxFailures !== undefined || stages.some(({ maxFailures }) => maxFailures !== undefined);
@@ -73,7 +73,7 @@ export function shareOf(share: number | string, of: number): number {
   return typeof share === 'number' ? share : Math.max(1, Math.ceil((Number(share.slice(0, -1)) * of) / 100));
 }
 
-/** Whether the selector of a stage matches the collector. False for a stage without a selector. */
+/** Returns whether the selector of a stage matches the collector. False for a stage without a selector. */
 export function isInSelector(plan: HistoryPlan, selector: SelectorSpec | undefined, subject: Subject): boolean {
   if (!selector) return false;
   const { matchNames, matchFields } = selector;

@@ -22,7 +22,9 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
   });
 }
 
-/** Whether a window is open at this time and for the whole `cutoff` after it, during which no upgrade may start. */
+/**
+ * Returns whether a window is open at this time and for the whole `cutoff` after it, during which no upgrade may start.
+ */
 export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);
   for (let atMs = wallMs; atMs <= untilMs; atMs = Math.floor(atMs / secondMs + 1) * secondMs) {
@@ -39,7 +41,7 @@ function isOpen({ windows = [], exclusions = [] }: Maintenance, wallMs: number, 
   return windows.length === 0 || windows.some((window) => isWindowOpen(window, wallMs, zone));
 }
 
-/** Whether a window is open at this time. No time zone changes its offset during a simulated run. */
+/** Returns whether a window is open at this time. No time zone changes its offset during a simulated run. */
 function isWindowOpen(
   { schedule, duration, timeZone, timeZoneSource }: MaintenanceWindow,
   wallMs: number,
@@ -56,7 +58,7 @@ function isWindowOpen(
   return false;
 }
 
-/** Whether a cron field such as `5`, `*\/5` or `10-50/5,55` contains the minute. */
+/** Returns whether a cron field such as `5`, `*\/5` or `10-50/5,55` contains the minute. */
 function isMinuteOf(field: string, minute: number): boolean {
   return field.split(',').some((part) => {
     const [range = '', step = '1'] = part.split('/');
@@ -67,7 +69,7 @@ function isMinuteOf(field: string, minute: number): boolean {
 
 const offsets = new Map<string, number | undefined>();
 
-/** Offset of a time zone in ms; undefined when the zone does not exist. */
+/** Returns the offset of a time zone in ms; undefined when the zone does not exist. */
 function offsetMsOf(zone = ''): number | undefined {
   if (!offsets.has(zone)) offsets.set(zone, findOffsetMs(zone));
   return offsets.get(zone);

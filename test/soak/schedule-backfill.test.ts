@@ -12,7 +12,7 @@ const backfill = 1_000;
 const stepMs = 10 * minuteMs;
 const fromMs = startMs - backfill * stepMs;
 
-/** Times in ms at which runs were created and completed, by their names. */
+/** Records the times in ms at which runs are created and completed, by the names of the runs. */
 function followRuns({ world: { api, clock } }: ScheduleWorld) {
   const created = new Map<string, number>();
   const completed = new Map<string, number>();

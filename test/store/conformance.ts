@@ -10,7 +10,7 @@ import type { StoreKind } from './stores.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** Data without repetitions, so that the tests notice when parts of a file are in the wrong place. */
+/** Returns data without repetitions, so that the tests notice when parts of a file are in the wrong place. */
 function differentBytes(size: number): Buffer {
   const words = Uint32Array.from({ length: Math.ceil(size / 4) }, (_, index) => index);
   return Buffer.from(words.buffer, 0, size);

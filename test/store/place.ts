@@ -106,7 +106,10 @@ export async function openPlace(data: PlaceData): Promise<Destination> {
   return openDestination(settingsOf(data), await systemPorts());
 }
 
-/** Clock and process identity that a destination needs. Environment variables have no influence here. */
+/**
+ * Returns what a destination needs from its process: a clock, and the identity of the process. Environment variables
+ * have no influence here.
+ */
 export async function systemPorts(): Promise<DestinationPorts> {
   return { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };
 }

@@ -119,7 +119,7 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
   return access;
 }
 
-/** Kubeconfig with one user and one context. JSON is valid YAML. */
+/** Renders a kubeconfig with one user and one context, as JSON, which is valid YAML. */
 export function renderKubeconfig(access: ControlPlaneAccess, token: string, namespace = 'default'): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -144,7 +144,7 @@ async function ready(access: ControlPlaneAccess, kept: readonly Kept[]): Promise
   }
 }
 
-/** Whether the API server is ready. False also if it has no certificate yet. */
+/** Returns whether the API server is ready. False also if it has no certificate yet. */
 async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   let agent: Agent | undefined;
   try {

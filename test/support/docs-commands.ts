@@ -18,7 +18,7 @@ export interface CodeBlock {
   readonly language: string;
   /** Content without the indentation of the block. */
   readonly text: string;
-  /** Last line of the page before the block that is not empty. */
+  /** Last non-empty line of the page before the block. */
   readonly introduction: string;
 }
 

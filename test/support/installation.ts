@@ -37,7 +37,7 @@ export async function install(way: Install): Promise<Installation> {
   return { namespace, kubeconfig, account, serves: serves[way], home: others[0] ?? namespace };
 }
 
-/** A lease that no operator holds, so that the next operator need not wait for it. */
+/** Returns a lease that no operator holds, so that the next operator need not wait for it. */
 export function releasedLease(namespace: string): object {
   return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: operatorLeaseName, namespace } };
 }

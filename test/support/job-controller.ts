@@ -81,7 +81,7 @@ export class JobController {
     clock.after(500, () => this.#tick());
   }
 
-  /** True if the Job of the pod exists. A later Job of the same name has another uid. */
+  /** Returns true if the Job of the pod exists. A later Job of the same name has another uid. */
   #hasJob(pod: StoredObject): boolean {
     const job = this.#world.api.get(`${jobsPath}/${jobOf(pod)}`);
     return job !== undefined && job.metadata.uid === pod.metadata.labels?.[jobUidLabel];

@@ -10,7 +10,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Self-signed certificate, which is its own certificate authority. */
+/** Creates a self-signed certificate, which is its own certificate authority. */
 export async function selfSigned(
   names: readonly string[],
   validity?: { readonly from: Date; readonly to: Date },

@@ -91,7 +91,7 @@ export class MemoryApiServer {
     this.store.onEvent = (event) => this.#publish(event);
   }
 
-  /** Connection of one operator process to the API server. */
+  /** Returns a connection of one operator process to the API server. */
   client(name: string): MemoryApiClient {
     return new MemoryApiClient(this, name);
   }
@@ -114,7 +114,7 @@ export class MemoryApiServer {
     this.#act('DELETE', path, undefined);
   }
 
-  /** Newest version of an object; undefined if the object does not exist. */
+  /** Returns the newest version of an object; undefined if the object does not exist. */
   get(path: string): StoredObject | undefined {
     const target = parsePath(path);
     return target && this.store.find(target.collection, target.namespace ?? '', target.name ?? '');
@@ -125,7 +125,7 @@ export class MemoryApiServer {
     this.store.compact();
   }
 
-  /** Random number of milliseconds between the two limits. */
+  /** Returns a random number of milliseconds between the two limits. */
   spread([least, most]: readonly [number, number]): number {
     return least + (most - least) * this.#options.random.next();
   }
@@ -301,7 +301,8 @@ export class MemoryApiClient implements KubeApi {
 }
 
 /**
- * Whether the fault prevents the request at this point: before its effect, or after its effect but before its answer.
+ * Returns whether the fault prevents the request at this point: before its effect, or after its effect but before its
+ * answer.
  */
 function isLost(fault: RequestFault | undefined, when: 'before' | 'after'): boolean {
   return fault !== undefined && fault.kind !== 'delay' && fault.when === when;

@@ -76,7 +76,10 @@ export class MemoryApiStore {
     this.#pages.clear();
   }
 
-  /** Events of a collection after the resource version `revision`; undefined if the store no longer has them. */
+  /**
+   * Returns the events of a collection after the resource version `revision`; undefined if the store no longer has
+   * them.
+   */
   since(revision: number, collection: string, namespace: string | undefined): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
     // Resource versions are consecutive numbers, so the index of a change follows from its resource version.
@@ -238,7 +241,7 @@ export class MemoryApiStore {
   }
 }
 
-/** Whether the event is about the collection and, if given, the namespace. */
+/** Returns whether the event is about the collection and, if given, the namespace. */
 export function concerns(event: StoreEvent, collection: string, namespace: string | undefined): boolean {
   return event.collection === collection && (namespace === undefined || event.object.metadata.namespace === namespace);
 }
@@ -269,7 +272,7 @@ function readPath(path: string): Target | undefined {
   };
 }
 
-/** Error answer of the API server, with the same Status object as a real server. */
+/** Returns an error answer of the API server, with the same Status object as a real server. */
 export function refuse(
   code: number,
   reason: string,
@@ -287,7 +290,7 @@ function answer(status: number, body: unknown): KubeResponse {
   return { status, headers: {}, body };
 }
 
-/** Whether the resource is a custom resource, which has a status subresource and a generation. */
+/** Returns whether the resource is a custom resource, which has a status subresource and a generation. */
 function isCustom(target: Target): boolean {
   return target.collection.startsWith('logfleet.dev/');
 }
@@ -322,7 +325,10 @@ function isSelected(object: StoredObject, selector: string | undefined): boolean
   });
 }
 
-/** Whether an object matches the field selector `metadata.name=NAME`, the only field selector that these tests use. */
+/**
+ * Returns whether an object matches the field selector `metadata.name=NAME`, the only field selector that these tests
+ * use.
+ */
 export function isNamed({ metadata }: StoredObject, selector: string | undefined): boolean {
   return selector === undefined || selector === `metadata.name=${metadata.name}`;
 }
@@ -340,7 +346,7 @@ function objectOf(body: unknown): Json {
   return (body ?? {}) as Json;
 }
 
-/** Whether two JSON values are equal, regardless of the order of members. */
+/** Returns whether two JSON values are equal, regardless of the order of members. */
 function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

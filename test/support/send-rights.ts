@@ -6,7 +6,7 @@ const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOv
 /** Right to send that never ends. It began so long ago that requests of a former leader no longer count. */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
-/** Permission for one request, for tests of transports that have no request budget. */
+/** Returns a permission for one request, for tests of transports that have no request budget. */
 export function grantedDeparture(): Departure {
   return depart(everlastingRight, everlasting, 0);
 }

@@ -20,7 +20,7 @@ export abstract class StoreProgram {
   readonly #directory: string;
   #kept: Kept | undefined;
 
-  /** @param name name of the store, which the name of its folder contains */
+  /** @param name name of the store, which becomes part of the name of its folder */
   protected constructor(name: string) {
     this.#directory = mkdtempSync(join(tmpdir(), `logfleet-${name}-`));
     process.once('exit', this.#removeFiles);

@@ -50,7 +50,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Time of the next timer; undefined if no timer is set. */
+  /** Returns the time of the next timer; undefined if no timer is set. */
   next(): number | undefined {
     while (this.#heap[0]?.cancelled) this.#pop();
     return this.#heap[0]?.at;

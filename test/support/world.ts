@@ -87,7 +87,7 @@ export class ServiceWorld {
     this.service = service?.(this.model, clock, network) ?? new InProcessService(this.model, clock, network);
   }
 
-  /** Data of the Secret with which an operator connects to the service. */
+  /** Returns the data of the Secret with which an operator connects to the service. */
   get secret(): Readonly<Record<string, string>> {
     return {
       baseURL: `${serviceOrigin}${this.model.basePath}`,
@@ -263,7 +263,7 @@ export const exportDefaults = {
   paused: false,
 } as const;
 
-/** Manifest of a Secret in the namespace of the simulated world. */
+/** Returns the manifest of a Secret in the namespace of the simulated world. */
 export function secretManifest(name: string, members: Readonly<Record<string, string>>) {
   const encoded = Object.entries(members).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
   const metadata = { name, namespace: 'logging' };

@@ -17,7 +17,10 @@ const azurite: NpmTool = {
     `registry of npm, or set LOGFLEET_AZURITE to the script ${script} in the node_modules of an installed Azurite. Then run this again.`,
 };
 
-/** Returns the absolute path of the script that Node runs. The message of an error says what to do. */
+/**
+ * Installs Azurite if it is missing, and returns the absolute path of its script for Node. If that fails, the error
+ * message says what to do.
+ */
 export async function azuriteScript(): Promise<string> {
   const given = process.env['LOGFLEET_AZURITE'];
   if (given && existsSync(given)) return given;

@@ -10,7 +10,10 @@ import { startStep } from './progress.ts';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'chrome'];
 
-/** Returns the absolute path of the program. The message of an error says what to do. */
+/**
+ * Installs Chromium if it is missing, and returns the absolute path of the program. If that fails, the error message
+ * says what to do.
+ */
 export async function chromiumProgram(env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const given = env['LOGFLEET_CHROMIUM'];
   if (given && existsSync(given)) return given;

@@ -70,7 +70,7 @@ export async function downloadArchive(
   }
 }
 
-/** Platform in the notation of Go and of the archives, such as `linux-amd64` or `darwin-arm64`. */
+/** Returns the platform in the notation of Go and of the archives, such as `linux-amd64` or `darwin-arm64`. */
 export function goPlatform(): string {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   return `${system}-${process.arch === 'x64' ? 'amd64' : process.arch}`;

@@ -22,7 +22,10 @@ export const fakeGcsServer: ReleasedProgram = {
   buildTime: 'about a minute',
 };
 
-/** Returns the absolute path of the program. The message of an error says what to do. */
+/**
+ * Installs fake-gcs-server if it is missing, and returns the absolute path of the program. If that fails, the error
+ * message says what to do.
+ */
 export function fakeGcsServerProgram(): Promise<string> {
   return releasedProgram(fakeGcsServer);
 }

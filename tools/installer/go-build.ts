@@ -14,7 +14,7 @@ export interface GoProgram {
   readonly tags?: string | undefined;
 }
 
-/** Maximum number of characters of Go's output that the error of a failed build contains. */
+/** Maximum number of lines of Go's output that the error of a failed build contains. */
 const shownLines = 30;
 
 export function hasGo(): boolean {

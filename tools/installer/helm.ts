@@ -21,7 +21,10 @@ export const helm: ReleasedProgram = {
   buildTime: 'about two minutes',
 };
 
-/** Returns the absolute path of the program. The message of an error says what to do. */
+/**
+ * Installs Helm if it is missing, and returns the absolute path of the program. If that fails, the error message says
+ * what to do.
+ */
 export function helmProgram(): Promise<string> {
   return releasedProgram(helm);
 }

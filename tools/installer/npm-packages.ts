@@ -18,7 +18,10 @@ export interface NpmTool {
   readonly explain: (version: string, reason: string) => string;
 }
 
-/** Returns the absolute path of a folder `node_modules` that contains the tool. The message of an error says what to do. */
+/**
+ * Installs the packages of a tool if they are missing, and returns the absolute path of their folder `node_modules`. If
+ * that fails, the error message says what to do.
+ */
 export async function npmModules(tool: NpmTool): Promise<string> {
   const directory = await cached(tool.folder, npmToolVersion(tool), (target) => install(tool, target));
   return join(directory, 'node_modules');

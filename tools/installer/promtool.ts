@@ -29,7 +29,10 @@ function releaseOf(version: string): string {
   return version.replace(/^v0\.(\d)0?(\d+)\./, '$1.$2.');
 }
 
-/** Returns the absolute path of the program. The message of an error says what to do. */
+/**
+ * Installs promtool if it is missing, and returns the absolute path of the program. If that fails, the error message
+ * says what to do.
+ */
 export function promtoolProgram(): Promise<string> {
   return releasedProgram(promtool);
 }

@@ -33,7 +33,10 @@ export interface ReleasedProgram {
   readonly versionVariable: string;
   /** Beginning of the URLs of the program's releases. The paths of a `ReleaseArchive` follow. */
   readonly releases: string;
-  /** Archive of a version for a platform. `system` is a name such as `linux`, and `processor` a name such as `amd64`. */
+  /**
+   * Returns the archive of a version for a platform. `system` is a name such as `linux`, and `processor` a name such as
+   * `amd64`.
+   */
   archive(version: string, system: string, processor: string): ReleaseArchive;
   /** Build tags of Go, separated by commas. */
   readonly tags?: string;
@@ -50,7 +53,10 @@ export interface ReleaseArchive {
   readonly folder: string;
 }
 
-/** Returns the absolute path of the program. The message of an error says what to do. */
+/**
+ * Installs a program if it is missing, and returns the absolute path of the program. If that fails, the error message
+ * says what to do.
+ */
 export async function releasedProgram(program: ReleasedProgram): Promise<string> {
   const { name, variable, cacheName, module, modulesDirectory } = program;
   const given = process.env[variable];

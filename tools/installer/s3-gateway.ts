@@ -21,7 +21,10 @@ export const s3Gateway: ReleasedProgram = {
   buildTime: 'about 80 seconds',
 };
 
-/** Returns the absolute path of the program. The message of an error says what to do. */
+/**
+ * Installs versitygw if it is missing, and returns the absolute path of the program. If that fails, the error message
+ * says what to do.
+ */
 export function s3GatewayProgram(): Promise<string> {
   return releasedProgram(s3Gateway);
 }

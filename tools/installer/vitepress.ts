@@ -10,7 +10,10 @@ const vitepress: NpmTool = {
     'registry of npm, and run this again.',
 };
 
-/** Returns the absolute path of a folder `node_modules` that contains VitePress. The message of an error says what to do. */
+/**
+ * Installs VitePress if it is missing, and returns the absolute path of a folder `node_modules` that contains it. If
+ * that fails, the error message says what to do.
+ */
 export function vitepressPackages(): Promise<string> {
   return npmModules(vitepress);
 }

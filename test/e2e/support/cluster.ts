@@ -43,7 +43,7 @@ export class Namespace {
     return { ...policyManifest(name, spec), metadata: { name, namespace: this.name } };
   }
 
-  /** Secret with the credentials of the test's user. `members` replaces some keys of the Secret. */
+  /** Returns a Secret with the credentials of the test's user. `members` replaces some keys of the Secret. */
   secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
     const metadata = { name: 'log-service', namespace: this.name };
     return { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...tenant.secret, ...members } };

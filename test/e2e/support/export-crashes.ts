@@ -30,7 +30,10 @@ export async function writeExport(manifests: ManifestDirectory, place: Place, sp
   for (const [index, each] of place.manifests.entries()) await manifests.write(`${index}.yaml`, JSON.stringify(each));
 }
 
-/** `crashes` has the steps at which the export's process is killed. The process is started again after each kill. */
+/**
+ * Defines one test for each item of `crashes`, a list of steps at which the export's process is killed. The process is
+ * started again after each kill.
+ */
 export function testExportCrashes(kind: PlaceKind, crashes: readonly (readonly string[])[]): void {
   describe.concurrent(`an export to a destination of the kind ${kind}`, () => {
     test.for(crashes)(

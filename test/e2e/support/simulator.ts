@@ -135,7 +135,7 @@ export class Tenant {
     return this.#simulator.address.caFile;
   }
 
-  /** Environment variables for `logfleet run DIR` with the credentials of this user. */
+  /** Returns the environment variables for `logfleet run DIR` with the credentials of this user. */
   get env(): Readonly<Record<string, string>> {
     return {
       LOGFLEET_BASE_URL: this.baseURL,
@@ -145,7 +145,7 @@ export class Tenant {
     };
   }
 
-  /** Keys of a Secret with the credentials of this user. */
+  /** Returns the content of a Secret with the credentials of this user. */
   get secret(): Readonly<Record<string, string>> {
     const { baseURL, user, accessKey, caFile } = this;
     return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
@@ -170,7 +170,7 @@ export class Tenant {
     return collectors.filter(({ name }) => name.startsWith(`${this.user}-`));
   }
 
-  /** Upgrade tasks of this user's collectors, in order of acceptance. */
+  /** Returns the upgrade tasks of this user's collectors, in order of acceptance. */
   async tasks(): Promise<readonly TaskState[]> {
     const { collectors, tasks } = await this.#simulator.state();
     const own = new Set(collectors.filter(({ name }) => name.startsWith(`${this.user}-`)).map(({ id }) => id));

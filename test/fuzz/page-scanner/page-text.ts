@@ -252,7 +252,7 @@ const mistakes = [
   '\\u 123',
 ];
 
-/** Random valid content of a JSON string, without the quotes. */
+/** Returns random valid content of a JSON string, without the quotes. */
 function drawText(chance: Chance): string {
   if (chance.happens(0.3)) return chance.one(['map', 'messages', 'warning', 'fields', '_messageid', '', 'x']);
   let text = '';

@@ -80,7 +80,7 @@ function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: Tre
   return first !== undefined && first <= (wrongAt ?? text.length) ? undefined : told;
 }
 
-/** Top-level fields of a valid page other than its rows. */
+/** Returns the top-level fields of a valid page other than its rows. */
 function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   const { warning, fields } = JSON.parse(text.toString('utf8'));
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };

@@ -10,7 +10,7 @@ const scenario = {
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const second = { accessId: base64('second'), accessKey: base64('second-key'), user: base64('simulator') };
 
-/** Ids of the search jobs that are open at the service. */
+/** Returns the ids of the search jobs that are open at the service. */
 function openJobs(world: ExportWorld): readonly string[] {
   return world.status?.jobs?.map(({ id }) => id) ?? [];
 }
@@ -19,7 +19,7 @@ function change(world: ExportWorld, data: object): void {
   world.world.api.patch(`${secretsPath}/log-service`, { data });
 }
 
-/** An export that has been planned, and whose segments are now searched by four jobs. */
+/** Starts an export. Returns when it has been planned, and four search jobs search its segments. */
 async function searching(): Promise<ExportWorld> {
   const world = new ExportWorld({ messages: evenly(3_000), scenario });
   world.add();

@@ -17,7 +17,7 @@ export const minuteMs = 60_000;
 /** Wall time in ms at which the clocks of the test world start. */
 export const startMs = Date.UTC(2026, 10, 1);
 
-/** Messages at equal intervals in an hour that ended an hour before the test world starts. */
+/** Returns messages at equal intervals in an hour that ended an hour before the test world starts. */
 export function evenly(count: number): readonly Message[] {
   return Array.from({ length: count }, (_, index) => ({
     at: startMs - 2 * hourMs + Math.floor((index * hourMs) / count),
@@ -110,7 +110,7 @@ export class ExportWorld {
     this.patch({ metadata: { annotations: { [name]: value } } });
   }
 
-  /** Sorted texts of all rows in the files of the export. */
+  /** Returns the sorted texts of all rows in the files of the export. */
   rows(): readonly string[] {
     return this.writtenRows()
       .map((row) => row['_raw'] ?? '')
@@ -135,19 +135,18 @@ export class ExportWorld {
     return lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
   }
 
-  /** The export's manifest (list of its files) at the destination, parsed from JSON. */
+  /** Reads the export's manifest (list of its files) at the destination, and parses it from JSON. */
   manifest() {
     const [, content] = [...this.store.objects].find(([name]) => name.endsWith('/manifest.json')) ?? [];
     if (!content) throw new Error('there is no manifest');
     return JSON.parse(Buffer.from(content).toString()) as Pick<Manifest, 'complete' | 'proof' | 'intervals' | 'totals'>;
   }
 
-  /** Number of search jobs that the operator has created. */
   get jobsCreated(): number {
     return this.world.journal.filter(({ operation }) => operation === 'createJob').length;
   }
 
-  /** Number of search jobs that exist at the service now. */
+  /** Returns the number of search jobs that exist at the service now. */
   jobsActive(): number {
     const { model, service } = this.world;
     model.advance(service.nowMs());

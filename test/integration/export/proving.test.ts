@@ -9,7 +9,7 @@ import { LyingService } from './lies/lying-service.ts';
 const fromMs = startMs - 2 * hourMs;
 const search: Scenario['search'] = { duration: '4s', onlyReceived: true };
 
-/** Messages that the service received long ago, unless `more` says otherwise. */
+/** Returns messages that the service received long ago, unless `more` says otherwise. */
 function messages(count: number, more: readonly Partial<Message>[] = []): readonly Message[] {
   const own = evenly(count).map((message) => ({ ...message, received: message.at }));
   const others = more.map((message, index) => {

@@ -18,7 +18,7 @@ function oneProcessor(destination: MemoryDestination, clock: Clock): void {
   };
 }
 
-/** Time in ms from the start of the pods until one of them has written the export manifest. */
+/** Returns the time in ms from the start of the pods until one of them has written the export manifest. */
 async function timeOf(workers: number): Promise<number> {
   const world = new ExportWorld({
     workerImage: 'logfleet:test',

@@ -3,7 +3,10 @@ import { before, middle, rest, type Setting, staged, target } from './staged-wor
 
 const messages = { minRatio: '50%', duration: '30m', baseline: 'BeforeUpgrade', minMessages: 100 };
 
-/** A fleet of 40 collectors that ship messages, and a canary of 20 collectors with a message analysis. */
+/**
+ * Creates a fleet of 40 collectors that ship messages, and a policy whose canary stage of 20 collectors has a message
+ * analysis.
+ */
 export function analyzed({ build = {}, analysis = {}, canary = {}, group = {}, ...setting }: Setting & Parts) {
   const web = { count: 40, version: before, messagesPerMinute: 20, ...group };
   const stages = [

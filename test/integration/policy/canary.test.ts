@@ -43,7 +43,7 @@ function rollout(upgrade: Scenario['upgrade'], canary: object) {
   };
 }
 
-/** Time in ms at which the operator received the first answer about a failed upgrade task. */
+/** Returns the time in ms at which the operator received the first answer about a failed upgrade task. */
 function failureKnownMs({ world, tasks }: ReturnType<typeof rollout>): number {
   const failed = tasks().filter(({ message }) => message === 'broken');
   const tellings = world.journal.filter(({ method, path, end }) =>

@@ -8,7 +8,7 @@ const ledgers = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const stored = (path: string, world: World) =>
   world.api.get(path) as unknown as { readonly content: string; readonly owner: object };
 
-/** A fleet that an earlier operator process upgraded to the latest build. */
+/** Runs a rollout to the latest build, and then ends the operator process, so that the tests can start another one. */
 async function rolledOut() {
   const world = new World({
     scenario: {

@@ -19,7 +19,7 @@ const { reconcile } = PolicyReconciler.prototype;
 const { place } = PolicyMemberIndex.prototype;
 const { enter } = MemberIndex.prototype;
 
-/** A simulated world with one policy for each collector, and the cost of all policies so far. */
+/** Creates a simulated world with one policy for each collector, and counters for the cost of all policies. */
 function world(count: number) {
   const made = new World({ scenario: scenario(count) });
   made.addSecret();

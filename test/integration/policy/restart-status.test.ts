@@ -198,7 +198,7 @@ describe('H1: the status stays until new evidence contradicts it', () => {
   });
 });
 
-/** Number of reconciles of an operator process, from its metrics. */
+/** Returns the number of reconciles of an operator process, from its metrics. */
 async function reconciles(metrics: PrometheusMetrics): Promise<number> {
   const lines = (await metrics.render()).matchAll(/^logfleet_reconciles_total\{.*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -5,7 +5,7 @@ import { planInWorld } from '../../support/planned-world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
-/** Name, number of collectors and number of upgraded collectors of each stage in the policy's status. */
+/** Returns the name, number of collectors and number of upgraded collectors of each stage in the policy's status. */
 const figures = ({ name, members, updated }: { name: string; members: number; updated: number }) => [
   name,
   members,

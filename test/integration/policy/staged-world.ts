@@ -17,7 +17,7 @@ export interface Setting {
 export const canary = { name: 'canary', size: 3, soakDuration: '0s' };
 export const rest = { name: 'rest', soakDuration: '0s' };
 
-/** 30 collectors at `before`, and a policy that upgrades them to `target` in two stages. */
+/** Creates 30 collectors with the version `before`, and a policy that upgrades them to `target` in two stages. */
 export function staged({ count = 30, scenario = {}, stages = [canary, rest], spec = {} }: Setting = {}) {
   const world = new World({
     scenario: {

@@ -41,7 +41,7 @@ ${template}
 const logs = { from: '2026-10-31T20:00:00Z', to: '2026-11-01T00:00:00Z', messages: 100 };
 const scenario = { builds: ['19.100-1'], logs };
 
-/** Directory with one schedule of four hours of logs, and its running operator. */
+/** Creates a directory with one schedule for four hours of logs, and starts an operator on it. */
 async function openWorld(options: Parameters<typeof schedule>[0] = {}) {
   const store = new MemoryStore();
   const world = new DirectoryWorld(scenario, {

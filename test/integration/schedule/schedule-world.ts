@@ -37,7 +37,7 @@ const scheduleDefaults = {
   failedRunsHistoryLimit: 3,
 } as const;
 
-/** Messages at regular intervals, each with its time as text. */
+/** Returns messages at regular intervals. The text of each message is its time. */
 export function every(stepMs: number, fromMs: number, toMs: number): readonly Message[] {
   const count = Math.ceil((toMs - fromMs) / stepMs);
   return Array.from({ length: count }, (_, index) => {
@@ -138,13 +138,13 @@ export class ScheduleWorld {
     this.world.api.patch(`${schedulesPath}/hourly`, change);
   }
 
-  /** Requests that failed runs are repeated, as `logfleet retry` does. */
+  /** Requests a repetition of the failed runs, as `logfleet retry` does. */
   retry(): void {
     const requestedAt = String(this.world.clock.now());
     this.patch({ metadata: { annotations: { 'logfleet.dev/requestedAt': requestedAt } } });
   }
 
-  /** Runs that exist, in ascending order of their names. */
+  /** Returns the runs that exist, in ascending order of their names. */
   runs(): readonly SearchExport[] {
     const all = this.world.api.store.objects(
       'logfleet.dev/v1alpha1/searchexports',
@@ -156,7 +156,7 @@ export class ScheduleWorld {
     return this.world.api.get(`${exportsPath}/${name}`) as SearchExport | undefined;
   }
 
-  /** Time ranges of the schedule records at the destination, in ascending order. */
+  /** Returns the time ranges of the schedule records at the destination, in ascending order. */
   records(): readonly TimeRange[] {
     const names = [...this.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
     return names
@@ -182,12 +182,12 @@ export class ScheduleWorld {
     return verifySchedule(new MemoryDestination(this.store), ScheduleLayout.of('hourly'), { ...options, signal });
   }
 
-  /** Texts of the rows in all files that a manifest lists, in ascending order. */
+  /** Returns the texts of the rows in all files that a manifest lists, in ascending order. */
   rows(): readonly string[] {
     return this.#rowsOf([...this.store.objects.keys()].filter((name) => name.endsWith('/manifest.json')));
   }
 
-  /** Texts of all exported rows in runs that wrote a schedule record, in ascending order. */
+  /** Returns the texts of all exported rows in runs that wrote a schedule record, in ascending order. */
   rowsOfRecords(): readonly string[] {
     const records = [...this.store.objects].filter(([name]) => name.startsWith('hourly/schedule/runs/'));
     const manifests = records.map(([, content]) => {
@@ -221,7 +221,7 @@ export class ScheduleWorld {
   }
 }
 
-/** Texts of the messages in a time range, in ascending order. */
+/** Returns the texts of the messages in a time range, in ascending order. */
 export function textsIn(messages: readonly Message[], { fromMs, toMs }: TimeRange): readonly string[] {
   return messages
     .filter(({ at }) => at >= fromMs && at < toMs)

@@ -26,7 +26,7 @@ interface Direction {
 }
 
 const directions: Readonly<Record<string, Direction>> = {
-  /** Two processes work on the same export and commit the same intervals. */
+  /** Scenario: two processes work on the same export and commit the same intervals. */
   raced: {
     more: (chance) => ({
       actions: [{ kind: 'start', atMs: chance.whole(0, 4_000), seat: 'second' }],
@@ -34,7 +34,8 @@ const directions: Readonly<Record<string, Direction>> = {
     }),
   },
   /**
-   * Two processes run the same export while messages arrive, so that the processes plan and find different messages.
+   * Scenario: two processes run the same export while messages arrive, so that the processes plan and find different
+   * messages.
    */
   racedLate: {
     messages: (chance) => late(chance, plain(chance, 300)),
@@ -43,7 +44,7 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** Files with several parts are compressed concurrently, by processes that are killed. */
+  /** Scenario: files with several parts are compressed concurrently, by processes that are killed. */
   packed: {
     more: (chance) => ({
       maxPartBytes: 4_000,
@@ -58,7 +59,10 @@ const directions: Readonly<Record<string, Direction>> = {
       actions: killedAnywhere(chance),
     }),
   },
-  /** The first process is killed after it wrote a file and before it wrote the commit record that names the file. */
+  /**
+   * Scenario: the first process is killed after it wrote a file and before it wrote the commit record that names the
+   * file.
+   */
   unrecorded: {
     more: (chance) => ({
       maxPartBytes: 1_000,
@@ -72,8 +76,8 @@ const directions: Readonly<Record<string, Direction>> = {
   },
   cut: {},
   /**
-   * The export proves its rows by digests, which are aggregations that check exported rows. Some messages arrive late,
-   * and the service stores some messages twice.
+   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. Some messages
+   * arrive late, and the service stores some messages twice.
    */
   digested: {
     messages: (chance) =>
@@ -81,40 +85,40 @@ const directions: Readonly<Record<string, Direction>> = {
     more: () => ({ proof: 'Digest' }),
   },
   /**
-   * The export proves its rows by digests, which are aggregations that check exported rows. The checked intervals begin
-   * and end where the row limit cut off a search.
+   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. The checked
+   * intervals begin and end where the row limit cut off a search.
    */
   digestedCut: {
     messages: (chance) => plain(chance, 300, 40),
     more: (_, plan) => ({ ...withLowerLimit(plan), proof: 'Digest' }),
   },
   /**
-   * The export proves its rows by digests, which are aggregations that check exported rows. The service stores some
-   * rows twice.
+   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. The service
+   * stores some rows twice.
    */
   digestedTwice: {
     messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
   /**
-   * The export proves its rows by digests, which are aggregations that check exported rows. The service omits some rows
-   * in pages and in searches.
+   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. The service omits
+   * some rows in pages and in searches.
    */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),
     more: () => ({ proof: 'Digest', flaws: { missShard: 0.2, holes: 0, forget: 0.2 } }),
   },
   /**
-   * The export proves its rows by digests, which are aggregations that check exported rows. Processes are killed
-   * meanwhile.
+   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. Processes are
+   * killed meanwhile.
    */
   digestedKilled: {
     messages: (chance) => late(chance, plain(chance, 60)),
     more: (chance) => ({ proof: 'Digest', actions: killedAnywhere(chance) }),
   },
   /**
-   * Two processes at the same time prove the rows of the export by digests, which are aggregations that check exported
-   * rows.
+   * Scenario: two processes at the same time prove the rows of the export by digests, which are aggregations that check
+   * exported rows.
    */
   digestedRaced: {
     messages: (chance) => late(chance, plain(chance, 100)),
@@ -125,8 +129,8 @@ const directions: Readonly<Record<string, Direction>> = {
     }),
   },
   /**
-   * The export has a row limit. Its first searches stay below the limit. The searches that are repeated to prove the
-   * rows exceed it.
+   * Scenario: the export has a row limit. Its first searches stay below the limit. The searches that are repeated to
+   * prove the rows exceed it.
    */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),
@@ -136,15 +140,18 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => received(chance, plain(chance, 100)),
     more: () => ({ proof: 'Digest', byReceiptTime: true }),
   },
-  /** Some milliseconds have so many messages that the service's row limit cuts a search within one millisecond. */
+  /**
+   * Scenario: some milliseconds have so many messages that the service's row limit cuts a search within one
+   * millisecond.
+   */
   crowded: {
     messages: (chance) => plain(chance, 300, 40),
     search: { status: { bucketLength: '3h' } },
     more: (_, plan) => withLowerLimit(plan),
   },
   /**
-   * Some milliseconds have more rows than one search returns, even if the search is divided by the last digits of
-   * message ids.
+   * Scenario: some milliseconds have more rows than one search returns, even if the search is divided by the last
+   * digits of message ids.
    */
   dense: {
     messages: (chance) => plain(chance, 1_600, 0),
@@ -159,8 +166,8 @@ const directions: Readonly<Record<string, Direction>> = {
     }),
   },
   /**
-   * The export reaches its limit of scanned bytes while it is planned, or while it searches one or several segments at
-   * a time.
+   * Scenario: the export reaches its limit of scanned bytes while it is planned, or while it searches one or several
+   * segments at a time.
    */
   scanned: {
     more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
@@ -177,21 +184,25 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { atMessageLimit: 'done', status: { bucketLength: '3h' } },
     more: () => ({ isLimitSilent: true }),
   },
-  /** The service returns at most one thousand rows per search and does not report that it reached this limit. */
+  /**
+   * Scenario: the service returns at most one thousand rows per search and does not report that it reached this limit.
+   */
   round: {
     messages: (chance) => plain(chance, 10_000 + chance.whole(1, 2_000)),
     search: { atMessageLimit: 'done', messageLimit: 10_000 },
     more: () => ({ isLimitSilent: true, smallestLimit: 10_000 }),
   },
   warned: { search: { atMessageLimit: 'doneWithWarning' } },
-  /** The service cuts off searches of single segments, so the export succeeds only by halving the segments. */
+  /**
+   * Scenario: the service cuts off searches of single segments, so the export succeeds only by halving the segments.
+   */
   byReceiptTime: {
     messages: (chance) => received(chance, plain(chance, 200)),
     more: (_, plan) => ({ ...withLowerLimit(plan), byReceiptTime: true, cutsByPage: true }),
   },
   disordered: { messages: (chance) => displaced(chance, plain(chance, 150)), more: (_, plan) => withLowerLimit(plan) },
   erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
-  /** A search job reports its error in a single status, which is usually lost. */
+  /** Scenario: a search job reports its error in a single status, which is usually lost. */
   erringUnheard: {
     more: (_, plan) => ({ ...withLostStatuses(plan), flaws: { missShard: 0.5, holes: 0, forget: 0 } }),
   },
@@ -204,14 +215,14 @@ const directions: Readonly<Record<string, Direction>> = {
     more: () => ({ flaws: { missShard: 0, holes: 0, forget: 0.5 }, smallestLimit: 1_000 }),
   },
   /**
-   * The export writes the rows of an aggregation, which has no row limit and may summarize more messages than a search
-   * returns.
+   * Scenario: the export writes the rows of an aggregation, which has no row limit and may summarize more messages than
+   * a search returns.
    */
   added: {
     search: { status: { bucketLength: '3h' } },
     more: (chance, plan) => ({ ...aggregated(chance, plan), isLimitSilent: true }),
   },
-  /** The results that an aggregation reports before its end are wrong. */
+  /** Scenario: the results that an aggregation reports before its end are wrong. */
   addedEarly: {
     search: { duration: '40s', histogramFirst: true },
     more: (chance, plan) => aggregated(chance, plan),
@@ -228,7 +239,7 @@ const directions: Readonly<Record<string, Direction>> = {
   addedForgetful: {
     more: (chance, plan) => ({ ...aggregated(chance, plan), flaws: { missShard: 0, holes: 0, forget: 0.5 } }),
   },
-  /** The service ends the search of an aggregation before the search is done. */
+  /** Scenario: the service ends the search of an aggregation before the search is done. */
   addedEndless: {
     search: { rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: (chance, plan) => ({
@@ -243,8 +254,8 @@ const directions: Readonly<Record<string, Direction>> = {
   limited: { more: (chance) => withQueryLimit(chance.whole(45, 120)) },
   doubled: { messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.one([1, 1, 2]) })) },
   /**
-   * Three messages share an id and a time. Two would not suffice, because logfleet handles the first message of a
-   * millisecond separately.
+   * Scenario: three messages share an id and a time. Two would not suffice, because logfleet handles the first message
+   * of a millisecond separately.
    */
   sharedIds: {
     messages: (chance) =>
@@ -254,12 +265,15 @@ const directions: Readonly<Record<string, Direction>> = {
       }),
   },
   inclusive: { messages: (chance) => plain(chance, 300, 60), search: { toInclusive: true } },
-  /** The range of the export ends now or soon, and messages arrive as late as the settle delay allows. */
+  /** Scenario: the range of the export ends now or soon, and messages arrive as late as the settle delay allows. */
   recent: {
     messages: (chance) => plain(chance, 60),
     more: (chance, plan) => recent(chance, plan),
   },
-  /** The range ends now or soon. A second process, whose clock is ahead, finds the plan of the first process and continues the export. */
+  /**
+   * Scenario: the range ends now or soon. A second process, whose clock is ahead, finds the plan of the first process
+   * and continues the export.
+   */
   recentTaken: {
     messages: (chance) => plain(chance, 120),
     more: (chance, plan) => ({
@@ -279,7 +293,7 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { messageLimit: 1_000, rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: () => ({ smallestLimit: 1_000, completeWithinMs: 24 * hourMs }),
   },
-  /** Removing a temporary file sometimes fails, and a killed process leaves temporary files behind. */
+  /** Scenario: removing a temporary file sometimes fails, and a killed process leaves temporary files behind. */
   littered: {
     more: (chance) => ({
       maxPartBytes: 600,

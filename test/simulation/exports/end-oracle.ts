@@ -25,7 +25,7 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Reasons why no program can export all rows of this simulated run. */
+/** Returns the reasons why no program can export all rows of this simulated run. */
 function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
@@ -39,8 +39,8 @@ function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string
 }
 
 /**
- * Largest number of rows in one millisecond whose ids share their last two digits. The export does not divide such rows
- * further (E4).
+ * Returns the largest number of rows in one millisecond whose ids share their last two digits. The export does not
+ * divide such rows further (E4).
  */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();

@@ -2,7 +2,7 @@
 import type { AggregationPlan, Figure, GroupKey } from './planned-aggregation.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
-/** Expected rows of the aggregation of these messages, as texts that can be compared, in any order. */
+/** Returns the expected rows of the aggregation of these messages, as texts that can be compared, in any order. */
 export function expectedRecords(plan: AggregationPlan, messages: readonly PlannedMessage[]): string[] {
   const groups = new Map<string, PlannedMessage[]>();
   for (const message of messages) {
@@ -22,7 +22,10 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
   });
 }
 
-/** Text of an aggregation row that is independent of the notation of numbers and times, and omits empty fields. */
+/**
+ * Returns the text of an aggregation row that is independent of the notation of numbers and times, and omits empty
+ * fields.
+ */
 export function recordText(members: Readonly<Record<string, unknown>>): string {
   const { _rest: rest, ...others } = members;
   // In a Parquet file, the field `_rest` of a row contains the values that do not fit into their columns.

@@ -88,7 +88,7 @@ export class ExportResource {
     this.api.patch(path, { metadata: { annotations: { [annotations.requestedAt]: `time ${++this.#requests}` } } });
   }
 
-  /** True if the operator has handled the user's latest request for a check. */
+  /** Returns true if the operator has handled the user's latest request for a check. */
   get isHeard(): boolean {
     const asked = this.#resource.metadata.annotations?.[annotations.requestedAt];
     return asked === this.#resource.status?.lastHandledReconcileAt;

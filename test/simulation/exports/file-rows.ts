@@ -3,7 +3,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { recordText } from './expected-records.ts';
 
-/** Rows of all data files at the destination, by object name. */
+/** Returns the rows of all data files at the destination, by object name. */
 export async function rowsOfFiles(
   objects: ReadonlyMap<string, Uint8Array>,
   results: 'Messages' | 'Records',
@@ -16,7 +16,7 @@ export async function rowsOfFiles(
   return rows;
 }
 
-/** Rows of one data file. An unreadable file is returned as a single row with the error message. */
+/** Returns the rows of one data file. An unreadable file is returned as a single row with the error message. */
 async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) => string): Promise<readonly string[]> {
   try {
     return (await membersOf(name, content)).map(textOf);
@@ -31,7 +31,10 @@ export function messageText(id: string, raw: string): string {
   return `${id} ${raw}`;
 }
 
-/** Text of an exported message. The case of its field names and the type of its id depend on the file format. */
+/**
+ * Returns the text of an exported message. The case of its field names and the type of its id depend on the file
+ * format.
+ */
 function rowText(row: Members): string {
   return messageText(String(row['_messageid'] ?? row['_messageId'] ?? ''), String(row['_raw'] ?? ''));
 }

@@ -81,8 +81,8 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
 }
 
 /**
- * Time at which the statuses of all search jobs had reported this number of scanned bytes in total; infinite if they
- * never did.
+ * Returns the time at which the statuses of all search jobs had reported this number of scanned bytes in total;
+ * infinite if they never did.
  */
 function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {
   const heard = searches.flatMap((search) => search.heard.map((status) => ({ ...status, search })));

@@ -151,8 +151,8 @@ export class LiveSearch implements Search {
   }
 
   /**
-   * Start of the part of the range for which the search has returned all rows. Searches run from the newest message to
-   * the oldest.
+   * Returns the start of the part of the range for which the search has returned all rows. Searches run from the newest
+   * message to the oldest.
    */
   get wholeFromMs(): number {
     const { cutsByPage, range } = this.#options;
@@ -160,13 +160,14 @@ export class LiveSearch implements Search {
     return this.reachedMs + (this.#isCutWithin ? 1 : 0);
   }
 
-  /** Messages of the time range that the search has reached, including those that it wrongly omitted. */
+  /** Returns the messages of the time range that the search has reached, including those that it wrongly omitted. */
   get passed(): readonly StoredMessage[] {
     return [...this.#expected];
   }
 
   /**
-   * Messages that the search should return for an interval; undefined if the search did not cover the whole interval.
+   * Returns the messages that the search should return for an interval; undefined if the search did not cover the whole
+   * interval.
    */
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },

@@ -98,7 +98,10 @@ function momentOf(chance: Chance, shape: Shape, centers: readonly number[], opti
   }
 }
 
-/** Delay in ms from receipt until the message is searchable, sometimes longer than `settleDelay`. */
+/**
+ * Returns a random delay in ms from the receipt of a message until searches find it. The delay is sometimes longer than
+ * `settleDelay`.
+ */
 function lateness(chance: Chance, atMs: number, receivedMs: number, options: CorpusOptions): number {
   const { settleMs, startMs, calmAtMs } = options;
   const isInTime = chance.happens(0.5);
@@ -112,7 +115,7 @@ function idOf(chance: Chance, index: number, end: 'any' | 'alike'): string {
   return `${chance.happens(0.4) ? -id : id}`;
 }
 
-/** Different messages may share an id, and equal texts may have different ids. */
+/** Changes some ids, so that different messages share an id, and equal texts have different ids. */
 function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): PlannedMessage[] {
   if (!chance.happens(0.3)) return [...messages];
   return messages.map((message, index) => {

@@ -15,7 +15,10 @@ interface Standing {
   readonly store: MemoryStore;
 }
 
-/** Stored results of digests, the aggregations that check exported rows, in the order in which they were written. */
+/**
+ * Returns the stored results of digests, the aggregations that check exported rows, in the order in which they were
+ * written.
+ */
 export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
   for (let round = 1; ; round++) {
@@ -39,7 +42,7 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
   return new Set(coverageOf(planKind.decode(task.layout.plan, plan), all, verdicts).voided);
 }
 
-/** Commit records that the export used before its proof and after each round of the proof. */
+/** Returns the commit records that the export used before its proof and after each round of the proof. */
 export function countingRecords(
   standing: Standing,
   records: readonly StandingRecord[],

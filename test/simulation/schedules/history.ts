@@ -184,14 +184,14 @@ class History {
     this.#hasLostManifests = true;
   }
 
-  /** Name of the export manifest of the run that wrote this schedule record; undefined if there is none. */
+  /** Returns the name of the export manifest of the run that wrote this schedule record; undefined if there is none. */
   #manifestOf(record: string): string | undefined {
     const run = record.slice('hourly/schedule/runs/'.length, -'.json'.length);
     const { objects } = this.#world.store;
     return [...objects.keys()].find((name) => name.startsWith(`hourly-${run}/`) && name.endsWith('/manifest.json'));
   }
 
-  /** Time ranges of schedule records that disappeared and were not written again. */
+  /** Returns the time ranges of schedule records that disappeared and were not written again. */
   #timeOfRemoved(): readonly TimeRange[] {
     const { objects } = this.#world.store;
     return [...this.#removed.keys()].filter((name) => !objects.has(name)).map(spanOfRecord);

@@ -67,8 +67,8 @@ class World {
   }
 
   /**
-   * Test set-up in which environment variables replace the Secret, as in a directory of manifests that has no manifest of the
-   * Secret.
+   * Creates a test set-up in which environment variables replace the Secret, as in a directory that contains no
+   * manifest of the Secret.
    */
   static withVariables(members?: Record<string, string>): World {
     const world = new World(members);
@@ -84,7 +84,7 @@ class World {
     return this.accounts.resolve(at);
   }
 
-  /** Number of requests that the newest client can start in this time. */
+  /** Returns the number of requests that the newest client can start in this time. */
   async startsWithin(durationMs: number): Promise<number> {
     let starts = 0;
     const giveUp = new AbortController();

@@ -26,7 +26,8 @@ function world(right: SendRight = everlastingRight) {
 }
 
 /**
- * Number of requests that start within `durationMs` if further requests always wait, and each request is answered immediately.
+ * Returns the number of requests that start within `durationMs` if further requests always wait, and each request is
+ * answered immediately.
  */
 async function startsWithin(clock: VirtualClock, keys: readonly KeyBudget[], durationMs: number): Promise<number> {
   let starts = 0;

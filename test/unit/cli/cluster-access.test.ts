@@ -114,7 +114,7 @@ describe('ClusterReader', () => {
   });
 });
 
-/** A reader that follows policies and has reported its first list, which has one policy. */
+/** Starts a reader that follows policies. Returns when it has reported its first list, which has one policy. */
 async function followed() {
   const api = new ScriptedApi(listOf([production]));
   const clock = new VirtualClock();

@@ -14,7 +14,7 @@ const configMaps = (namespace: string) => `/api/v1/namespaces/${namespace}/confi
 const settings = (namespace: string) => `${configMaps(namespace)}/logfleet-settings`;
 const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 
-/** Fake cluster in which logfleet operators run in these namespaces. */
+/** Creates a fake cluster in which logfleet operators run in these namespaces. */
 function cluster(...namespaces: readonly string[]) {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(1) });

@@ -51,7 +51,7 @@ const stops: Readonly<Record<string, StoppedReason>> = {
   RolledBack: 'RollingBack',
 };
 
-/** Policy in a rollout, with these stages and this reason of its condition `Ready`. */
+/** Returns a policy in a rollout, with these stages and this reason in its condition `Ready`. */
 function policy(
   status: Partial<CollectorVersionPolicyStatus>,
   reason = 'RollingOut',

@@ -136,7 +136,7 @@ describe('a comparison (E6)', () => {
 });
 
 describe('a comparison by slices (E6)', () => {
-  // The service counts rows in periods of 100 ms. Two exported intervals share the period that starts at 200 ms.
+  // The service counts rows in periods of 100 ms. The period that starts at 200 ms belongs to two exported intervals.
   const rows = [
     { atMs: 110, size: 5 },
     { atMs: 120, size: 6 },

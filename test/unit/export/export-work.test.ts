@@ -140,7 +140,7 @@ class WorkWorld {
   }
 }
 
-/** Fake search job that the planning of an export has left open. */
+/** Returns a fake search job that the planning of an export has left open. */
 function openJob() {
   const progress = { state: 'gatheringResults', messageCount: 0, warnings: [], scannedBytes: 0 };
   return { id: '1', order: order(0), progress, close: async () => {} } as unknown as SearchJob & {
@@ -248,7 +248,7 @@ describe('an export', () => {
     }
   });
 
-  /** An export of three intervals with one file each. Only the last interval is not committed yet. */
+  /** Creates an export of three intervals with one file each. Only the last interval is not committed yet. */
   async function almostDone(): Promise<{ readonly world: WorkWorld; readonly last: ScriptedSearch }> {
     const world = new WorkWorld();
     await world.advance({ parallelism: 3 });

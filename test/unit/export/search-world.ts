@@ -28,7 +28,7 @@ export const hourMs = 3_600_000;
 export const startMs = Date.UTC(2026, 10, 1);
 export const hour = { fromMs: startMs - hourMs, toMs: startMs };
 
-/** Messages spread evenly over the hour before the start, newest first. */
+/** Returns messages that are spread evenly over the hour before the start, newest first. */
 export function evenly(count: number): Message[] {
   return Array.from({ length: count }, (_, index) => ({
     at: startMs - 1 - Math.floor((index * hourMs) / count),
@@ -145,8 +145,8 @@ export class SearchWorld {
   }
 
   /**
-   * Differences between the files of a commit record and the expected rows, and files or search jobs that were left behind. Empty
-   * if the search was correct.
+   * Returns the differences between the files of a commit record and the expected rows, and files or search jobs that
+   * were left behind. Empty if the search was correct.
    */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
@@ -166,7 +166,8 @@ export class SearchWorld {
   }
 
   /**
-   * Objects at the destination that are neither commit records nor the given files, and search jobs that remain at the service.
+   * Returns the objects at the destination that are neither commit records nor the given files, and search jobs that
+   * remain at the service.
    */
   async leftovers(files: readonly string[] = []): Promise<string[]> {
     const found: string[] = [];

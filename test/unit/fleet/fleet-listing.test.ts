@@ -168,7 +168,10 @@ describe('U7: no collector is hidden', () => {
   });
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
-    /** Fleet of 300 collectors. Before each read of a page, one more collector of the first page is upgraded, so no later page shows it. */
+    /**
+     * Creates a fleet of 300 collectors. Before each read of a page, one more collector of the first page is upgraded,
+     * so no later page shows it.
+     */
     async function rolling() {
       const { service, listing, swept } = world(300, middle);
       service.builds = [first, middle, last];

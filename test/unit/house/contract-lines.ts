@@ -111,7 +111,7 @@ function textsOf(node: SyntaxNode): readonly string[] {
 const groups = ['describe'];
 const tests = ['test', 'testSimulated'];
 
-/** Name of a test or of a group of tests. For a table of tests, the name contains placeholders. */
+/** Returns the name of a test or of a group of tests. For a table of tests, the name contains placeholders. */
 function titleOf(node: SyntaxNode): { readonly text: string; readonly isGroup: boolean } | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const called = rootName(node['callee'] as SyntaxNode);
@@ -121,7 +121,7 @@ function titleOf(node: SyntaxNode): { readonly text: string; readonly isGroup: b
   return text === undefined ? undefined : { text, isGroup: groups.includes(called) };
 }
 
-/** Name of the called function, such as `test` of `test(…)`, `test.each(…)(…)` and `test.for(…)(…)`. */
+/** Returns the name of the called function, such as `test` of `test(…)`, `test.each(…)(…)` and `test.for(…)(…)`. */
 function rootName(callee: SyntaxNode): string | undefined {
   switch (callee.type) {
     case 'Identifier':

@@ -7,7 +7,7 @@ import { type Compression, packerOf } from '../../../src/output/compression.ts';
 const levels = Array.from({ length: 9 }, (_, index): Compression => ({ kind: 'gzip', level: index + 1 }));
 const compressions: readonly Compression[] = [...levels, { kind: 'zstd', level: 3 }, { kind: 'none' }];
 
-/** Text that compresses like logs: words repeat, also across chunks, and ids do not. */
+/** Returns text that compresses like logs: words repeat, also across chunks, and ids do not. */
 function logText(bytes: number): Buffer {
   const lines: string[] = [];
   for (let [line, length] = [0, 0]; length < bytes; line++) {

@@ -124,7 +124,10 @@ describe('the formula guard', () => {
   });
 });
 
-/** Second implementation of the rules for CSV cells, with which the tests compare the encoder. */
+/**
+ * Returns the text of a CSV cell. This is a second implementation of the rules, with which the tests compare the
+ * encoder.
+ */
 function cellText(value: unknown, isGuarded: boolean): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') return JSON.stringify(value);

@@ -168,7 +168,10 @@ describe('values', () => {
 const compressions: readonly Compression[] = [none, { kind: 'gzip', level: 1 }, { kind: 'zstd', level: 3 }];
 
 describe.each(compressions)('with $kind', (compression) => {
-  /** Rows with texts that repeat, texts that never repeat, long texts, and ids at the limits of their range. */
+  /**
+   * Returns the fields of a row. Some texts repeat, some never repeat, and some are long. Ids are at the limits of
+   * their range.
+   */
   const members = (index: number) => ({
     _messageid: String(index % 2 ? -(2n ** 63n) + BigInt(index) : 2n ** 63n - 1n - BigInt(index)),
     _messagetime: String(1_788_000_000_000 - index),

@@ -53,7 +53,7 @@ export function collector(id: string, more: Partial<Collector> = {}): Collector 
   };
 }
 
-/** A row of the collector list that shows the collector with id 1. */
+/** Returns a row of the collector list for the collector with id 1. */
 export function row(version: string, seenAtMs: number, more: Partial<Collector> = {}): Row {
   return {
     collector: collector('1', { collectorVersion: version, ...more }),
@@ -92,7 +92,7 @@ export function ending(kind: EndingKind, more: Partial<Ending> = {}): Ending {
   };
 }
 
-/** A ledger entry of collector 1 that has neither an open nor an ended attempt. */
+/** Returns a ledger entry of collector 1 that has neither an open nor an ended attempt. */
 export function entry(more: Partial<Entry> = {}): Entry {
   return {
     collectorId: '1',
@@ -160,7 +160,7 @@ export function stageRecord(name: string, more: Partial<StageRecord> = {}): Stag
   return { name, startedAtMs: epochMs, soakMs: 0, tally: { finished: 0, failed: 0 }, ...more };
 }
 
-/** A policy spec with the defaults of the CRD schema, and with limits too large to have an effect. */
+/** Returns a policy spec with the defaults of the CRD schema, and with limits too large to have an effect. */
 export function spec(more: Partial<CollectorVersionPolicySpec> = {}): CollectorVersionPolicySpec {
   return {
     credentialsSecretRef: { name: 'log-service' },

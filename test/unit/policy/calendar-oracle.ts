@@ -80,7 +80,7 @@ function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
   }
 }
 
-/** Whether the window opens in this minute. `before` is the zone's offset from UTC some hours earlier. */
+/** Returns whether the window opens in this minute. `before` is the zone's offset from UTC some hours earlier. */
 function opens(
   window: PlainWindow,
   wallMs: number,

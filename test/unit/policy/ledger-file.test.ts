@@ -14,7 +14,7 @@ const failed = (id: number | string, message = 'disk full') => ({
   collectorId: String(id),
 });
 
-/** A ledger, and the ledger file to which `save` writes each change. */
+/** Creates a ledger, and the ledger file to which `save` writes each change. */
 function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
   const file = new LedgerFile(store, owner);
   const save = (...changes: readonly EntryChange[]) => {

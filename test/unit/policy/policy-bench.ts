@@ -175,7 +175,7 @@ export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures
   return { ...decision, figures: () => figuresOf(input, decision) };
 }
 
-/** Inputs of `decide`: by default, nothing is left to do for the policy. */
+/** Returns the inputs of `decide`: by default, nothing is left to do for the policy. */
 export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...observation }: Seen = {}): DecideInput {
   return {
     policy: policy({ ...parts, spec: { ...bench.spec, ...parts?.spec } }),
@@ -206,7 +206,7 @@ export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
   };
 }
 
-/** Result of admission, which chooses the next upgrades, with its changes of the ledger. */
+/** Returns the result of admission, which chooses the next upgrades, with its changes of the ledger. */
 export function admitted(bench: PolicyBench, nowMs: number, { attempts, state = quietState, ...seen }: Admitted = {}) {
   const pending = bench.pending();
   if (attempts !== undefined) bench.ledger.setHeader({ ...bench.ledger.header, attempts });

@@ -88,8 +88,8 @@ class Rules {
   }
 
   /**
-   * Whether the test case contains at least one of these rules, which may still forbid the upgrade or no longer forbid
-   * it.
+   * Returns whether the test case contains at least one of these rules. Such a rule may still forbid the upgrade, or
+   * have forbidden it before.
    */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
@@ -137,7 +137,7 @@ export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
 
 const channel = { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } as const;
 
-/** Target of the policy. While the newest build is too young, the target is the build before it. */
+/** Returns the target of the policy. While the newest build is too young, the target is the build before it. */
 function targetOf(rules: Rules): string {
   if (!rules.have('age of the build')) return target;
   const builds = [target, newerVersion].map((version) => ({ version, latest: version === newerVersion }));
@@ -211,7 +211,10 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
   };
 }
 
-/** Maximum number of upgrades in flight: 1 while the rule holds and another upgrade is in flight, and 2 afterwards. */
+/**
+ * Returns the maximum number of upgrades in flight: 1 while the rule holds and another upgrade is in flight, and 2
+ * afterwards.
+ */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
 }
@@ -233,7 +236,10 @@ function stagesUnder(rules: Rules): readonly Stage[] {
   ];
 }
 
-/** Maintenance windows. While a rule about windows holds, its window does not contain 1:30, the time of the tests. */
+/**
+ * Returns maintenance windows. While a rule about windows holds, its window does not contain 1:30, the time of the
+ * tests.
+ */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
   return {
@@ -275,7 +281,7 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/** Ledger record of the last stage, `rest`. Empty while the stage has not started. */
+/** Returns the ledger record of the last stage, `rest`. Empty while the stage has not started. */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
   return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];
@@ -323,7 +329,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) });
 }
 
-/** Time at which the upgrade of web-9 failed: recently if the rule `back-off` holds. */
+/** Returns the time at which the upgrade of web-9 failed: recently if the rule `back-off` holds. */
 function failureMs(rules: Rules): number {
   return rules.hold('back-off') ? failedMs : 0;
 }
@@ -333,7 +339,10 @@ function versionOfNine(rules: Rules, wanted: string): string {
   return rules.have('target change') && !rules.hold('target change') ? formerTarget : oldVersion;
 }
 
-/** Times of the lists that show web-9: two if it left the target, because a second list must confirm this (U8). */
+/**
+ * Returns the times of the lists that show web-9: two if it left the target, because a second list must confirm this
+ * (U8).
+ */
 function looksAtNine(rules: Rules): readonly number[] {
   if (rules.hold('look after a failure')) return [failureMs(rules)];
   const isTwice = rules.have('drift') && !rules.hold('drift', 'rollback');

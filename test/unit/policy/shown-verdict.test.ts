@@ -5,7 +5,7 @@ import type { Health } from '../../../src/controller/health.ts';
 import { staysUntilClaimed, stillHolds } from '../../../src/policy/status/shown-verdict.ts';
 import { policy, target } from './builders.ts';
 
-/** A policy whose status has this reason in its condition `Ready`. */
+/** Returns a policy whose status has this reason in its condition `Ready`. */
 function shows(reason: string) {
   const ready = { type: 'Ready', status: 'False', reason, message: '', lastTransitionTime: '2026-11-01T00:00:00Z' };
   const status = { targetVersion: target, conditions: [{ ...ready, observedGeneration: 3 }] };

@@ -8,7 +8,7 @@ import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
 const nowMs = 20 * minuteMs;
 const wallMs = epochMs + nowMs;
 
-/** Ledger entry of a collector whose upgrade took four minutes and ended the given number of minutes ago. */
+/** Returns a ledger entry of a collector whose upgrade took four minutes and ended the given number of minutes ago. */
 function ended(id: string, minutesAgo: number): Entry {
   const endedAtMs = wallMs - minutesAgo * minuteMs;
   const times = { startedAtMs: endedAtMs - 4 * minuteMs, endedAtMs };

@@ -70,7 +70,7 @@ export class SimulatedWorld {
     this.jobs = new SearchJobs({ service: this.client, permits: budget.jobs, clock });
   }
 
-  /** Definition of a search job for all messages of the hour before the start. */
+  /** Returns the definition of a search job for all messages of the hour before the start. */
   get order(): JobOrder {
     return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
   }

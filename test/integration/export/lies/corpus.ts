@@ -35,7 +35,7 @@ function corpusOf(pageRows: number): Corpus {
   return { messages, truth: messages.map(rowOf), pageRows };
 }
 
-/** A message whose text has one of many lengths, so that most messages differ in size. */
+/** Returns a message whose text has one of many lengths, so that most messages differ in size. */
 function messageAt(at: number, index: number): Message {
   const raw = `message ${index} ${'x'.repeat(index % 17)}`;
   return { at, raw, fields: { _messageid: `-69175290${100_000_000 + 7 * index}` } };

@@ -104,7 +104,7 @@ function garbled(row: Row): Row {
   return withText(row, '#'.repeat((row['_raw'] ?? '').length));
 }
 
-/** The next true row with the same size and another time. */
+/** Returns the next true row that has the same size and another time. */
 function sameSized(row: Row): Row {
   return truth.find((other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row)) as Row;
 }

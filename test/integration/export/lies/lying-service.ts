@@ -143,7 +143,7 @@ export class LyingService extends InProcessService {
     return this.#lie.rows?.(found, job) ?? found;
   }
 
-  /** Rows that a search job has found. A search that reaches its row limit has found the newest rows. */
+  /** Returns the rows that a search job has found. A search that reaches its row limit has found the newest rows. */
   #foundBy(job: KnownJob): readonly Row[] {
     const [, ending = ''] = /_messageid matches "\*(\d+)"/.exec(job.query) ?? [];
     const matching = this.#truth.filter((row) => {

@@ -124,7 +124,7 @@ function repair(world: DirectoryWorld, { extra = [] }: Pick<Damage, 'extra'> = {
   }
 }
 
-/** Fields of a policy that must not be lost when files of the directory are damaged. */
+/** Returns the fields of a policy that must not be lost when files of the directory are damaged. */
 function remembered({ metadata: { uid, generation }, status }: CollectorVersionPolicy) {
   const stages = status?.stages?.map(({ name, state, startTime, soakedUntil }) => ({
     name,

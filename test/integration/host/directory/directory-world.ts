@@ -85,7 +85,7 @@ export class DirectoryWorld extends ServiceWorld {
     await this.clock.during(writeRequest(this.directory, 'CollectorVersionPolicy', key, { [annotation]: value }));
   }
 
-  /** Names of the collectors for which the operator requested an upgrade, in the order of the requests. */
+  /** Returns the names of the collectors for which the operator requested an upgrade, in the order of the requests. */
   upgrades(): readonly string[] {
     const { collectors } = this.model.snapshot(this.clock.now());
     const names = new Map(collectors.map(({ id, name }) => [String(id), name]));

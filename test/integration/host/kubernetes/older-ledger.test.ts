@@ -9,7 +9,9 @@ const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
 const posts = ({ journal }: World) => journal.filter(({ method }) => method === 'POST').length;
 
-/** A rollout of six collectors whose operator and Ledgers were removed while three upgrades were in flight. */
+/**
+ * Starts a rollout of six collectors. Kills the operator and removes its Ledgers while three upgrades are in flight.
+ */
 async function interruptedRollout() {
   const world = new World({
     scenario: {

@@ -65,7 +65,8 @@ function heardFrom(host: KubernetesHost): readonly string[] {
 }
 
 /**
- * Delay in ms of each status write. The write takes effect after half of this time, and its answer arrives at the end.
+ * Delays each status write by `delayMs`. The write takes effect after half of this time, and its answer arrives at the
+ * end.
  */
 function delayWrites(world: World, delayMs: number): void {
   world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);

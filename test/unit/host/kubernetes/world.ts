@@ -78,7 +78,7 @@ export async function resolved<T>(world: World, promise: Promise<T>): Promise<T>
   return promise;
 }
 
-/** Code and handling (such as back-off or stall) of the error with which a promise rejects. */
+/** Returns the code of the error with which a promise rejects, or `no error`. */
 export function codeOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => 'no error',

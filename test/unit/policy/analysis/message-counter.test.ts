@@ -10,7 +10,7 @@ type Records = readonly Readonly<Record<string, string>>[];
 const period = { fromMs: 0, toMs: 60_000 };
 const order = { query: '* | count by _collectorid', periods: [period, period] };
 
-/** Search jobs that all find the same number of messages and return the same rows. */
+/** Returns fake search jobs, which all find the same number of messages and return the same rows. */
 function searchesOf(records: Records, messageCount: number, dateMs?: number) {
   const errors: string[] = [];
   const progress = { state: 'doneGatheringResults', messageCount, scannedBytes: 500, errors, dateMs };

@@ -207,7 +207,7 @@ class World {
     return job as unknown as OpenJob;
   }
 
-  /** Outcome of a status request. During a stall, the request gets no answer. */
+  /** Returns the outcome of a status request. During a stall, the request gets no answer. */
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
     // Histories with rejections have no stall, because a search job is lost with two failed keep-alives in a row.
@@ -262,7 +262,10 @@ class World {
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;
   }
 
-  /** Whether the server rejects the request; never twice in a row, because a search job without successful keep-alives is lost. */
+  /**
+   * Returns whether the server rejects the request; never twice in a row, because a search job without successful
+   * keep-alives is lost.
+   */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
     if (requestClass === 'jobCreation' && this.#random.next() < tooManyJobs) return true;

@@ -133,7 +133,7 @@ export class Wire {
     }
   }
 
-  /** Maximum number of requests that arrived within any `spanMs` ms. */
+  /** Returns the maximum number of requests that arrived within any `spanMs` ms. */
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
     // The subtracted nanosecond is larger than the rounding errors of the times.
@@ -145,7 +145,7 @@ export class Wire {
     return Math.max(0, ...counts);
   }
 
-  /** Maximum number of requests of one API key on which the server works at the same time. */
+  /** Returns the maximum number of requests of one API key on which the server works at the same time. */
   mostAtOnce(key?: string): number {
     const requests = this.seen.filter((request) => key === undefined || request.key === key);
     const counts = requests.map(

@@ -9,7 +9,10 @@ import {
   secondTryMs,
 } from '../../../../src/service/jobs/job-cadence.ts';
 
-/** Times in ms of the status requests for a search of `durationMs`, up to the first request after the search has ended. */
+/**
+ * Returns the times in ms of the status requests for a search of `durationMs`, up to the first request after the search
+ * has ended.
+ */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
   const times = [firstPollMs()];
   for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
@@ -20,8 +23,8 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
 }
 
 /**
- * Ratio (0 to 1) of the messages that the histogram of a running job shows. The histogram shows only whole buckets, and no bucket
- * before the first message.
+ * Returns the ratio (0 to 1) of the messages that the histogram of a running job shows. The histogram shows only whole
+ * buckets, and no bucket before the first message.
  */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;

@@ -27,7 +27,7 @@ function world(status: FakeJob['status'] = () => running, expectedMs = 2_000) {
   return { clock, fake, permit, job, seen };
 }
 
-/** Status after `elapsedMs` of a search job that searches at constant speed and ends after `durationMs`. */
+/** Returns the status after `elapsedMs` of a search job that searches at constant speed and ends after `durationMs`. */
 function statusAt(elapsedMs: number, durationMs: number): JobStatus {
   const part = Math.min(1, elapsedMs / durationMs);
   const startMs = order.toMs - Math.floor(part * 100) * 1_000;

@@ -125,7 +125,10 @@ export async function settled(clock: VirtualClock, call: Promise<unknown>): Prom
   return result;
 }
 
-/** The `ServiceError` with which the operation fails when the transport follows this script. */
+/**
+ * Calls the operation while the transport follows this script. Returns the `ServiceError` with which the operation
+ * fails.
+ */
 export async function failureOn(
   operation: Operation,
   steps: readonly Step[],

@@ -11,8 +11,8 @@ import { firstCollector, SimulatedWorld } from '../simulated-world.ts';
 import { RowLog } from './harness.ts';
 
 /**
- * Simulated service without faults, with the objects that the operations need: an upgrade task, and a finished search
- * job that survives all timeouts.
+ * Creates a simulated service without faults, with the objects that the operations need: an upgrade task, and a
+ * finished search job that survives all timeouts.
  */
 async function prepared() {
   const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '10m' } });
@@ -73,7 +73,10 @@ const faults: readonly [string, FaultScenario, string][] = [
 /** Operations on an existing search job. Status 404 means that the job does not exist. */
 const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
-/** Expected failure of the operation; undefined for success, as for the deletion of an unknown search job (section 4.5). */
+/**
+ * Returns the expected failure of the operation; undefined for success, as for the deletion of an unknown search job
+ * (section 4.5).
+ */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
   return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
@@ -82,7 +85,7 @@ function expectedOf(operation: Operation, outcome: string): string | undefined {
 /** Faults that prevent the effect of a request. All other faults only damage the answer. */
 const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
 
-/** Number of search jobs that the operation deletes at the service. */
+/** Returns the number of search jobs that the operation deletes at the service. */
 function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { readonly effect?: boolean }): number {
   return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
 }

@@ -207,7 +207,10 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
  */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
-/** Number of requests that an operation sends. A request that may have had an effect is not repeated, except a deletion. */
+/**
+ * Returns the number of requests that an operation sends. A request that may have had an effect is not repeated, except
+ * a deletion.
+ */
 function writesOf(operation: Operation, outcome: Outcome): number {
   const [, , , writes] = expected[outcome];
   if (outcome === 'redirectInCircles') return writes;

@@ -50,7 +50,7 @@ export class ScriptedTransport implements Transport {
   readonly #steps: Step[];
   readonly #clock: Clock;
 
-  /** Steps of the script. The last step is repeated for all further requests. */
+  /** @param steps steps of the script; the last step is repeated for all further requests */
   constructor(clock: Clock, steps: readonly Step[]) {
     this.#clock = clock;
     this.#steps = [...steps];
