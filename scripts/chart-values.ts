@@ -3,7 +3,7 @@
 interface ValueSchema {
   readonly description: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** Examples of a value. A value with members but without examples is only a group of values. */
+  /** Examples of a value. A value that has members but no examples is only a group of other values. */
   readonly examples?: readonly unknown[];
 }
 

@@ -1,4 +1,7 @@
-/** Runs exports over TLS into files, each in a separate process, and compares them with simple user code that exports the same messages. */
+/**
+ * Runs exports over TLS into files, each in a separate process. Compares them with simple user code, a short program
+ * that a user might write to export the same messages.
+ */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -28,7 +31,10 @@ export interface Corpus {
   readonly days?: number;
 }
 
-/** Program that exports the messages: the operator's code, or simple user code (only for NDJSON). */
+/**
+ * Program that exports the messages. `export` is the operator's code. `plain` is simple user code, which supports only
+ * NDJSON.
+ */
 export type Way = 'export' | 'plain';
 
 export interface FileRun {

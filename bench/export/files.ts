@@ -1,4 +1,7 @@
-/** Measures CPU time and memory of exports into files, compared with simple user code. */
+/**
+ * Measures CPU time and memory of exports into files, compared with simple user code: a short program that a user might
+ * write instead.
+ */
 import type { Compression } from '../../src/output/compression.ts';
 import type { Line, Section } from '../figures.ts';
 import { type Corpus, FileBench, type FileRun, type FileRunFigures, workSeconds } from './file-runs.ts';
@@ -61,7 +64,10 @@ const leastTimes = new Map<Compression, number>([
 ]);
 const mostResidentMb = 150;
 
-/** Compares exports with simple user code. Each case of logfleet runs directly before the user code with which it is compared. */
+/**
+ * Compares logfleet's exports with simple user code. Each run of logfleet is directly followed by the run of user code
+ * with which it is compared.
+ */
 export function compareFiles(quick: boolean): Promise<readonly FileRunFigures[]> {
   return measure(quick ? lessCompared : compared, comparedRuns, quick ? 1 : repetitions);
 }

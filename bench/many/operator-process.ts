@@ -1,4 +1,7 @@
-/** Runs the measured operator in a separate process, and measures it: by its own figures and from outside. */
+/**
+ * Runs the operator in a separate process and measures it, both by the operator's own metrics and from outside of the
+ * process.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';

@@ -15,7 +15,10 @@ import { LogPage, type PageKind } from '../log-page.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 
 export interface EncodeCase {
-  /** Program of the case: the operator's code, or simple user code (only for NDJSON). */
+  /**
+   * Program that converts the messages. `export` is the operator's code. `plain` is simple user code, which supports
+   * only NDJSON.
+   */
   readonly way: 'export' | 'plain';
   readonly format: OutputFormat['kind'];
   /** Names of the message fields that the file contains; empty for all fields. */

@@ -1,4 +1,7 @@
-/** Measures how many page bytes are converted per second of CPU time, and the memory, compared with simple user code. */
+/**
+ * Measures how many page bytes are converted per second of CPU time, and the memory. Compares both with simple user
+ * code, a short program that a user might write instead.
+ */
 
 import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -28,7 +31,7 @@ const zstd3: Compression = { kind: 'zstd', level: 3 };
 const messages: PageKind = { lines: 1 };
 const ndjson = { format: 'ndjson', fields: [], messages } as const;
 
-/** Benchmark cases. Each case of simple user code comes directly after the case with which it is compared. */
+/** Benchmark cases. Each case of simple user code directly follows the case of logfleet with which it is compared. */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   ...[none, gzip1, gzip6, zstd3].flatMap((compression) => [
     { ...ndjson, way: 'export', compression } as const,

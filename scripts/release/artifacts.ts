@@ -16,7 +16,7 @@ import { packageVersion, writeProgram } from './program-folder.ts';
 
 const chart = join(import.meta.dirname, '../../charts/logfleet');
 const startScript = join(import.meta.dirname, 'start.sh');
-/** Names of the program in a tarball. kubectl finds its plugins by the second name. */
+/** Names of the program in a tarball. kubectl finds the program as a plugin by the second name. */
 const programNames = ['logfleet', 'kubectl-logfleet'];
 
 /** Names of the archives: `npm` for the npm package, `layer` for the layer of the image, `chart`, and a platform for its tarball. */
@@ -45,7 +45,7 @@ export interface ProgramFolder {
   readonly mtime: Date;
 }
 
-/** Runs `use` with the published program in a temporary folder. */
+/** Writes the published program to a temporary folder, calls `use`, and then removes the folder. */
 export async function withProgram<T>(mtime: Date, use: (program: ProgramFolder) => Promise<T>): Promise<T> {
   const temporary = mkdtempSync(join(tmpdir(), 'logfleet-package-'));
   try {

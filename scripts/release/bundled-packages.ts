@@ -14,7 +14,7 @@ export interface BundledPackage {
   readonly texts: readonly string[];
 }
 
-/** Returns each package once, sorted by name and version. */
+/** Returns the npm packages in a bundle, each package once, sorted by name and version. */
 export function bundledPackages(metafile: Metafile): readonly BundledPackage[] {
   const inputs = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs));
   const folders = inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? (folderOf(path) ?? []) : []));

@@ -6,7 +6,7 @@ import type { Platform } from './node-runtime.ts';
 import { packageVersion } from './program-folder.ts';
 import { sha256 } from './provenance.ts';
 
-/** Names of architectures in krew, which are those of Go. */
+/** Names of CPU architectures in krew manifests. krew uses the names of Go. */
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
 /** Renders the manifest. `url` is the address of the folder with the published tarballs. */

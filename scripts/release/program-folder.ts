@@ -14,7 +14,7 @@ export function packageVersion(): string {
   return readManifest().version;
 }
 
-/** Returns the npm packages in the bundle. `folder` must not exist. */
+/** Writes the published program to `folder`, which must not exist yet. Returns the npm packages in the bundle. */
 export async function writeProgram(folder: string): Promise<readonly BundledPackage[]> {
   mkdirSync(folder, { recursive: true });
   const packages = bundledPackages(await bundleProgram(folder));

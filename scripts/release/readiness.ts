@@ -28,7 +28,7 @@ export function argumentProblem(version: string, url: string): string | undefine
   if (!URL.canParse(url) || new URL(url).protocol !== 'https:')
     return 'URL must begin with https://, because krew needs it';
   const { username, password, search, hash } = new URL(url);
-  // The address is published in the manifest for krew and in the provenance.
+  // The address is published in the manifest for krew and in the provenance, so it must not contain credentials.
   if (username || password || search || hash) return 'URL must have no user, password, query or fragment';
   return undefined;
 }

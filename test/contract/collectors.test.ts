@@ -309,7 +309,10 @@ describe('3.2 states of a task', () => {
     expect(await task()).toMatchObject({ status: 3, message: 'Not enough disk space.' });
   });
 
-  /** Status of an upgrade task that is unfinished when its time limit ends. */
+  /**
+   * Statuses of unfinished upgrade tasks, each with the setting of the simulator that keeps tasks in this status until
+   * their time limit ends.
+   */
   const unfinished: readonly [status: number, upgrade: Scenario['upgrade']][] = [
     [0, { duration: '10h', notStartedFor: '1h' }],
     [1, { duration: '10h', pendingFor: '1h' }],

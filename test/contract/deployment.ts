@@ -34,7 +34,7 @@ export interface Deployment {
 }
 
 export interface LogSample {
-  /** Query without an aggregation, which finds messages. */
+  /** Search query without an aggregation. It must find messages. */
   readonly query: string;
   /** Time range [fromMs, toMs) of the sample in ms since the epoch, so old that all of its messages have arrived. */
   readonly fromMs: number;

@@ -1,4 +1,4 @@
-/** Fields in result pages of messages, for the contract tests. */
+/** Describes the fields in result pages of messages, and reads them, for the contract tests. */
 
 export interface FieldDescriptor {
   readonly name: string;

@@ -37,7 +37,7 @@ export interface AlertTest {
 }
 
 export interface AlertQuery {
-  /** Time of the query after the first values, such as `90m`. */
+  /** Time of the query, such as `90m`, counted from the first values of the series. */
   readonly at: string;
   readonly expr: string;
   /** Expected series, each with the value 1. */

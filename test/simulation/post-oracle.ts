@@ -8,7 +8,7 @@ export function postViolations(record: HistoryRecord): string[] {
   const names = new Map(record.state.collectors.map(({ id, name }) => [id, name]));
   return record.posts.flatMap((post) => {
     const name = names.get(post.collectorId);
-    // The final state of the service does not contain the names of removed collectors.
+    // The service no longer lists removed collectors, so their names are unknown and their upgrades are not checked.
     const what = name === undefined ? undefined : unwanted(record, post, name);
     return what === undefined
       ? []

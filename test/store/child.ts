@@ -11,7 +11,10 @@ export class Child {
   readonly #process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  /** `maxFileBlocks` limits the files of the process, in units of 512 or 1,024 bytes that depend on the shell. */
+  /**
+   * @param maxFileBlocks maximum size of each file that the process writes, in units of 512 or 1,024 bytes, depending
+   * on the shell
+   */
   constructor(place: PlaceData, act: Act, maxFileBlocks?: number) {
     const program = join(import.meta.dirname, 'other-process.ts');
     const limit = maxFileBlocks === undefined ? '' : `ulimit -f ${maxFileBlocks}; `;

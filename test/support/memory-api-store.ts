@@ -31,7 +31,7 @@ export interface StoreEvent {
   readonly object: StoredObject;
 }
 
-/** Collection and object that the path of a request names. */
+/** Parsed path of a request to the API server: collection, namespace, name of the object, and subresource. */
 export interface Target {
   /** Group, version and plural of the resource, such as `v1/configmaps` or `logfleet.dev/v1alpha1/collectorversionpolicies`. */
   readonly collection: string;

@@ -9,7 +9,7 @@ export interface MetricDefinition {
   readonly labels: readonly string[];
 }
 
-/** Metrics that record the definition of each created metric, and no values. */
+/** Implementation of `Metrics` that records the definition of each metric, but no values. */
 class Catalogue implements Metrics {
   readonly definitions = new Map<string, MetricDefinition>();
 

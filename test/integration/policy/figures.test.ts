@@ -14,7 +14,10 @@ function failuresIn(text = ''): number {
   return Number(/^(\d+) failures?\b/.exec(text)?.[1]);
 }
 
-/** Returns the present number of failures in a message, which follows the word `now` if the message has this word. */
+/**
+ * Returns the number of failures in a message. If the message contains the word `now`, returns the number after this
+ * word.
+ */
 function presentIn(text = ''): number {
   return failuresIn(/now (.*)/.exec(text)?.[1] ?? text);
 }

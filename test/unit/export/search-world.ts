@@ -69,7 +69,7 @@ export interface SearchWorldOptions {
   readonly logData?: LogData;
   readonly request?: Partial<ExportRequest>;
   readonly destination?: MemoryDestination;
-  /** Number in the names of written files, because the names differ between processes. */
+  /** Number that is part of the names of written files, so that different processes write different names. */
   readonly token?: number;
 }
 

@@ -36,7 +36,8 @@ describe('policies that select one collector each', () => {
       entered(rows, `policy-${index}`, selectorOf(`web-${index}`), () => comparisons++);
     }
     rows.takePage(named(count), 1, 0);
-    // The name pattern `web-1` is also compared with `web-10` to `web-19` and `web-100` to `web-199`.
+    // The name `web-1` is also the beginning of `web-10` to `web-19` and `web-100` to `web-199`, so these names are
+    // compared, too.
     expect(comparisons).toBeLessThanOrEqual(4 * count);
     expect(changed(rows, 'policy-499')).toEqual(['499']);
   });

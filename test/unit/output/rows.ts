@@ -12,7 +12,9 @@ export function rowWith(members: Readonly<Record<string, unknown>>): RawRow {
   return rowOf(JSON.stringify(members));
 }
 
-/** Passes rows as slices of a larger buffer, and overwrites each row after its use, as a page reader does. */
+/**
+ * Passes rows to a function as slices of a larger buffer, and overwrites each row afterwards, as the page reader does.
+ */
 export class PassingRow {
   readonly #memory = Buffer.alloc(2 ** 20, '"');
 

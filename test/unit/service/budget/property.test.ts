@@ -122,7 +122,10 @@ class World {
     return [budget, { a: budget.key('a'), b: budget.key('b') }];
   }
 
-  /** Replaces the process: it is killed with requests in flight (`forced`), or first ends all requests. The callers start again. */
+  /**
+   * Replaces the process. With `forced`, the old process is killed with requests in flight. Otherwise it first ends all
+   * requests. All callers start again.
+   */
   async #failOver({ lingering, forced }: NonNullable<History['failover']>): Promise<void> {
     this.#generation++;
     for (const polls of this.#jobs.splice(0)) polls.stop();
