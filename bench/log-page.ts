@@ -11,8 +11,8 @@ const pageBytes = 9_000_000;
 const chunkBytes = 65_536;
 
 /**
- * Kind of messages: log messages of a web server with `lines` lines each (1 line is 0.9 KB, 20 lines are 10 KB), or
- * messages of about `madeUpBytes` bytes that the simulator generates.
+ * Kind of messages. With `lines`, log messages of a web server with this number of lines (1 line is 0.9 KB, 20 lines
+ * are 10 KB). With `madeUpBytes`, messages of about this size that the simulator generates.
  */
 export type PageKind = { readonly lines: number } | { readonly madeUpBytes: number };
 

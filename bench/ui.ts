@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- ui`: time until `logfleet ui` shows thousands of resources of a real API server in Chromium, time until a change of a
- * status is visible, and the CPU time and memory of the command.
+ * `npm run bench -- ui`: measures `logfleet ui` with thousands of resources of a real API server, in Chromium. The
+ * figures are the time until the resources are visible, the time until a changed status is visible, and the CPU time
+ * and memory of the command.
  */
 import { type Line, percentile, renderSections } from './figures.ts';
 import { type Machine, machineLine, thisMachine } from './parts.ts';

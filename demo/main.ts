@@ -1,4 +1,4 @@
-/** Entry of `make demo`: connects `demo.ts` to the process. */
+/** Entry point of `make demo`: runs the demo in this process, and exits with the status of the demo. */
 import { flushed, processContext } from '../src/cli/process-context.ts';
 import { runDemo } from './demo.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Makes measurements of file writes repeatable on a virtual machine. Such a machine writes files ten times slower into
- * memory that it has not used before. So a file in `/dev/shm` first occupies as much memory as the measured process
- * will write, and shrinks while the process writes. Without `/dev/shm`, this code does nothing.
+ * Makes measurements of file writes repeatable on a virtual machine, which writes files ten times slower into memory
+ * that it has not used before. So a file in `/dev/shm` first occupies as much memory as the measured process will
+ * write, and shrinks while the process writes. Without `/dev/shm`, this code does nothing.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';

@@ -75,7 +75,7 @@ function userNames(kind: 'new' | 'old', count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${kind}-${index}`);
 }
 
-/** Returns a scenario for the simulator in which each policy has a user and collectors of its own. */
+/** Returns a scenario for the simulator in which each policy has its own user and its own collectors. */
 function scenarioFor(count: number): Scenario {
   const names = [...userNames('new', count), ...userNames('old', count)];
   return {

@@ -1,4 +1,4 @@
-/** Measures `logfleet ui` as a process of its own, with a real API server and Chromium. */
+/** Measures `logfleet ui` in a separate process, with a real API server and Chromium. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

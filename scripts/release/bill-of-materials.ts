@@ -20,7 +20,10 @@ interface Bom {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
-/** Renders the SBOM: the part of npm's list that is in the bundle. The same sources give the same text. */
+/**
+ * Renders the SBOM (software bill of materials): npm's list of packages, reduced to the packages in the bundle. The
+ * same sources give the same text.
+ */
 export function renderBillOfMaterials(
   packages: readonly BundledPackage[],
   runtimes: readonly RuntimePackage[],

@@ -1,4 +1,7 @@
-/** Time of the sources, which all files of a build get, so that two builds of a commit have the same bytes. */
+/**
+ * Modification time for all files of a build. It is the time of the sources, so that two builds of a commit have the
+ * same bytes.
+ */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 

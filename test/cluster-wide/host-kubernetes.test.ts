@@ -308,7 +308,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   });
 });
 
-/** Does everything for which an export in a Kubernetes Job needs rights. */
+/** Sends all requests for which the operator needs rights when an export runs in a Kubernetes Job. */
 async function runJob({ host, outcomes }: Operator, namespace: string): Promise<void> {
   const { workerJobs } = host;
   if (!workerJobs) throw new Error('the operator cannot create Jobs');

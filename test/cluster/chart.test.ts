@@ -142,7 +142,7 @@ interface Schema {
 const schema: Schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 
-/** A value of the chart that has no members of its own, with its path. */
+/** A value of the chart that contains no other values, with its path. */
 interface Leaf {
   readonly path: readonly string[];
   readonly schema: Schema;

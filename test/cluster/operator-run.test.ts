@@ -1,5 +1,6 @@
 /**
- * Tests the operator that `manifests/` installs: the status after `kubectl apply` and actions of users, and recovery.
+ * Tests the operator that `manifests/` installs: its status after `kubectl apply` and after actions of users, and its
+ * recovery.
  */
 import { once as event } from 'node:events';
 import { writeFileSync } from 'node:fs';

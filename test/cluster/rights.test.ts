@@ -134,7 +134,7 @@ describe('the roles of users', () => {
   });
 });
 
-/** A right that docs/rights.md lists for `logfleet ui`. */
+/** An access right that docs/rights.md lists for `logfleet ui`. */
 interface UiRight {
   readonly resource: string;
   readonly verb: string;

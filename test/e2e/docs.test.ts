@@ -50,7 +50,9 @@ function reasonFor(command: DocsCommand): string | undefined {
   return exceptions.find(([, pattern]) => pattern.test(named(command)))?.[0];
 }
 
-/** Pages whose commands run. The pages of a row run one after the other in the same folder. */
+/**
+ * Pages of the documentation whose commands run here. The pages of a row run one after the other in the same folder.
+ */
 const sessions: readonly (readonly string[])[] = [
   ['README.md', 'docs/cli.md', 'docs/pull-requests.md'],
   ['docs/exports.md'],

@@ -2,8 +2,8 @@
 import { countFrom } from './history-pool.ts';
 
 /**
- * Number of seeds of each direction. A direction that kills a process needs two seeds for each request of a small rollout: one to kill
- * before the request, and one to kill after it.
+ * Number of seeds for each kind of simulated runs. A kind that kills a process needs two seeds for each request of a
+ * small rollout: one to kill the process before the request, and one to kill it after the request.
  */
 const counts: Readonly<Record<string, number>> = {
   killed: 80,
@@ -14,7 +14,7 @@ const counts: Readonly<Record<string, number>> = {
 };
 const usualCount = 20;
 
-/** Every seed of a direction, for `make soak`. */
+/** Returns all seeds for a kind of simulated runs, for `make soak`. */
 export function allSeeds(direction: string): Iterable<number> {
   return countFrom(1, counts[direction] ?? usualCount);
 }

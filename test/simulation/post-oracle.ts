@@ -44,7 +44,7 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // If the other policy has just changed, the first policy may have written the upgrade to its ledger before.
+      // If another policy has just changed, this policy may have written the upgrade to its ledger before the change.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&

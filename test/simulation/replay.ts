@@ -1,6 +1,6 @@
 /** Report of a simulated run that broke a rule: the command that replays the run, and the first violations. */
 
-/** Paths of the commands that run simulations, relative to the project's root. */
+/** Paths of the programs that run simulations, relative to the project's root. */
 export const upgradeProgram = 'test/simulation/run.ts';
 export const exportProgram = 'test/simulation/exports/run.ts';
 

@@ -22,7 +22,7 @@ export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Final statuses of the created task, as far as a process received them. */
+  /** Final statuses of the task that the POST created. Contains only statuses that a process received. */
   readonly news: readonly TaskNews[];
   /** Policy of the rollout, as the process knew it when it sent the POST. */
   readonly policy: CollectorVersionPolicy;

@@ -108,7 +108,7 @@ function interventions({ plan, state }: HistoryRecord, id: string): number {
 /** Time in ms around a kill or another disturbance in which the outcome of a request may be lost. */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
-/** Returns whether the operator may not know the outcome of the POST that requested an upgrade. */
+/** Returns whether the outcome of the POST that requested an upgrade may be unknown to the operator. */
 export function isUnknown({ disturbances }: HistoryRecord, { atMs, answer }: PostRecord): boolean {
   if (answer === undefined || (answer.status !== 202 && Math.floor(answer.status / 100) !== 4)) return true;
   return disturbances.some(

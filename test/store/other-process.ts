@@ -1,6 +1,6 @@
 /**
- * Program that works on a destination in a process of its own: `node other-process.ts '{"place":…,"act":…}'`. It writes
- * a line of JSON when it is done, or waits to be killed.
+ * Program that works on a destination in a separate process: `node other-process.ts '{"place":…,"act":…}'`. It writes a
+ * line of JSON when it is done, or waits to be killed.
  */
 import { createInterface } from 'node:readline';
 import type { LogfleetError } from '../../src/base/errors.ts';

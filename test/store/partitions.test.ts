@@ -57,7 +57,7 @@ function taskOf(): ExportTask {
   return task;
 }
 
-/** Returns the time of a row in ms. Rows are written from newest to oldest. */
+/** Returns the message time of a row in ms. Rows are written from newest to oldest. */
 function timeOf(index: number): number {
   return toMs - 1 - Math.floor((index * (toMs - fromMs)) / rowsWritten);
 }

@@ -63,7 +63,7 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace
 }
 
 export async function makeContainer(access: AzuriteAccess): Promise<Place> {
-  // Imported only when needed, because child processes that do not use Azure import this file too.
+  // This package is imported only when needed, because child processes that do not use Azure import this file, too.
   const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
   const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
   const container = `container-${process.pid}-${buckets++}`;

@@ -29,7 +29,7 @@ export interface DocsCommand {
   readonly text: string;
 }
 
-/** One start of a program by a command line of the documentation. */
+/** A program that a command line of the documentation starts, with its arguments. */
 export interface ProgramCall {
   readonly command: DocsCommand;
   readonly program: string;
@@ -93,7 +93,10 @@ export function programCalls(commands: readonly DocsCommand[]): readonly Program
   }
 }
 
-/** Decodes what the recorder has written: the number of the command, the number of words, and the words. */
+/**
+ * Decodes the output of the recorder. Each call consists of the number of the command, the number of words, and the
+ * words.
+ */
 function callsFrom(words: readonly string[], commands: readonly DocsCommand[]): readonly ProgramCall[] {
   const calls: ProgramCall[] = [];
   for (let at = 0; at + 2 < words.length; ) {

@@ -1,4 +1,4 @@
-/** Runs Helm with the project's chart, with folders of its own instead of those of the user. */
+/** Runs Helm with the project's chart. Helm gets its own configuration folders instead of those of the user. */
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { helmProgram } from '../../tools/installer/helm.ts';

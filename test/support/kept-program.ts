@@ -25,7 +25,7 @@ const keeper = `
   wait $program
   rm -rf -- "$KEPT_DIRECTORY"`;
 
-/** Starts a program with a folder of its own. The folder is removed when the program ends. */
+/** Starts a program with its own folder. The folder is removed when the program ends. */
 export function keep(
   directory: string,
   program: string,

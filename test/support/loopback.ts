@@ -67,7 +67,10 @@ export interface Proxy extends Loopback {
   readonly tunnels: { readonly target: string; readonly authorization: string | undefined }[];
 }
 
-/** Starts a proxy that connects every tunnel to `targetPort` on loopback, whatever host was requested, or answers with `refusal`. */
+/**
+ * Starts a proxy that connects every tunnel to `targetPort` on loopback, regardless of the requested host. If `refusal`
+ * is given, the proxy answers with this status instead.
+ */
 export async function connectProxy(targetPort: number, refusal?: number): Promise<Proxy> {
   const tunnels: { target: string; authorization: string | undefined }[] = [];
   const server = createHttpServer((_request, response) => response.writeHead(400).end());

@@ -81,9 +81,15 @@ export class MemoryApiServer {
   readonly #options: MemoryApiServerOptions;
   readonly #watches = new Set<MemoryWatch>();
   #sequence = 0;
-  /** Called for each request when it arrives at the server. Returns the fault of the request. */
+  /**
+   * Called for each request when it arrives at the server. Returns the fault that the request gets, or undefined for
+   * none.
+   */
   onRequest: (info: RequestInfo) => RequestFault | undefined = () => undefined;
-  /** Called for each event and each watch that receives the event. Returns the fault of the event. */
+  /**
+   * Called for each event and each watch that receives the event. Returns the fault that the event gets, or undefined
+   * for none.
+   */
   onWatchEvent: (info: WatchEventInfo) => WatchFault | undefined = () => undefined;
 
   constructor(options: MemoryApiServerOptions) {
@@ -142,7 +148,7 @@ export class MemoryApiServer {
     return this.#options.watchLatencyMs ?? [1, 5];
   }
 
-  /** Numbers a request, and returns the fault that the test has set for it. */
+  /** Assigns a number to a request, and returns the fault that the test has set for the request. */
   admit(
     client: string,
     method: RequestInfo['method'],

@@ -246,7 +246,7 @@ export function concerns(event: StoreEvent, collection: string, namespace: strin
   return event.collection === collection && (namespace === undefined || event.object.metadata.namespace === namespace);
 }
 
-/** Cache of parsed request paths, whose number is small. */
+/** Cache of parsed request paths. It stays small, because tests use few different paths. */
 const targets = new Map<string, Target | undefined>();
 const mostTargets = 10_000;
 

@@ -47,7 +47,10 @@ export class MemoryStore {
 export class MemoryDestination implements Destination {
   readonly url = 'memory://test';
   readonly store: MemoryStore;
-  /** Called for each call to the store, with the name of the object or folder. Returns the fault of the call. */
+  /**
+   * Called for each call to the store, with the name of the object or folder. Returns the fault that the call gets, or
+   * undefined for none.
+   */
   strike: (call: DestinationCall, name: string) => DestinationFault | undefined = () => undefined;
   #isDead = false;
 

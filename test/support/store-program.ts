@@ -1,4 +1,7 @@
-/** Store program for tests, with a folder of its own. Tests can kill it, and restart it with the same address and content. */
+/**
+ * Store program for tests, with its own folder. Tests can kill the store, and restart it with the same address and
+ * content.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -12,7 +12,7 @@ export interface NpmTool {
   readonly folder: string;
   /** Name of the tool's main package. */
   readonly mainPackage: string;
-  /** What is installed, for messages about progress: such as `Azurite 3.37.0 with npm, 245 MB`. */
+  /** Describes what is installed, for progress messages such as `Azurite 3.37.0 with npm, 245 MB`. */
   readonly describe: (version: string) => string;
   /** Returns the message of an error that says what to do when npm cannot install the packages. */
   readonly explain: (version: string, reason: string) => string;

@@ -36,7 +36,10 @@ async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Fault
 
 type Faults = Readonly<Record<string, FaultScenario>>;
 
-/** Steps of an upgrade attempt at which the operator is killed. The operator is started again after each kill. */
+/**
+ * Steps of an upgrade attempt at which the operator is killed, one after the other. The operator is started again after
+ * each kill.
+ */
 export type Crash = readonly [trouble: Trouble, places: readonly string[]];
 
 /** Starts the test cases concurrently in the given order, in which the longest cases should come first. */

@@ -1,4 +1,4 @@
-/** Checks the requests that the simulator received. The checks apply to every test, whatever faults it has. */
+/** Checks the requests that the simulator received. The checks apply to every test, regardless of its faults. */
 import { expect } from 'vitest';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';
@@ -64,7 +64,7 @@ function overlapping(tasks: readonly TaskState[]): readonly TaskState[] {
     .map(({ task }) => task);
 }
 
-/** Returns upgrades that were repeated although a list had already shown that the former one succeeded. */
+/** Returns upgrades that were repeated although a list had already shown that the first upgrade succeeded. */
 function needless(tasks: readonly TaskState[], journal: readonly JournalEntry[], lagMs: number): readonly TaskState[] {
   const lists = journal.filter(({ operation, path }) => operation === 'listCollectors' && !path.endsWith('&limit=1'));
   return successors(tasks)

@@ -137,7 +137,10 @@ function drawId(chance: Chance): string {
   return drawNumeric(chance, chance.happens(0.5) ? `-${digits}` : digits);
 }
 
-/** Writes a JSON value as a plain string, as a number, or as a string with escapes. */
+/**
+ * Writes a number as JSON text: usually as a string, but sometimes as a plain number, with escapes, or replaced by
+ * another value.
+ */
 function drawNumeric(chance: Chance, text: string): string {
   if (chance.happens(0.1) && text !== '') return text;
   const written = chance.happens(0.05) ? escaped(chance, text) : text;

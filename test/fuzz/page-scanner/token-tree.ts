@@ -65,7 +65,7 @@ function tokenize(ascii: Uint8Array): { tokens: FoundToken[]; stoppedAt: number 
   return { tokens, stoppedAt };
 }
 
-/** Error that is thrown when the tokens end too early, or for a token at a wrong place. */
+/** Error for tokens that end too early, or for a token at a wrong place. */
 class Stop extends Error {
   readonly at: number;
 

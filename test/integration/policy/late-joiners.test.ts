@@ -7,7 +7,7 @@ import { before, canary, hourMs, middle, rest, type Setting, staged, target } fr
 
 const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 
-/** Runs a rollout of ten collectors until it is complete. */
+/** Runs a rollout of ten collectors until the rollout is complete. */
 async function complete(setting: Setting = {}) {
   const fleet = staged({ count: 10, ...setting, spec: { resyncInterval: '1h', ...setting.spec } });
   const { world, untilReason, tasks } = fleet;

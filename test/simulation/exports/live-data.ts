@@ -125,7 +125,7 @@ export class LiveSearch implements Search {
   #unseen: StoredMessage[] = [];
   /** Messages that the search found, in page order. */
   #found: StoredMessage[] = [];
-  /** Correct result of the search, as if the simulated service made no errors. */
+  /** Messages that the search would return if the simulated service made no errors. */
   readonly #expected = new Set<StoredMessage>();
   #isSorted = true;
   #hole: StoredMessage | undefined;

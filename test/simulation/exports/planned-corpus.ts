@@ -57,7 +57,8 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
     // A millisecond with many messages needs several searches. If one message were late and another one found twice,
-    // the total count would be right although the rows are wrong. Such milliseconds therefore have no late messages.
+    // the total count would be right although the rows are wrong. Messages in these milliseconds are therefore never
+    // late.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,

@@ -1,4 +1,4 @@
-/** What was observed in a simulated export, for the checks of its rules. */
+/** Observations of a simulated export, with which its rules are checked. */
 
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';

@@ -116,7 +116,7 @@ function differenceOf(expected: readonly StoredMessage[], rows: readonly string[
   };
 }
 
-/** Checks a commit record that declares missing rows: each of its rows must have been found by some search. */
+/** Checks a commit record that declares some rows as missing. Each of its rows must have been found by some search. */
 function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches

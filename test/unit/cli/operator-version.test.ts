@@ -15,7 +15,7 @@ interface Setting {
   /** Versions of the operators by namespace. */
   readonly versions: Readonly<Record<string, string | undefined>>;
   readonly options?: VersionOptions;
-  /** Status with which the API server refuses to list Leases of all namespaces. */
+  /** HTTP status with which the API server refuses to list Leases of all namespaces. */
   readonly refusal?: number;
 }
 

@@ -1,4 +1,7 @@
-/** Tests reading a file of JSON records from its end to its beginning: no record is lost or cut, whatever text the record contains. */
+/**
+ * Tests reading a file of JSON records from its end to its beginning: no record is lost or cut, regardless of the text
+ * in the record.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

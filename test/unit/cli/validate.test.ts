@@ -279,7 +279,7 @@ spec:
 
   test('accepts the samples and examples of the project', async () => {
     const { status, findings } = await validate([join(root, 'manifests/samples'), join(root, 'examples')]);
-    // This example has short durations, so that trying it takes two minutes.
+    // The example `quiet-build` has short durations, so that users can try it in two minutes.
     const short = findings.filter((finding) => finding.includes('/examples/quiet-build/policy.yaml:'));
     expect(short).toEqual([
       expect.stringContaining('soakDuration: warning'),

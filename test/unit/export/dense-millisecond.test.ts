@@ -7,7 +7,10 @@ import { hour, SearchWorld, type SearchWorldOptions } from './search-world.ts';
 
 const denseMs = hour.fromMs + 1_000;
 const count = 300;
-/** Rows whose ids have each ending of two digits three times. Some ids are negative, as in the real service (section 10.3). */
+/**
+ * Rows in which each two-digit ending of an id occurs three times. Some ids are negative, as in the real service
+ * (section 10.3).
+ */
 const crowd: readonly Message[] = Array.from({ length: count }, (_, index) => ({
   at: denseMs,
   raw: `message ${index}`,

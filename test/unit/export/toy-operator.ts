@@ -71,7 +71,7 @@ export class ToyOperator {
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // In half of the steps, the export's order to stop searches has no effect, as if it came too late.
+    // In half of the steps, the export's request to stop searches has no effect, as if it came too late.
     const stopped = this.#random.next() < 0.5 ? stop.map(({ search }) => search) : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

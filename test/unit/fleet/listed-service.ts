@@ -18,7 +18,7 @@ export class ListedService implements UpgradeService {
   /** Whether a list that is requested for a build hides the collectors that run this build (section 10.4). */
   hides = true;
   mostRows = 10_000;
-  /** Maximum number of rows in a page, whatever limit the request has. */
+  /** Maximum number of rows in a page, even if a request asks for more. */
   cutRows = Number.POSITIVE_INFINITY;
   latencyMs = 10;
   /** Error with which the next calls fail. Undefined if they succeed. */

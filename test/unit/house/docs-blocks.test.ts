@@ -138,7 +138,7 @@ interface YamlCheck {
 const manifestProblems = (text: string) =>
   checkManifests([{ name: 'page', text }], checkCredentialsSecret, Date.UTC(2026, 10, 21)).findings;
 
-/** Spec of an export and of a policy, to which a block adds fields. */
+/** Specs of an export and of a policy. The fields of a code block in the documentation are added to them. */
 const exportSpec = {
   credentialsSecretRef: { name: 'log-service' },
   query: 'error',

@@ -76,7 +76,7 @@ export function encoded(
   return Buffer.concat(chunks);
 }
 
-/** Style in which a test writes JSON text: whitespace and escaped characters. */
+/** How a test formats JSON text: its whitespace, and which characters it escapes. */
 export interface Writing {
   readonly space: string;
   readonly escapes: 'needed' | 'all' | 'slashes';

@@ -19,7 +19,7 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
   return encodeHead(of, numbersOf(logs), lines(true), lines(false), forgotten);
 }
 
-/** Returns the ledger entry that a new process reads: ages start at zero, and a successful attempt has no details. */
+/** Returns the ledger entry as a new process reads it: all ages are zero, and a successful attempt has no details. */
 function taken(before: Entry): Entry {
   return {
     ...before,

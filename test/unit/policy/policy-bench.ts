@@ -79,7 +79,7 @@ export interface BenchParts {
    */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
-  /** Time in ms at which the list of collectors was requested. */
+  /** Time in ms at which the collector list was requested that contains these collectors. */
   readonly seenAtMs?: number;
 }
 

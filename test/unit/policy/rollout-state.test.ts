@@ -26,7 +26,7 @@ interface Setting {
   /** Collectors with the ids 1 to n. The stage `canary` has chosen collectors 1 and 2. */
   readonly fleet: readonly Shown[];
   readonly stages?: readonly Stage[];
-  /** Fields of the stage `canary` in the ledger; absent when the stage has not started. */
+  /** Fields of the stage `canary` in the ledger; absent if the stage has not started. */
   readonly started?: Partial<StageRecord>;
   readonly header?: Partial<LedgerHeader>;
   readonly spec?: Partial<CollectorVersionPolicySpec>;

@@ -88,8 +88,8 @@ class Rules {
   }
 
   /**
-   * Returns whether the test case contains at least one of these rules. Such a rule may still forbid the upgrade, or
-   * have forbidden it before.
+   * Returns whether the test case contains at least one of these rules, no matter whether the rule still forbids the
+   * upgrade.
    */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));

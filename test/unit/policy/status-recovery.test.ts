@@ -1,6 +1,6 @@
 /**
- * Tests of a ledger that disagrees with the policy's status, for example after a restore. The operator then follows whichever of
- * the two forbids more (U1).
+ * Tests of a ledger that disagrees with the policy's status, for example after a restore. The operator then follows the
+ * one that forbids more upgrades (U1).
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';

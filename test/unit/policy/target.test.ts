@@ -96,7 +96,7 @@ describe('minAge, with the age in hours after each build', () => {
   const latest = { channel: 'Latest', minAge: '10h' } as const;
 
   /**
-   * Returns the target that is chosen from the offered builds, of which the first is the latest. `19.3-1:4` was first
+   * Returns the target that is chosen from the offered builds. The first build is the latest. `19.3-1:4` was first
    * offered four hours ago. A build without a number, such as `19.3-1`, is offered only since now.
    */
   function verdict(target: Target, offered: readonly string[], current?: string) {

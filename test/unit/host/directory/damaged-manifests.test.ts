@@ -1,5 +1,6 @@
 /**
- * Tests unusable manifests in a directory (D1 to D3, D5): each kind of damage by itself, and its effect on the other manifests.
+ * Tests unusable manifests in a directory (D1 to D3, D5): each kind of damage alone, and its effect on the other
+ * manifests.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';

@@ -392,7 +392,8 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // The service counts more concurrent requests than the budget if it works long on cancelled requests (B2).
+    // If the service works long on cancelled requests, it counts more concurrent requests than the request budget does
+    // (B2).
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },

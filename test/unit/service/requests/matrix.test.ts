@@ -82,7 +82,7 @@ function expectedOf(operation: Operation, outcome: string): string | undefined {
   return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
 }
 
-/** Faults that prevent the effect of a request. All other faults only damage the answer. */
+/** Faults that prevent a request from taking effect. All other faults only damage the answer. */
 const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
 
 /** Returns the number of search jobs that the operation deletes at the service. */

@@ -80,7 +80,7 @@ const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   jobGone: [noJob],
 };
 
-/** Changes of the test set-up that an outcome needs, such as a deleted search job. */
+/** Changes of the test set-up that are needed for an outcome, such as the deletion of a search job. */
 const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = {
   jobNotKnownYet: async (world) => ({ ...world, job: world.jobOf(9_000) }),
   jobDeleted: async (world) => {
