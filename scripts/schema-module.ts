@@ -28,7 +28,10 @@ interface CelRule {
   readonly message: string;
 }
 
-/** Splits the message of a rule, which is `problem: remedy` or only a remedy. A remedy begins with "write" or "leave". */
+/**
+ * Splits the message of a CEL rule, which is `problem: remedy` or only a remedy. A remedy begins with "write" or
+ * "leave".
+ */
 function splitMessage({ message, ...rule }: CelRule): object {
   const [, problem, remedy] = /^(?:(.+?): )?((?:write|leave) .+)$/s.exec(message) ?? [];
   if (remedy === undefined) throw new Error(`no remedy that begins with "write" or "leave": ${message}`);

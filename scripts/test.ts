@@ -41,7 +41,7 @@ interface Suite {
   readonly runs: readonly TestRun[];
 }
 
-/** Test projects whose tests start programs. Most of these programs come from `make tools`. */
+/** Vitest projects whose tests start programs. Most of these programs come from `make tools`. */
 const waiting = ['browser', 'cluster', 'cluster-wide', 'e2e', 'monitoring', 'store'];
 
 const suites: Readonly<Record<string, Suite>> = {

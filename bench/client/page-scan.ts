@@ -6,7 +6,10 @@ import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 import { MessagePage, type PageSize } from './message-page.ts';
 
-/** Way of reading a page: scanner, scanner and a JSON parser for each row, one JSON parser for the page, or a streaming parser. */
+/**
+ * How a page is read. `rows`: by the scanner. `parsedRows`: by the scanner, and a JSON parser for each row.
+ * `wholePage`: by one JSON parser. `streamParser`: by a streaming parser.
+ */
 export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
 export interface ScanCase extends PageSize {

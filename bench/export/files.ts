@@ -6,7 +6,7 @@ import type { Compression } from '../../src/output/compression.ts';
 import type { Line, Section } from '../figures.ts';
 import { type Corpus, FileBench, type FileRun, type FileRunFigures, workSeconds } from './file-runs.ts';
 
-/** Figures of two exports of the same messages: without partitions, then by hour. */
+/** Figures of two exports of the same messages: without partitions, and with hourly partitions. */
 export type PartitionFigures = readonly FileRunFigures[];
 
 export interface LargeFigures {

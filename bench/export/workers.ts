@@ -51,7 +51,7 @@ export async function measureWorkers(quick: boolean): Promise<readonly WorkersFi
   const simulator = await startSimulator(directory, {
     logs: { messages, from: Date.parse(range.from), to: Date.parse(range.to), size: { typicalBytes: 900 } },
     limits: { requestsPerSecond: 0, concurrentRequests: 0 },
-    // Quick searches, so that the processors of the workers decide the time.
+    // Searches are quick, so that the duration of the export depends on the processors of the workers.
     search: { duration: '100ms' },
   });
   const figures: WorkersFigures[] = [];

@@ -9,7 +9,7 @@ import { type OperatorOptions, OperatorProcess } from './operator-process.ts';
 export interface Population {
   readonly title: string;
   readonly plural: Plural;
-  /** True if the Secret to which all resources of the population refer exists. */
+  /** True if the Secret exists that all resources of the population use. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
   /** Brings all resources to their final state. Absent if the operator does that without help. */

@@ -9,7 +9,7 @@ import { sha256 } from './provenance.ts';
 /** Names of CPU architectures in krew manifests. krew uses the names of Go. */
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** Renders the manifest. `url` is the address of the folder with the published tarballs. */
+/** Renders the krew manifest. `url` is the address of the folder with the published tarballs. */
 export function renderKrewManifest(tarballs: ReadonlyMap<Platform, string>, url: string): string {
   return stringify({
     apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',

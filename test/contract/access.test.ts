@@ -23,7 +23,7 @@ interface OperationRequest {
   readonly body?: string;
 }
 
-/** One request without effect for each operation of the service. */
+/** For each operation of the service, a request that changes nothing. */
 const requests: readonly OperationRequest[] = [
   { operation: '4.1', method: 'POST', path: jobsPath, body: '{}' },
   { operation: '4.2', method: 'GET', path: `${jobsPath}/0000000000000000` },

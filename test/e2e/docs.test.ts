@@ -10,7 +10,10 @@ import { callApi, controlPlane, kubectl } from '../support/control-plane.ts';
 import { blockCommands, blocksOf, commandsOf, type DocsCommand, programCalls } from '../support/docs-commands.ts';
 import { DocsSession } from './support/docs-session.ts';
 
-/** Commands that do not run, and why. The pattern matches the page and the text of a command. */
+/**
+ * Commands of the documentation that this test does not run, each with the reason. The pattern matches the page and the
+ * text of a command.
+ */
 const exceptions: readonly (readonly [reason: string, pattern: RegExp])[] = [
   ['Helm checks the arguments below', /: helm /],
   [

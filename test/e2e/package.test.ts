@@ -25,7 +25,7 @@ import { logs } from './support/simulator.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const mtime = new Date('2026-11-01T00:00:00Z');
 const run = promisify(execFile);
-/** Names of the chunks with clients of object stores. */
+/** Matches the file names of the bundle's chunks that contain clients of object stores. */
 const storeClient = /^(?:s3|azure|gcs)-destination-/;
 
 let directory: string;

@@ -44,7 +44,7 @@ export interface AlertQuery {
   readonly expected: readonly string[];
 }
 
-/** Query for the firing alerts, with all their labels. */
+/** PromQL query for the firing alerts, with all their labels. */
 export const firing = 'ALERTS{alertstate="firing"}';
 
 /** Returns a query for the names of all alerts that fired in the given time range before the query. */

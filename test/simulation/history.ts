@@ -19,7 +19,7 @@ const restMs = 90_000;
 export interface HistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** Hash of all requests that the service and the API server received. Two runs with the same hash were the same. */
+  /** Hash of all requests that the service and the API server received. Two runs with the same hash are identical. */
   readonly digest: string;
   readonly record: HistoryRecord;
 }

@@ -1,4 +1,4 @@
-/** A mutant is the program with one rule broken. Simulated runs must detect each mutant. */
+/** A mutant is a copy of the program with one rule broken. Simulated runs must detect each mutant. */
 import { countFrom, HistoryPool } from './history-pool.ts';
 import type { Mutation } from './mutated-sources.ts';
 
@@ -8,7 +8,10 @@ export interface Mutant {
   /** Kind of simulated runs (see `directed-plans.ts`) that detects the mutant. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
-  /** Beginning of the violation that detects the mutant, if it does not begin with the mutant's own rule. */
+  /**
+   * Beginning of the violation by which the mutant is detected. Absent if the violation begins with the mutant's own
+   * rule.
+   */
   readonly shows?: string;
 }
 

@@ -18,7 +18,8 @@ export const mutants: readonly Mutant[] = [
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
       },
-      // Without this change, the status of the policy would restore most upgrade attempts that the ledger lacks.
+      // Without this second change, the mutant would restore most of the missing upgrade attempts from the policy's
+      // status.
       {
         file: 'policy/ledger/status-recovery.ts',
         find: 'const changes: EntryChange[] = [];',
@@ -49,7 +50,7 @@ export const mutants: readonly Mutant[] = [
         find: 'const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());',
         replace: 'const lifeMs = 1_000_000 * settings.intentLifeMs + decidedAtMs;',
       },
-      // Two places check that the process holds the lease, so both checks are removed (L1).
+      // The program checks in two places that the process holds the lease, so this mutant lacks both checks (L1).
       {
         file: 'account/budgets.ts',
         find: 'if (!leadership.isLeader()) return undefined;',
@@ -504,7 +505,7 @@ export const mutants: readonly Mutant[] = [
         find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
         replace: 'return { ...next, completedAtMs: wallMs, history };',
       },
-      // Without this second change, the operator's next decision would reset the count of failures anyway.
+      // Without this second change, the mutant would reset the count of failures at its next decision.
       {
         file: 'policy/ledger/rollout-header.ts',
         find: 'isAtTarget && header.tally.finished > 0',

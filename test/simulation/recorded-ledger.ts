@@ -39,8 +39,8 @@ type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
  */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
 /**
- * Upgrade attempt in a ledger: number, target version, state, task id, 1 if logfleet created the task, and 1 if the
- * request was repeated.
+ * Upgrade attempt in a ledger, as an array: number, target version, state, task id, 1 if logfleet created the task, and
+ * 1 if the request was repeated.
  */
 type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 

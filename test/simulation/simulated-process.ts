@@ -36,7 +36,7 @@ export interface ProcessObserver {
   sent(process: SimulatedProcess, request: Sending): void;
   /** Called when the process receives the answer to a request. */
   answered(process: SimulatedProcess, request: Sending, answer: TransportResponse): void;
-  /** Returns the request that replaces this request of the process. */
+  /** Returns the request that is sent instead of this request of the process. */
   divert(request: TransportRequest): TransportRequest;
 }
 

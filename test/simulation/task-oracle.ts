@@ -105,7 +105,7 @@ function interventions({ plan, state }: HistoryRecord, id: string): number {
   return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;
 }
 
-/** Time in ms around a kill or another disturbance in which the outcome of a request may be lost. */
+/** Times in ms before and after a kill or another disturbance. In this period, the outcome of a request may be lost. */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
 /** Returns whether the outcome of the POST that requested an upgrade may be unknown to the operator. */

@@ -1,4 +1,7 @@
-/** Makes all files of a release twice, in checkouts in different folders. Downloads the Node of each platform once on this machine. */
+/**
+ * Makes all files of a release twice, in checkouts in different folders, and compares the files. Downloads the Node of
+ * each platform once on this machine.
+ */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

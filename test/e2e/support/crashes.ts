@@ -11,7 +11,7 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 const lagMs = 800;
 
-/** Faults in a test besides the kills of the operator. */
+/** Faults that occur in a test in addition to the kills of the operator. */
 export interface Trouble {
   readonly failures?: boolean;
   readonly lagMs?: number;

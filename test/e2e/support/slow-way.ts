@@ -59,7 +59,7 @@ export class SlowWay {
     while (sentBy() < until) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
-  /** Stalls the bytes of both directions for this time in ms. */
+  /** Lets no data pass in either direction for this time in ms. */
   stall(durationMs: number): void {
     this.#stalledUntilMs = performance.now() + durationMs;
   }

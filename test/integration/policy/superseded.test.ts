@@ -31,7 +31,7 @@ test('a new target during a rollout records the final counts of the former rollo
   const { world, updated, retarget, superseded } = rolling();
   world.start();
   await world.until(() => updated() === 8, 30 * minuteMs);
-  // Within this time, the operator reads the list of collectors again.
+  // Within this minute, the operator reads the list of collectors again.
   await world.clock.advance(minuteMs);
   const shown = world.policy('production')?.status?.collectors?.updated;
   retarget();

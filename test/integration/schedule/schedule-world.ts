@@ -164,7 +164,10 @@ export class ScheduleWorld {
       .sort((a, b) => a.fromMs - b.fromMs);
   }
 
-  /** Writes the schedule record of a run of one hour, like an earlier process. The run has no files. */
+  /**
+   * Writes the schedule record of a run of one hour, as if an earlier process had completed the run. The run has no
+   * files.
+   */
   addRecord(fromMs: number): void {
     const toMs = fromMs + hourMs;
     const run = runName('hourly', { fromMs, toMs });

@@ -18,7 +18,9 @@ const restMs = 90_000;
 export interface ExportHistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** Hash of all requests to the service and of the destination's content. Two runs with the same hash were the same. */
+  /**
+   * Hash of all requests to the service and of the destination's content. Two runs with the same hash are identical.
+   */
   readonly digest: string;
   readonly record: ExportHistoryRecord;
 }

@@ -33,7 +33,7 @@ export interface ShareHistory {
 
 const user = 'user';
 const steps = 200;
-/** Maximum time in ms by which a watch shows a change late. */
+/** Maximum delay in ms until a watch shows a change. */
 const latestWatchMs = 30_000;
 /** Time in ms in which the Job controller may still create a pod of a deleted Job. */
 const latestPodMs = 10_000;

@@ -156,7 +156,8 @@ test('a worker that waits reads again what others have written, however long a d
   await settle();
   const { requeueAfterMs } = work.advance(limits);
   expect(requeueAfterMs).toBeLessThanOrEqual(1_000);
-  // The timer fires a little too early, so the objects become due to be read while the next decision is made.
+  // The timer fires shortly before the objects at the destination are due to be read again. They become due while the
+  // next decision is made.
   await clock.advance(requeueAfterMs - 0.05);
   clock.readingMs = 0.02;
   expect(work.advance(limits).requeueAfterMs).toBeLessThanOrEqual(1_000);

@@ -1,4 +1,4 @@
-/** Tests the files of one interval: their partitions, and their number, which has a maximum. */
+/** Tests the files of one interval: their partitions, and the maximum number of files. */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';

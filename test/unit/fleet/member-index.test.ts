@@ -1,4 +1,7 @@
-/** Tests which policies are notified of a changed collector: the same as by comparing all collectors with all policies, with less work. */
+/**
+ * Tests which policies are notified of a changed collector. The index finds the same policies as a comparison of all
+ * collectors with all policies, but with less work.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';

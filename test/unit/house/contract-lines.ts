@@ -7,7 +7,7 @@ const lastChapter = 9;
 export interface ContractLines {
   /** Number of a section, such as `4.6`, or of a chapter without sections, such as `8`. */
   readonly sections: readonly string[];
-  /** Names that the tables of chapters 2 to 4 define, such as members and parameters. */
+  /** Names that the tables in chapters 2 to 4 of docs/service.md define, such as members and parameters. */
   readonly names: readonly string[];
   /** Identifiers of the errors that chapter 7 defines. */
   readonly errors: readonly string[];

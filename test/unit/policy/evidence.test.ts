@@ -30,7 +30,7 @@ interface Shown {
   readonly header?: Partial<LedgerHeader>;
 }
 
-/** Returns the ledger entry of collector 1 after `decide` with this state of the collector. */
+/** Runs `decide` with this state of collector 1. Returns the ledger entry of the collector afterwards. */
 function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: Seen = {}) {
   // Collector 2 still needs its upgrade, so the rollout does not complete.
   const collectors = fleetOf(2, (index) => (index === 0 ? { collectorVersion: version, alive } : {}));

@@ -372,8 +372,7 @@ describe('after any history', () => {
           );
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
-          // When a collector left the target version is known only to the old index, so such collectors are not
-          // compared.
+          // Only the old index knows when a collector left the target version, so such collectors are not compared.
           const fresh = bench.freshMembers().index;
           const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...memberStates(fresh)].filter(settled))).toEqual(

@@ -23,7 +23,10 @@ const closed = new MaintenanceCalendar({
 });
 const problem = new LogfleetError({ code: 'x.y', message: 'No.', handling: { kind: 'backoff' } });
 
-/** Start rules with their reasons, in the order in which the operator checks and reports them. */
+/**
+ * Rules that can forbid the start of an upgrade, with their reasons, in the order in which the operator checks and
+ * reports them.
+ */
 const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Observation>])[] = [
   ['the end of the pause by spec.paused', { spec: { paused: true } }, {}],
   ['the end of the policy, which is being deleted', { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],

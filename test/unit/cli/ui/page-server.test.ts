@@ -169,7 +169,7 @@ describe('the data', () => {
   });
 });
 
-/** Opens the stream of messages. Returns the messages that it has received. */
+/** Opens the stream of changes that the page uses. Returns a list to which each received message is added. */
 function openStream(): readonly { readonly event: string; readonly data: Readonly<Record<string, unknown>> }[] {
   const messages: { event: string; data: Readonly<Record<string, unknown>> }[] = [];
   const outgoing = request({ host: '127.0.0.1', port, path: '/api/changes', agent: false }, (answer) => {

@@ -77,7 +77,10 @@ const history = fc.record({
 
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** One random history of the budget: callers, search jobs that are kept alive, and at most one change of processes. */
+/**
+ * One random history of a request budget: callers, search jobs that are kept alive, and at most one change of
+ * processes.
+ */
 class World {
   readonly clock = new VirtualClock();
   readonly wire = new Wire(this.clock);

@@ -202,8 +202,8 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
 ]);
 
 /**
- * Operations whose requests have an effect. A status is among them, because it returns each error only once, so that a lost
- * answer loses errors (E5).
+ * Operations whose requests have an effect. Reading the status of a job is one of them, because the service returns
+ * each error only once, so that a lost answer loses errors (E5).
  */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
