@@ -3,7 +3,6 @@
 export interface Line {
   readonly what: string;
   readonly measured: string;
-  /** Target value of the figure. Absent if the figure has no target. */
   readonly target?: string;
   readonly met?: boolean;
 }

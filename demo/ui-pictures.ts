@@ -1,6 +1,6 @@
 /**
- * `npm run demo:ui-pictures` makes the pictures of docs/ui.md in Chromium, from example resources. Times on the pictures are relative to the
- * present.
+ * `npm run demo:ui-pictures` makes the pictures of docs/ui.md in Chromium, from example resources. Times in the
+ * pictures are relative to the current time.
  */
 import { writeFileSync } from 'node:fs';
 import { openPage, type Screen, showPage, startBrowser } from '../test/support/shown-page.ts';

@@ -23,7 +23,6 @@ const programNames = ['logfleet', 'kubectl-logfleet'];
 export const artifactKinds = ['npm', 'layer', 'chart', ...platforms] as const;
 export type ArtifactKind = (typeof artifactKinds)[number];
 
-/** Writes one archive to a folder, and returns its path. */
 export async function writeArtifact(kind: ArtifactKind, program: ProgramFolder, out: string): Promise<string> {
   switch (kind) {
     case 'npm':
@@ -88,7 +87,6 @@ export function writeChart(mtime: Date, out: string): string {
   return file;
 }
 
-/** Writes the tarball of a platform to a folder, and returns its path. */
 export function writeTarball(program: ProgramFolder, platform: Platform, node: NodeRuntime, out: string): string {
   const name = tarballName(platform);
   const folder = `${program.folder}-${platform}`;

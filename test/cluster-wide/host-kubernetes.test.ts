@@ -113,7 +113,6 @@ async function createSchedule(host: KubernetesHost, namespace: string): Promise<
   });
 }
 
-/** Creates a run of a schedule, as the operator does. */
 async function createRun(host: KubernetesHost, { metadata }: SearchExportSchedule): Promise<SearchExport> {
   const { namespace, uid } = metadata;
   const name = 'hourly-20261001t000000z-010000z';

@@ -1,6 +1,6 @@
 /**
- * Tests exports in Kubernetes Jobs on a real API server. The tests play the Job controller and the kubelet: they create
- * pods, run workers as processes, and write statuses.
+ * Tests exports in Kubernetes Jobs on a real API server. The tests take the roles of the Job controller and the
+ * kubelet: they create pods, run workers as processes, and write statuses.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

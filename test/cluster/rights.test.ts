@@ -58,7 +58,6 @@ async function user(namespace: string, role: string, rules?: readonly object[]):
   return userFor(namespace, role);
 }
 
-/** Waits until the API server allows the user's action. */
 async function untilAllowed({ kubeconfig }: ServiceAccountUser, ...question: readonly string[]): Promise<void> {
   const ask = async () => (await kubectl(['auth', 'can-i', ...question], { kubeconfig })).stdout.trim();
   await expect.poll(ask, patience).toBe('yes');

@@ -26,7 +26,6 @@ export interface Deployment {
   /** Collector that may be upgraded to the latest build. Undefined if there is none. */
   readonly upgradableCollector: string | undefined;
   send(method: string, path: string, options?: SendOptions): Promise<Received>;
-  /** Returns the wall time of the deployment in ms since the epoch. */
   nowMs(): number;
   /** Advances the clock of the simulator, or waits on a real deployment. */
   pass(durationMs: number): Promise<void>;

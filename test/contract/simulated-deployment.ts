@@ -1,4 +1,4 @@
-/** Runs the contract tests against the simulator, whose clock stands still until a test advances it. */
+/** Runs the contract tests against the simulator, whose clock moves only when a test advances it. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -23,7 +23,7 @@ export interface SimulatedDeployment extends Deployment {
 
 const hourMs = 3_600_000;
 const startMs = Date.UTC(2026, 10, 1, 12);
-/** Day that has log messages: the day before the present time of the simulator. */
+/** Day that has log messages: the day before the current time of the simulator. */
 export const logDay = { fromMs: Date.UTC(2026, 9, 31), toMs: Date.UTC(2026, 10, 1) };
 export const messagesPerHour = 10_000;
 

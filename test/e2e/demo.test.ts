@@ -42,7 +42,7 @@ function shown(text: string): Promise<void> {
   });
 }
 
-/** Returns the line of the demo's report that starts with these words, with single blanks. */
+/** Returns the line of the demo's report that starts with these words. Repeated blanks are reduced to one. */
 function row(start: string): string | undefined {
   const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
   return lines.find((line) => line.startsWith(start));

@@ -24,7 +24,6 @@ interface Refusal {
   readonly applies: (method: string, url: string) => boolean;
 }
 
-/** Sends a request to the emulator, and returns the answer of the emulator. */
 async function forward(emulator: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = '', url = '', headers } = request;
   const body = await buffer(request);

@@ -1,5 +1,6 @@
 /**
- * Checks that a simulated run kept the limits of the service on requests per second and on concurrent requests (B1).
+ * Checks that a simulated run never exceeded the limits of the service on requests per second and on concurrent
+ * requests (B1).
  */
 import { busiest } from '../support/world.ts';
 import type { HistoryRecord } from './record.ts';

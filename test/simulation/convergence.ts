@@ -188,7 +188,7 @@ function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, poli
   );
 }
 
-/** Returns whether a user aborted the present rollout (R9), or an earlier rollout to the same version (R6). */
+/** Returns whether a user aborted the current rollout (R9), or an earlier rollout to the same version (R6). */
 function wasAborted({ policyChanges }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
   const versionOf = (rolloutId: string | undefined) => rolloutId?.replace(/^\d+-/, '');
   const isAsked = (value: string | undefined) =>

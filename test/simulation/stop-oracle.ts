@@ -70,7 +70,7 @@ function stopTimeOf({ uid, status }: StatusRecord, { policy, rolloutId }: Rollou
   return uid === policy && status.rollout?.id === rolloutId ? status.rollout.stopped?.time : undefined;
 }
 
-/** Finds upgrades to a target whose former rollout was stopped (R6). */
+/** Finds upgrades to a target whose previous rollout was stopped (R6). */
 function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { intent, atMs }: PostRecord) {
   if (!intent || intent.back || record.plan.actions.some(({ kind }) => kind === 'restore')) return undefined;
   if (retriesOf(record, intent).some((retryMs) => retryMs <= atMs)) return undefined;

@@ -26,7 +26,6 @@ export class Child {
     this.#lines = createInterface({ input: this.#process.stdout! })[Symbol.asyncIterator]();
   }
 
-  /** Resolves to the next line of the child process's output. */
   async line(): Promise<Record<string, unknown>> {
     const { value, done } = await this.#lines.next();
     if (done) throw new Error('the other process ended');

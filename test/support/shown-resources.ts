@@ -1,6 +1,6 @@
 /**
- * Resources for tests, benchmarks and pictures of `logfleet ui`: policies, exports and schedules in various states, with times relative to
- * the present.
+ * Resources for tests, benchmarks and pictures of `logfleet ui`: policies, exports and schedules in various states,
+ * with times relative to the current time.
  */
 
 import type { Condition, ConditionType } from '../../src/api/conditions.ts';
@@ -83,7 +83,7 @@ function isoTime(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** Returns policies, exports and schedules in the states that a user meets, as they are at `nowMs`. */
+/** Returns policies, exports and schedules in states that users typically see, as of `nowMs`. */
 export function exampleResources(nowMs: number): readonly AnyResource[] {
   return [...examplePolicies(nowMs), ...exampleExports(nowMs), ...exampleSchedules(nowMs)];
 }

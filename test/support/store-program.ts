@@ -58,7 +58,6 @@ export abstract class StoreProgram {
     this.#kept = undefined;
   }
 
-  /** Restarts the store, and resolves when it answers again. */
   async restart(): Promise<void> {
     const { program, args, environment } = this.command();
     this.#kept = keep(join(this.#directory, 'run'), program, args, environment);

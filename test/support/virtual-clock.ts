@@ -1,6 +1,7 @@
 /**
- * Clock for tests that moves only on request. It fires timers in the order of their times, and timers of equal times in the order of
- * creation. All promises settle in between, so hours pass in milliseconds and every run is the same.
+ * Clock for tests that moves only on request. It fires timers in the order of their times, and timers of equal times in
+ * the order of creation. All promises settle between two timers, so hours pass in milliseconds and every run is the
+ * same.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { isCompressing } from './compression-watch.ts';

@@ -109,7 +109,6 @@ export async function downloadProgram(
   }
 }
 
-/** Returns the archive of a version for this machine. */
 export function releaseArchive(program: ReleasedProgram, version: string): ReleaseArchive {
   const [system = '', processor = ''] = goPlatform().split('-');
   return program.archive(version, system, processor);

@@ -22,7 +22,7 @@ const isEndless = /\blogfleet (?:simulate|ui)\b|--watch\b/;
 export class DocsSession {
   readonly #folder = mkdtempSync(join(tmpdir(), 'logfleet-docs-session-'));
   readonly #endless: ChildProcess[] = [];
-  /** Lines that set variables and aliases, as they are on the page. They apply to all later commands. */
+  /** Lines of the page that set variables and aliases. They apply to all later commands. */
   #settings = 'shopt -s expand_aliases\n';
   #address = documentedAddress;
 

@@ -1,6 +1,6 @@
 /**
  * Vitest's `test` for tests with real processes. The tests of a file share a simulator, in which each test has its own
- * user and collectors. After each test, its requests must have kept the limits of the service.
+ * user and collectors. After each test, its requests are checked against the limits of the service.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -146,7 +146,6 @@ export class ExportWorld {
     return this.world.journal.filter(({ operation }) => operation === 'createJob').length;
   }
 
-  /** Returns the number of search jobs that exist at the service now. */
   jobsActive(): number {
     const { model, service } = this.world;
     model.advance(service.nowMs());

@@ -13,7 +13,9 @@ interface Stored {
   readonly status: object;
 }
 
-/** Deletes the export, and creates it again with its former spec and status a minute later, while no operator runs. */
+/**
+ * Deletes the export. A minute later, creates it again with its previous spec and status. No operator runs meanwhile.
+ */
 async function restore({ world }: ExportWorld): Promise<void> {
   const path = `${exportsPath}/audit`;
   const { metadata, spec, status } = world.api.get(path) as unknown as Stored;

@@ -1,6 +1,6 @@
 /**
- * Checks that a simulated export kept the request limits of the service (B1) and lost no search job for lack of polls
- * (B4).
+ * Checks that a simulated export never exceeded the request limits of the service (B1), and lost no search job because
+ * of missing polls (B4).
  */
 import { busiest } from '../../support/world.ts';
 import type { ExportHistoryRecord } from './record.ts';

@@ -7,7 +7,6 @@ function world() {
   const changes = new UnobservedChanges(({ name }) => resources.get(name));
   return {
     changes,
-    /** Stores a resource, and reports the change at `nowMs`. */
     set(name: string, generation: number, observedGeneration: number | undefined, nowMs: number) {
       const status = observedGeneration === undefined ? {} : { status: { observedGeneration } };
       resources.set(name, { metadata: { namespace: 'logging', name, generation }, ...status });

@@ -1,4 +1,7 @@
-/** Tests the folders of partitions, on days when clocks change as well. The expected folders come from `Intl`. */
+/**
+ * Tests the folders of partitions, including those of days on which clocks change. The expected folders come from
+ * `Intl`.
+ */
 import { expect, test } from 'vitest';
 import { type Partitioning, Partitions } from '../../../src/destination/partitions.ts';
 

@@ -75,7 +75,6 @@ export class SimulatedWorld {
     return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
   }
 
-  /** Returns the current counters of the simulated service. */
   counters() {
     this.model.advance(this.service.nowMs());
     return this.model.counters();

@@ -17,7 +17,6 @@ function start(directory: string): ChildProcess {
   return child;
 }
 
-/** Resolves to the first line that the process prints. */
 async function firstLine(child: ChildProcess): Promise<string> {
   child.stdout?.setEncoding('utf8');
   const [line] = (await once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data')) as [string];
