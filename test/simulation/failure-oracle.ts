@@ -21,8 +21,8 @@ export function failureViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Checks that no upgrade attempt counts twice. The count may not exceed the number of attempts, plus the number of
- * collectors that can go offline or be changed by others.
+ * Checks that no upgrade attempt is counted twice. The count may not exceed the number of attempts, plus the number of
+ * collectors that can go offline or that another tool can change.
  */
 function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
   const sent = posts.filter(({ toVersion }) => toVersion === target).length;

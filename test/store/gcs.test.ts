@@ -256,7 +256,7 @@ describe('an upload session', () => {
     const endpoint = await serve(async (request, response) => {
       const range = request.headers['content-range'];
       if (request.method === 'POST') {
-        // As behind a private endpoint, the client cannot reach the host in the session's URL.
+        // The client cannot reach the host in the session's URL. This happens, for example, behind a private endpoint.
         await answer(request, response, 200, '', { location: 'https://unreachable.example.com/upload/x?upload_id=7' });
       } else if (request.method === 'DELETE') {
         cancelled++;

@@ -37,7 +37,7 @@ function recordViolations(
   const whole = searches.filter((search) => search.query === query).toReversed();
   let nearest: Difference | undefined;
   for (const search of whole) {
-    // The export need not search a part of the interval that is empty according to a count.
+    // If a count query found no rows in a part of the interval, the export need not search this part.
     const isEmpty = count.source === 'Aggregate' && isCountedEmpty(searches, fromMs, search.wholeFromMs);
     const expected = search.expected({ fromMs: isEmpty ? search.wholeFromMs : fromMs, toMs }, queryLimit);
     if (!expected || !isHad(search, expected)) continue;

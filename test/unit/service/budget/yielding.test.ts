@@ -9,8 +9,8 @@ import { VirtualClock } from '../../../support/virtual-clock.ts';
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
 /**
- * Starts `count` keep-alives that get no answers. `told` lists the requests that the budget asks to cancel. With
- * `gives`, the requests are then really cancelled.
+ * Starts `count` keep-alives that never get an answer. `told` lists the keep-alives that the budget asks the client to
+ * cancel. If `gives` is true, the client cancels them.
  */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
