@@ -22,7 +22,7 @@ export function failureViolations(record: HistoryRecord): string[] {
 
 /**
  * Checks that no upgrade attempt is counted twice. The count may not exceed the number of attempts, plus the number of
- * collectors that can go offline or that another tool can change.
+ * collectors that can go offline or that a tool or a person can change.
  */
 function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
   const sent = posts.filter(({ toVersion }) => toVersion === target).length;
