@@ -2,7 +2,8 @@
 import { enableCompileCache } from 'node:module';
 import { inPackage } from './cli/package-folder.ts';
 
-// Stores the compiled code, so that later starts of logfleet are faster. If the folder is not writable, nothing is stored.
+// Stores the compiled code of logfleet, so that later starts are faster. If the folder is not writable, nothing is
+// stored.
 enableCompileCache(inPackage('node_modules/.cache/compile'));
 
 const { flushed, processContext } = await import('./cli/process-context.ts');

@@ -40,7 +40,7 @@ export interface Account {
   readonly requestsPerSecond: number;
   /** Identity of the user of the service. The service counts all requests of a user together. */
   readonly user: string;
-  /** Digest of the credentials, from which they cannot be derived. */
+  /** Digest of the credentials. The credentials cannot be computed from it. */
   readonly fingerprint: string;
 }
 
@@ -82,7 +82,7 @@ interface SecretEntry {
   usedAtMs: number;
   /**
    * Monotonic time in ms at which the content of the Secret was found to be outdated; undefined while the content is
-   * current. Only a read that starts later makes the content current again.
+   * current. A read that started before this time does not count.
    */
   staleAtMs: number | undefined;
   reading: Promise<Shared> | undefined;
@@ -107,9 +107,9 @@ export class Accounts {
   }
 
   /**
-   * Returns the account of a Secret. The Secret is read before its first use, 60 s after the last read, and after a
-   * 401. Rejects with the error of the read, or with a `LogfleetError` with the reason SecretNotFound,
-   * SecretIncomplete, SecretInvalid, AddressInvalid, or Unauthorized (for a recently rejected key).
+   * Returns the account of a Secret. Reads the Secret before its first use, 60 s after the last read, and after a 401.
+   * Rejects with the error of the read, or with a `LogfleetError` that has one of these reasons: SecretNotFound,
+   * SecretIncomplete, SecretInvalid, AddressInvalid, or Unauthorized (the service rejected the access key recently).
    */
   async resolve(key: ResourceKey): Promise<Account> {
     const nowMs = this.#options.clock.monotonic();

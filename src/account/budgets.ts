@@ -130,7 +130,7 @@ export class Budgets {
   }
 }
 
-/** Identity of a user of the service, which does not show the user's name. */
+/** Text that identifies a user of the service without showing the user's name. */
 export function userIdOf(spender: Pick<Spender, 'serviceId' | 'user'>): string {
   return hashOf(nameOf(spender));
 }
@@ -166,7 +166,8 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // Reads the term of leadership now, so that the term begins with the leadership and not with the first request.
+    // Reads the term of leadership now, because `sinceMs` should be the beginning of the leadership and not the time of
+    // the first request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

@@ -82,7 +82,10 @@ interface Entry {
   readonly held: HeldShare;
   /** True while the share is only reserved, because its Job was not observed yet. */
   isReserved: boolean;
-  /** Time at which Job and pods were first observed to be gone or to have ended; undefined while they run. */
+  /**
+   * Monotonic time in ms at which the Job and its pods were first observed to be gone or to have ended; undefined
+   * while they run.
+   */
   goneAtMs: number | undefined;
   /** True if Job and pods were observed to have ended, so that no further pod can start. */
   hasEnded: boolean;

@@ -175,7 +175,7 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Starts reconciles in a microtask, so that the code that reports a change finishes its own work first. */
+  /** Starts reconciles in a microtask. The code that reports a change can then finish its own work first. */
   #startSoon(): void {
     if (this.#startPending) return;
     this.#startPending = true;

@@ -1,4 +1,7 @@
-/** Health verdict of a resource, and its conversion to status conditions in the kstatus style. */
+/**
+ * Health verdict of a resource (ready, in progress, stalled or in an outage), and its conversion to status conditions
+ * as kstatus expects them.
+ */
 
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type { ResourceEvent } from '../host/host.ts';

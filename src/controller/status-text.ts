@@ -17,7 +17,8 @@ export function bounded(text: string, maxLength: number): string {
 const maxRequestLength = 256;
 
 /**
- * Returns the value of the annotation that requests a reconcile, for status. It shows a waiting client that the operator read the request.
+ * Returns the value of the annotation that requests a reconcile. The status repeats the value, so that a waiting
+ * client sees that the operator has read the request.
  */
 export function echoOfRequest({ metadata }: { readonly metadata: Pick<ObjectMeta, 'annotations'> }): {
   readonly lastHandledReconcileAt?: string;

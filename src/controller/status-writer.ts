@@ -100,7 +100,10 @@ export class StatusWriter<K extends KindName> {
     return health ? outageDueMs(status, clock.now()) : Number.POSITIVE_INFINITY;
   }
 
-  /** Checks whether the resource already shows this status. If so, returns the delay in ms until the next check is needed. */
+  /**
+   * If the resource already shows this status, reports this to the host and returns the delay in ms until the next
+   * check is needed. Returns undefined if the status must be written.
+   */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
     const before = this.known(resource);
     const status = { ...essentials, ...figures() };
@@ -135,7 +138,8 @@ export class StatusWriter<K extends KindName> {
       this.#written = undefined;
       throw error;
     }
-    // The status object is shared with the cache, because a copy for each of thousands of resources would double the memory.
+    // The cache uses the same status object, because copies of the statuses of thousands of resources would double the
+    // memory.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();

@@ -48,7 +48,10 @@ export class WorkQueue {
   /** Keys that were taken from the queue and are not done yet. */
   readonly #processing = new Set<string>();
 
-  /** Keys that become ready later, each with the earliest time for it. A key loses its delay when it is taken. */
+  /**
+   * Keys that become ready later, each with the earliest time for it. A key is removed when it is taken from the
+   * queue.
+   */
   readonly #delayed = new Map<string, Delayed>();
 
   readonly #failures = new Map<string, number>();

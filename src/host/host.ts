@@ -140,7 +140,10 @@ export interface SecretReader {
  * that was suspended for too long notices without a request.
  */
 export interface Leadership {
-  /** True while this process leads. Leadership ends by the monotonic clock some time before another process may take over. */
+  /**
+   * True while this process leads. Its leadership ends some time before another process may take over. The monotonic
+   * clock decides this, not the wall clock.
+   */
   isLeader(): boolean;
   /**
    * Number of times that this process became leader; 0 before the first time. Facts learned in an earlier term may be
@@ -157,8 +160,8 @@ export interface Leadership {
 export interface OperatorSettings {
   /**
    * Person or object that paused the operator, worded to follow "paused by". Undefined while the operator is not
-   * paused. While it is paused, no policy or export may start new work. Upgrades and searches in flight continue to
-   * their end.
+   * paused. While the operator is paused, no policy or export starts new work. Upgrades and searches in flight
+   * continue to their end.
    */
   readonly pausedBy?: string | undefined;
   /**

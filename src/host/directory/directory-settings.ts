@@ -29,7 +29,10 @@ export interface UnusableManifest extends Place {
 }
 
 export interface FoundSettings extends Place {
-  /** Cause of the pause, as a clause after "paused by". Undefined if these settings do not pause the operator. */
+  /**
+   * Who or what paused the operator, worded to follow "paused by". Undefined if these settings do not pause the
+   * operator.
+   */
   readonly pausedBy: string | undefined;
   /**
    * Origin of the settings: a ConfigMap manifest, a command such as `logfleet pause --all`, or an unreadable file,

@@ -54,8 +54,8 @@ export function printOf(text: string): TextPrint {
 }
 
 /**
- * Returns whether `text` is a truncated copy of an earlier text of the file. `print` contains the digests of the
- * earlier lines. A copy that lacks only blank lines and comments does not count as truncated.
+ * Returns whether `text` is an earlier text of the file whose end is missing. `print` contains digests of the lines of
+ * the earlier text. A text that lacks only blank lines and comments does not count as truncated.
  */
 export function isCut(text: string, print: TextPrint): boolean {
   const { lines, isEnded } = linesOf(text);

@@ -384,7 +384,7 @@ interface ScannedFile {
 
 interface FileContent {
   readonly bytes: Uint8Array;
-  /** Time in ms at which the file was last changed, by the clock of the file system. */
+  /** Modification time of the file in ms, by the clock of the file system. */
   readonly changedAtMs: number;
 }
 

@@ -44,7 +44,7 @@ interface ProcessLockOptions extends Pick<Ports, 'clock' | 'random'> {
 }
 
 export class ProcessLock {
-  /** True if the process that held the directory's lock before died without releasing it. */
+  /** True if another process held the lock of the directory before, and died without releasing it. */
   readonly tookOver: boolean;
   readonly #path: string;
   readonly #clock: Clock;
@@ -96,8 +96,8 @@ export class ProcessLock {
   }
 
   /**
-   * Calls `listener` when this process loses the lock, or when it finds its lock again after a time in which the lock
-   * file could not be checked.
+   * Calls `listener` when this process loses the lock. Also calls it when the lock file can be read again after a
+   * failure, and still names this process.
    */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);

@@ -81,8 +81,8 @@ export async function writeSettingsRequest(
 interface Requests {
   readonly requests: readonly Request[];
   /**
-   * Request to pause or resume the operator as a whole, or undefined if its file does not exist. A file that cannot be
-   * decoded pauses the operator, because it may contain a pause.
+   * Request to pause or resume the operator as a whole, or undefined if the file of the request does not exist. A file
+   * that cannot be decoded counts as a pause, because it may contain one.
    */
   readonly settings: SettingsRequest | undefined;
   /** Paths of files in the folder for requests that contain no valid request. */

@@ -13,7 +13,7 @@ import { StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
   readonly resource: AnyResource;
-  /** Directory of the resource's manifest, spelled as the user gave it. */
+  /** Directory that contains the resource's manifest, spelled as the user gave it. */
   readonly directory: string;
   /** Manifest file that last contained the resource, relative to the directory. */
   readonly manifest: string;
@@ -65,7 +65,8 @@ export const recordFiles = {
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
-    // A crash before the old record is removed leaves two records. The next start uses the record beside the manifest.
+    // A crash before the old record is removed leaves two records. The next start of logfleet uses the record in the
+    // directory of the manifest.
     await recordFiles.save(moved);
     await recordFiles.remove(record);
     return moved;

@@ -47,7 +47,7 @@ interface KubernetesHostOptions extends Ports {
   readonly identity: string;
   /** Version of logfleet, which the leader shows on its Lease. */
   readonly version?: string;
-  /** True if a Lease elects the leader. False if other means ensure that only one operator process runs. */
+  /** True if a Lease elects the leader. False if something else ensures that only one operator process runs. */
   readonly leaderElection: boolean;
   /** Image of pods that run exports. Without it, exports cannot run in Kubernetes Jobs. */
   readonly workerImage?: string;

@@ -89,7 +89,9 @@ export class LeaseElection implements Leadership {
   /** Time at which the last successful renewal of the Lease was sent; undefined while another process leads. */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
-  /** True if the stored Lease may name this process, also when the answer to a write of the Lease was lost. */
+  /**
+   * True if the Lease may name this process as the leader. Also true if the answer to a write of the Lease was lost.
+   */
   #wrote = false;
   #term = 0;
   #forced = false;
@@ -295,7 +297,10 @@ export class LeaseElection implements Leadership {
   }
 }
 
-/** Leadership for `--no-leader-election`: this process always leads. The process that ran before is assumed to have crashed. */
+/**
+ * Leadership for the flag `--no-leader-election`: this process always leads. The process that ran before is assumed to
+ * have crashed.
+ */
 export function soleLeadership(): Leadership {
   return { isLeader: () => true, term: () => 1, tookOverByForce: () => true, subscribe: () => () => undefined };
 }

@@ -30,7 +30,10 @@ interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
   /** List of all Ledgers, read once after a start. Without the list, each Ledger is read by its own request. */
   readonly startList?: LedgerStartList;
-  /** Returns the cached owner of a ledger. Needed to find ledgers that older logfleet versions stored in ConfigMaps. */
+  /**
+   * Returns the cached owner of a ledger. The owner is needed to notice that an older version of logfleet stored its
+   * ledger in ConfigMaps.
+   */
   readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
 }
 
@@ -245,7 +248,7 @@ export class LedgerStartList {
     return this.#options.allNamespaces ? undefined : namespace;
   }
 
-  /** Returns the list of Ledgers that was read since this process became leader. Undefined if this process does not lead. */
+  /** Returns the list of Ledgers that was read in this term of leadership. Undefined if this process does not lead. */
   #current(owner: OwnerRef): Listing | undefined {
     const { leadership, clock } = this.#options;
     const term = leadership.term();

@@ -26,18 +26,24 @@ export interface CachedResource {
   };
 }
 
-/** Maximum number of replaced resource versions that are remembered for one resource. Forgetting one costs at most one `host.conflict`. */
+/**
+ * Maximum number of own replaced versions that are remembered for one resource. If a version is forgotten too early,
+ * at most one write fails with `host.conflict`.
+ */
 const maxSuperseded = 64;
 
 interface Entry<R> {
   resource: R;
-  /** Resource versions that writes of this process have replaced. The cache ignores them if the watch delivers them later. */
+  /**
+   * Resource versions that this process has replaced by its own writes. The cache ignores them if the watch delivers
+   * them later.
+   */
   superseded: string[];
   /** Number of writes of this resource by this process that are in flight. */
   writes: number;
   /**
-   * Resource versions that the watch delivered while this process wrote the resource. After the write, listeners are
-   * called for versions of other writers.
+   * Resource versions that the watch delivered while this process wrote the resource. When the write has ended,
+   * listeners are called for the versions that other clients wrote.
    */
   unreported?: Set<string>;
 }
@@ -45,7 +51,7 @@ interface Entry<R> {
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
   readonly #entries = new Map<string, Entry<R>>();
   readonly #listeners = new Set<(key: ResourceKey) => void>();
-  /** Resource versions of own writes whose events the watch has not delivered yet. */
+  /** Resource versions that this process wrote, and whose events the watch has not delivered yet. */
   readonly #unreportedWrites = new Set<string>();
   readonly #unfilled: Set<string | undefined>;
   readonly #log: Logger;

@@ -13,8 +13,8 @@ import { isRecord } from '../../base/record.ts';
 const droppedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Decodes a resource, or returns undefined if `value` is invalid. List items have neither `kind` nor `apiVersion`, so the kind is a
- * parameter.
+ * Decodes a resource, or returns undefined if `value` is invalid. The kind is a parameter, because the items of a list
+ * contain neither `kind` nor `apiVersion`.
  */
 export function decodeResource<K extends KindName>(kind: K, value: unknown): ResourceOf<K> | undefined {
   if (!isRecord(value) || !isRecord(value.spec)) return undefined;

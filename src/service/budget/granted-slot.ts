@@ -88,7 +88,8 @@ export class GrantedSlot implements Slot, Occupant {
   }
 
   finished(outcome: SlotOutcome): void {
-    // If the start of the request was not recorded, the request counts as started now, which is the latest possible time.
+    // If the start of the request was not recorded, the request counts as started now. The actual start cannot have been
+    // later.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') {

@@ -24,7 +24,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** Limit for active search jobs right after the service last rejected a job; infinite if it has rejected none. */
+  /** Limit for active search jobs when the service last rejected a job; infinite if it has rejected none. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -67,8 +67,8 @@ export class JobAdmission {
   }
 
   /**
-   * Halves the limit for active search jobs, because the service rejected a job that was created at `sentAtMs`. No
-   * effect for a job that was created before the last halving.
+   * Halves the limit for active search jobs after the service has rejected a job. `sentAtMs` is the time of the
+   * rejected request. Does nothing if the limit was already halved after that time.
    */
   refused(sentAtMs: number): void {
     if (sentAtMs <= this.#refusedAtMs) return;

@@ -15,7 +15,7 @@ import type { RequestClass } from './request-slot.ts';
 export const marginBounds = {
   /** Minimum time in ms allowed for network delays. Round trips do not show clock drift and rounding to milliseconds. */
   floorMs: 5,
-  /** Time in ms allowed for network delays before the first measurement. */
+  /** Time in ms that is allowed for network delays until the first round trip was measured. */
   initialMs: 20,
   /**
    * Maximum time in ms allowed for network delays. If delays are longer, `rate-limiter.ts` waits until each request

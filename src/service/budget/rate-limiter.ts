@@ -18,7 +18,9 @@ import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { RatePace, RequestPace } from './rate-pace.ts';
 import type { Path, RequestClass } from './request-slot.ts';
 
-/** Request that the rate limiter counts, reserved or already sent. Only `RateLimiter` uses the fields. */
+/**
+ * Entry of the rate limiter for one request, which is permitted or already sent. Only `RateLimiter` uses the fields.
+ */
 export interface Reservation {
   readonly class: RequestClass;
   /** Network path of the request; undefined for a request of a former leader, whose address is unknown. */
@@ -31,8 +33,8 @@ export interface Reservation {
    */
   lateMs: number;
   /**
-   * Latest time at which the request can have reached the service, as shown by later requests or by the end of its
-   * connection; undefined if nothing has shown such a time.
+   * Latest time at which the service can have received the request, as shown by a later request or by the end of the
+   * connection; undefined if neither has shown it.
    */
   arrivedByMs: number | undefined;
   /** Time in ms that was allowed for the network delay of this request when it was sent. */
@@ -67,7 +69,7 @@ export class RateLimiter {
     return reservation;
   }
 
-  /** Releases the reservation of a request that was not started. */
+  /** Removes the entry of a request that was permitted but never started. */
   cancel(reservation: Reservation): void {
     const index = this.#live.indexOf(reservation);
     if (index >= 0) this.#live.splice(index, 1);
@@ -116,7 +118,7 @@ export class RateLimiter {
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
   }
 
-  /** Latest time at which a sent request can have reached the service, as far as this process knows. */
+  /** Latest time at which the service can have received a sent request, as far as this process knows. */
   arrivedByMs(reservation: Reservation): number {
     const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, allowedDelayMs } = reservation;
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
@@ -129,7 +131,7 @@ export class RateLimiter {
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
-  /** Returns the sent requests for which a test connection could show now that they have reached the service. */
+  /** Returns the sent requests for which a test connection could now show that the service has received them. */
   doubtful(nowMs: number): readonly Reservation[] {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
@@ -179,7 +181,7 @@ export class RateLimiter {
     return Math.max(latestMs(reservation), usualMs < this.#pace.whole.periodMs ? sentAtMs + usualMs : 0);
   }
 
-  /** Earliest time at which fewer than `starts` of these requests still count against the request rate. */
+  /** Earliest time at which fewer than `starts` requests count against the request rate. */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
     const excess = times.length - starts;
@@ -194,7 +196,10 @@ export class RateLimiter {
   }
 }
 
-/** Latest time at which a request reaches the service if neither network nor service stalls; Infinity before it is sent. */
+/**
+ * Latest time at which the service receives a request, provided that neither network nor service stalls; Infinity
+ * until the request is sent.
+ */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
 }

@@ -47,7 +47,8 @@ export class RatePace {
   }
 
   /**
-   * Halves the request rate after an answer with 429. Has no effect if the answered request was sent before the last reduction.
+   * Halves the request rate after an answer with 429. Does nothing if the rate was already halved after the answered
+   * request was sent.
    */
   slowDown(sentAtMs: number, nowMs: number): boolean {
     if (sentAtMs <= this.#slowedAtMs) return false;

@@ -43,7 +43,10 @@ export class Refusals {
     return cause;
   }
 
-  /** Time until which a `Retry-After` header delays a request of this class that is due at `dueMs`. */
+  /**
+   * Time until which a `Retry-After` header delays requests of this class. `dueMs` is the time at which the request is
+   * due.
+   */
   heldUntilMs(requestClass: RequestClass, dueMs: number): number {
     switch (requestClass) {
       case 'keepAlive':

@@ -72,7 +72,10 @@ export class RequestBudget {
   readonly #limiter: RateLimiter;
   readonly #refusals = new Refusals();
   readonly #order = new TurnOrder();
-  /** Queue of each access key that the user has used. Queues are never removed, because a user has few keys. */
+  /**
+   * Queue of requests for each access key that the user has used. Queues are never removed, because a user has few
+   * access keys.
+   */
   readonly #queues = new Map<string, KeyQueue>();
   #turn = 0;
   #term: Term | undefined;
@@ -161,8 +164,8 @@ export class RequestBudget {
   }
 
   /**
-   * Current term of leadership; undefined while this process may not send requests. At the start of a new term,
-   * requests of the former term count as possibly in flight (B6).
+   * Current term of leadership; undefined while this process may not send requests. When a new term begins, requests
+   * of the former leader count as possibly in flight (B6).
    */
   #currentTerm(): Term | undefined {
     const term = this.#right.current();
@@ -258,7 +261,7 @@ export class RequestBudget {
       this.#probed.delete(path.origin);
       this.#limiter.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
-      // A failed handshake does not show whether the service has received the earlier requests.
+      // A failed connection does not show whether the service has received the earlier requests.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
     }
     this.#pump();

@@ -31,10 +31,11 @@ export const patienceMs = 2_000;
  */
 const keepAliveSlackMs = 3_500;
 
-/** Ratio of keep-alives to page requests while both wait: 12 keep-alives for 13 page requests. */
+/** Number of keep-alives for each request for a page while both wait: 12 keep-alives for 13 page requests. */
 const pollsForPage = 12 / 13;
 /**
- * Maximum number of consecutive keep-alives while a page request waits, unless a search job is in danger of being cancelled.
+ * Maximum number of keep-alives that are sent one after another while a request for a page waits. Does not apply if a
+ * search job is about to be cancelled.
  */
 const mostPollsAhead = 3;
 
@@ -48,9 +49,9 @@ export interface ClassHead {
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /** Number of requests chosen by rank since the last request that was chosen because it had waited too long. */
+  /** Number of requests that were chosen by rank since a request was last chosen because it had waited too long. */
   #inRank = 0;
-  /** Number of keep-alives that may be sent before the next waiting page request. */
+  /** Number of keep-alives that may be sent before the next request for a page that waits. */
   #pollsAhead = mostPollsAhead;
 
   /**

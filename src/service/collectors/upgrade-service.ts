@@ -74,8 +74,8 @@ export interface UpgradeService {
   /** Reads the status of an upgrade task (4.8). */
   getTask(taskId: string, options?: CallOptions): Promise<Answer<UpgradeTask>>;
   /**
-   * Creates an upgrade task for a collector and resolves to the task's id (4.9). The client never repeats the request,
-   * because a repetition could start a second upgrade.
+   * Creates an upgrade task for a collector and resolves to the id of the task (4.9). The client never repeats this
+   * request, because a repeated request could start a second upgrade.
    */
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },

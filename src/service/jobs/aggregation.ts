@@ -42,7 +42,10 @@ export async function readAggregation(
   return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
 }
 
-/** True if the search job has reported errors, or if the answer to a status request was lost, which may have contained one. */
+/**
+ * True if the search job has reported errors, or may have: the lost answer to a status request may have contained an
+ * error.
+ */
 function mayHaveErrors({ progress }: AggregationJob): boolean {
   return progress.hasLostStatus || progress.errors.length > 0;
 }

@@ -33,7 +33,7 @@ const shortSearchMs = 10_500;
 
 /** Progress of a search job, from which the time of the next status request is computed. */
 export interface SearchProgress {
-  /** Time in ms from the send time of the job's creation to the send time of this status request. */
+  /** Time in ms between the requests that created the job and that asked for this status, both measured when sent. */
   readonly elapsedMs: number;
   /**
    * Maximum time in ms for which the search can have been running: the time since the last status that showed that the
@@ -42,12 +42,13 @@ export interface SearchProgress {
   readonly searchingMs: number;
   /** Completed ratio of the search's time range, 0 to 1; undefined if unknown. */
   readonly doneShare: number | undefined;
-  /** Number of status requests of the job that were answered, including this one. */
+  /** Number of answered status requests of the job, including this one. */
   readonly statuses: number;
 }
 
 /**
- * Time in ms from the creation of a search job to its first status request, if the search is expected to take `expectedMs`.
+ * Time in ms from the creation of a search job to its first status request. `expectedMs` is the expected duration of
+ * the search.
  */
 export function firstPollMs(expectedMs = usualPollMs): number {
   return Math.min(keepAliveMs, Math.max(soonestPollMs, expectedMs));

@@ -128,14 +128,14 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 }
 
 /**
- * Minimum number of characters of a notice that is removed from later warnings. A shorter text could be part of another
- * warning by chance.
+ * Minimum length of an earlier warning whose text is removed from later warnings. A shorter text could be part of
+ * another warning by chance.
  */
 const shortestNotice = 16;
 
 /**
- * Returns the new part of a later warning. `known` is the warning in the answer that created the job: its text is
- * removed in any language.
+ * Returns the part of a warning that was not in an earlier answer. `known` is the warning in the answer that created
+ * the search job. Its text is removed from later warnings, whatever its language.
  */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();

@@ -170,7 +170,7 @@ export class JobHistogram {
   #reachedMs: number | undefined;
 
   /**
-   * Start of the oldest bucket so far, which shows how far the search has come: it runs from the end of its time range
+   * Start of the oldest bucket so far. It shows the progress of the search, which runs from the end of its time range
    * to the beginning (2.3).
    */
   get reachedMs(): number | undefined {
@@ -181,7 +181,10 @@ export class JobHistogram {
     for (const bucket of buckets) this.#add(bucket);
   }
 
-  /** Returns all buckets with their summed or their largest counts, whichever total is closer to `messageCount`. */
+  /**
+   * Returns all buckets. For repeated buckets, uses either the sum or the maximum of the counts, whichever brings the
+   * total closer to `messageCount`.
+   */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);
     const largest = this.#sum(({ largest }) => largest);

@@ -27,7 +27,7 @@ export interface JobPollsOptions {
   readonly onFailure: (error: LogfleetError) => void;
 }
 
-/** Status request of a search job, waiting to be sent or in flight. */
+/** Request for the status of a search job. It waits to be sent, or is in flight. */
 interface Poll {
   readonly isProgressCheck: boolean;
   readonly withdrawal: AbortController;
@@ -41,7 +41,7 @@ export class JobPolls {
   #queued: Poll | undefined;
   /** Status request that was sent last; undefined once it has ended. */
   #newest: Poll | undefined;
-  /** Number of status requests that were sent since the last answer. */
+  /** Number of requests for the job's status that were sent since the last answer. */
   #tries = 0;
   /** Time at which a failed status request is repeated; undefined if the last one did not fail. */
   #againAtMs: number | undefined;
@@ -95,7 +95,8 @@ export class JobPolls {
   }
 
   #nextMs(): number {
-    // A progress check that waits to be sent is replaced by a keep-alive as soon as the job needs one.
+    // A waiting progress check is replaced by a keep-alive as soon as the job needs one, because keep-alives are sent
+    // before progress checks.
     if (this.#queued) return this.#queued.isProgressCheck ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isProgressCheck } = this.#newest;

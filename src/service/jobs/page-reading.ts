@@ -22,14 +22,17 @@ const longestDelayMs = 30_000;
 
 /** Source of the pages of a search job's results, for messages or for records. */
 export interface PageSource {
-  /** Requests one page of results. Resolves to its number of rows, once the receiver can take more. */
+  /**
+   * Requests one page of results. Resolves to the number of rows on the page when the receiver is ready for more rows.
+   */
   readonly fetch: (query: PageQuery, signal: AbortSignal) => Promise<number>;
   /**
    * Number of rows of the current page that the receiver has taken. After a failure, reading continues after these rows.
    */
   readonly given?: () => number;
   /**
-   * Returns undefined if the receiver accepts rows now, and otherwise a promise that is fulfilled when the receiver is ready.
+   * Returns undefined if the receiver accepts rows now. Otherwise returns a promise that is fulfilled when the
+   * receiver is ready.
    */
   readonly drained?: () => Promise<void> | undefined;
 }

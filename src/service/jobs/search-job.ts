@@ -58,10 +58,10 @@ export interface SearchJobOptions {
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
 
-/** Range of messages to read, and the receiver of their rows. */
+/** Messages to read from a search job: the range of rows, and the receiver of the rows. */
 export interface MessageReading extends PageRange {
   readonly receiver: RowReceiver;
-  /** Called after each complete page of messages, with the index of its first row. */
+  /** Called after each complete page of messages. `offset` is the index of the first row of the page. */
   readonly onPage?: (page: MessagePage, offset: number) => void;
 }
 
@@ -84,7 +84,7 @@ export class SearchJob {
   /** Aborted when the job is closed or has ended. The reason of the signal is the error of all further calls. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
-  /** Time of the first status that showed the end of the search; undefined before. */
+  /** Monotonic time in ms of the first status that showed the end of the search; undefined until then. */
   #doneAtMs: number | undefined;
   #end: LogfleetError | undefined;
   #deletion: Promise<void> = Promise.resolve();
@@ -113,7 +113,10 @@ export class SearchJob {
     return this.#gathering.progress();
   }
 
-  /** Time in ms from the creation of the job to the status that showed the end of the search; undefined before. */
+  /**
+   * Time in ms from the creation of the job to the first status that showed the end of the search; undefined until
+   * then.
+   */
   get tookMs(): number | undefined {
     return this.#doneAtMs === undefined ? undefined : this.#doneAtMs - this.createdAtMs;
   }
@@ -194,8 +197,8 @@ export class SearchJob {
   }
 
   /**
-   * Reads records (4.4) of a finished job. Records of an unfinished job may be wrong (10.3). Resolves to the offset
-   * after the last record.
+   * Reads records (4.4) of a finished job. Resolves to the offset after the last record. Records of an unfinished job
+   * may be wrong (10.3).
    */
   async readRecords({ take, ...range }: RecordReading): Promise<number> {
     const total = range.total ?? this.progress.recordCount;
@@ -306,8 +309,8 @@ export class SearchJob {
   #endedWith(error: LogfleetError): void {
     if (this.#end) return;
     this.#stopWith(error);
-    // If the service does not know the job, another job may start immediately. In all other cases the service may still
-    // count this job as active.
+    // A job that the service does not know is not counted as active, so another job may start immediately. In all other
+    // cases the service may still count this job.
     if (isMissing(error)) this.#options.permit.end();
     else if (error.handling.kind === 'bug') this.#deletion = this.#delete();
     else this.#endPermitLater();

@@ -28,7 +28,7 @@ export type Token = (typeof token)[keyof typeof token];
 /** Creates the error for an invalid byte of a JSON document. `offset` counts from the first byte of the document. */
 export type Complain = (offset: number, problem: string) => Error;
 
-/** Names for the sets of tokens that may come next in the JSON document. */
+/** Sets of tokens that may come next in the JSON document. */
 const expecting = {
   value: 0,
   itemOrEnd: 1,

@@ -28,7 +28,9 @@ export interface PageLimits {
   readonly maxDepth: number;
 }
 
-/** Position in the page: the object or array being read, or the member whose value comes next. */
+/**
+ * Position in the structure of the page: the object or array that is being read, or the member whose value comes next.
+ */
 type PagePosition =
   | 'start'
   | 'page'
@@ -43,7 +45,10 @@ type PagePosition =
   | 'skipped'
   | 'end';
 
-/** Nesting depth (number of open objects and arrays) directly inside the page, an element of `messages`, and a row. */
+/**
+ * Number of open objects and arrays at three places: directly inside the page, inside an element of `messages`, and
+ * inside a row.
+ */
 const depthOf = { page: 1, element: 3, row: 4 } as const;
 
 const mapName = Buffer.from('"map"');
@@ -60,7 +65,7 @@ export class PageContent {
   #bytes: Buffer = Buffer.alloc(0);
   /** Index in `#bytes` at which the current row, or the value of `fields`, starts. */
   #start = 0;
-  /** Whether the unknown member whose value is being skipped belongs to the page itself or to an element of `messages`. */
+  /** What contains the unknown member whose value is being skipped: the page itself, or an element of `messages`. */
   #afterSkipped: 'page' | 'element' = 'page';
   #rows = 0;
   #hasMessages = false;
@@ -81,7 +86,7 @@ export class PageContent {
     return this.#rows;
   }
 
-  /** Warning and field descriptions of the page, as far as they have been read. */
+  /** Warning and field descriptions of the page, as far as the page has been read. */
   get rest(): { readonly warning: string | undefined; readonly fields: readonly PageField[] } {
     return { warning: this.#warning, fields: this.#fields };
   }
@@ -90,14 +95,15 @@ export class PageContent {
     return this.#reader.at;
   }
 
-  /** Continues with the next bytes of the page, see `JsonReader.take`. */
+  /** Continues with the next bytes of the page. The parameters are those of `JsonReader.take`. */
   take(bytes: Buffer, at: number, end: number, base: number): void {
     this.#bytes = bytes;
     this.#start += this.#reader.take(bytes, at, end, base);
   }
 
   /**
-   * Reads to the end of the chunk. With `whileHeld`, reads only to the end of the row or text that an earlier chunk began.
+   * Reads to the end of the chunk. If `whileHeld` is true, reads only to the end of the row or text that began in an
+   * earlier chunk.
    */
   read(whileHeld: boolean): void {
     for (;;) {
@@ -112,7 +118,7 @@ export class PageContent {
   }
 
   /**
-   * Index of the first byte of an incomplete row or text, whose bytes must stay together in memory; -1 if there is none.
+   * Index of the first byte of an incomplete row or text; -1 if there is none. Its bytes must stay together in memory.
    */
   heldFrom(): number {
     switch (this.#place) {

@@ -34,14 +34,14 @@ export class PageScanner {
   /** Incomplete row or text at the end of the last chunk: its memory, and its length. */
   #carry: Buffer = Buffer.alloc(0);
   #carried = 0;
-  /** Number of bytes of the page in all chunks before the current one. */
+  /** Number of bytes of the page before the current chunk. */
   #received = 0;
   /** Number of bytes of the byte order mark that have arrived; all of them if the page has no such mark. */
   #marked = 0;
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * Creates the scanner of one page, which passes each row to `sink`. `write` throws the errors of `sink`, and the scanner
+   * Creates the scanner of one page. `write` passes each row to `sink`, and throws any error of `sink`. The scanner
    * cannot be used after such an error.
    */
   constructor(sink: RowSink, limits: Partial<PageLimits> = {}) {

@@ -11,7 +11,7 @@ import type { FieldValue, RowFields } from './page-row.ts';
 
 /** Text between the last value of a row and the first name of the next row. */
 const betweenRows = Buffer.from('}},{"map":{');
-/** Number of bytes between the end of a row and the start of the next row. */
+/** Length in bytes of the text between the end of a row and the start of the next row. */
 export const rowGap: number = betweenRows.length - 2;
 
 const maxMembers = 128;
@@ -21,7 +21,7 @@ export class RowFinder {
   readonly #fields: RowFields;
   #bytes: Buffer = Buffer.alloc(0);
   #view = new DataView(this.#bytes.buffer);
-  /** Text before each value of an earlier row, such as `,"name":"`. */
+  /** Text before each value of an earlier row, for example `,"name":"` before a value of the field `name`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
   /** Length in bytes of each text in `#names`; 0 if no text is stored. */

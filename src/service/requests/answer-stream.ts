@@ -13,7 +13,7 @@ import type { BodyReceiver, ResponseHead } from '../transport/transport.ts';
 
 /** Maximum time in ms from the write of the request to the head of the answer. */
 const headMs = 30_000;
-/** Maximum time in ms between two chunks of the answer's body. */
+/** Maximum time in ms without data while the body of the answer arrives. */
 const silenceMs = 10_000;
 /** Maximum time in ms for which the receiver of the body may pause the answer (B3). */
 const heldUpMs = 5_000;

@@ -8,7 +8,7 @@ import { normalizeServiceCode } from './service-code.ts';
 
 export interface ErrorBody {
   /**
-   * Error code in the answer: spelled as in chapter 7 of docs/service.md if it is listed there, otherwise as the
+   * Error code in the answer. If chapter 7 of docs/service.md lists the code, it is spelled as there, otherwise as the
    * service wrote it.
    */
   readonly serviceCode: string | undefined;

@@ -307,8 +307,8 @@ export class Exchange {
   }
 
   /**
-   * Converts an error that ended a request without a complete answer to a `ServiceError`. Errors of functions that the
-   * caller has passed, such as the receiver of the body, stay unchanged.
+   * Converts the error of a request without a complete answer to a `ServiceError`. Errors from the caller's own
+   * callbacks, such as the receiver of the body, stay unchanged.
    */
   #unanswered(call: Call, url: URL, cause: unknown, sentAtMs?: number, status?: number): unknown {
     const isSent = sentAtMs !== undefined;

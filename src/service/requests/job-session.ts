@@ -60,7 +60,7 @@ export class JobSession {
   }
 }
 
-/** Maximum number of cookies of a search job, because every request of the job contains all of them. */
+/** Maximum number of cookies that are stored for a search job. Every request of the job contains all of them. */
 const maxCookies = 50;
 const maxCookieLength = 4096;
 /** Matches text that is valid in an HTTP header (RFC 9110, 5.5). */

@@ -171,7 +171,7 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
 
 /**
  * Outcome of a request without a complete answer, by the error that ended it. A request that was not sent (`isSent` is
- * false) had no effect. Returns undefined for an error of a function that the caller has passed.
+ * false) had no effect. Returns undefined for errors from the caller's own callbacks.
  */
 export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSignal | undefined): Outcome | undefined {
   if (signal?.aborted && error === signal.reason) return isSent ? 'abandoned' : 'withdrawn';

@@ -22,7 +22,7 @@ const correctQuery = 'correct the query';
 
 type Advice = { readonly [O in Outcome]?: string };
 
-/** Advice to a person about a failed request, by outcome or error code. */
+/** Advice to users about a failed request, by the outcome of the request or by the error code of the service. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
   // The service gives the same answer for too many requests and for too many search jobs (10.5).

@@ -32,7 +32,10 @@ export class ConnectionPool {
     this.#options = options;
   }
 
-  /** Resolves when `wanted` connections are open, see `Transport.ready`. */
+  /**
+   * Resolves when at least `wanted` connections are open, or as many as the pool may have. `Transport.ready` describes
+   * the errors.
+   */
   async ready(wanted: number, signal: AbortSignal): Promise<void> {
     const target = Math.min(wanted, maxConnections);
     while (this.#connections.size < target) {

@@ -17,8 +17,8 @@ import { afterArrivals } from '../../base/clock.ts';
 const recordBytes = 16 * 1024;
 const pieceBytes = 256 * 1024;
 /**
- * Maximum number of bytes that can still arrive after reading was stopped, because Node has already received them in
- * encrypted form.
+ * Maximum number of bytes that can still arrive after reading was stopped. Node has already received them in encrypted
+ * form.
  */
 const lateBytes = 96 * 1024;
 

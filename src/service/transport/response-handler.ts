@@ -13,7 +13,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #reject: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #head: ResponseHead | undefined;
-  /** Whether the receiver of the request reads the body of this answer. */
+  /** True if the body of this answer goes to the receiver of the request, false if the answer contains the body. */
   #received = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;

@@ -15,7 +15,7 @@ const codes: { readonly [F in TransportFailure]?: readonly string[] } = {
   tlsFailed: ['EPROTO'],
   connectionLost: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
   closed: ['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'],
-  // undici sets no code for parser errors, only a name.
+  // undici gives its parser errors no code, only a name.
   answerMalformed: ['UND_ERR_HEADERS_OVERFLOW', 'HTTPParserError'],
 };
 const failureByCode: ReadonlyMap<string, TransportFailure> = new Map(

@@ -80,7 +80,9 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Reason why a request got no answer. All reasons before `closed` in this list occur only before the request is sent. */
+/**
+ * Reason why a request got no answer. The reasons in this list before `closed` occur only if the request was not sent.
+ */
 export type TransportFailure =
   | 'nameNotFound'
   | 'refused'

@@ -9,7 +9,10 @@ import { ConnectionPool } from './connection-pool.ts';
 import { Dialer, type DialerOptions } from './dialer.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
-/** Maximum number of connections that a request may lose before it is written. */
+/**
+ * Maximum number of times that a request changes to another connection, because the connection broke before the
+ * request was written.
+ */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {
