@@ -48,7 +48,7 @@ export interface AwaitedSecretsOptions {
 export class AwaitedSecrets {
   readonly #options: AwaitedSecretsOptions;
   readonly #reads = new Map<string, Read>();
-  /** Digest of the last content of each Secret that resources wait for, or that was read recently. */
+  /** Digest of the last content of each Secret for whose change resources wait, or that was read recently. */
   readonly #digests = new Map<string, string>();
   /** Secrets for whose change resources wait, ordered by the due time of their next read. */
   readonly #awaited = new Map<string, Awaited>();
@@ -62,7 +62,7 @@ export class AwaitedSecrets {
     this.#options = options;
   }
 
-  /** Whether environment variables replace this Secret, so that it is not read. */
+  /** Whether environment variables replace this Secret. The Secret is then not read. */
   takesVariables(key: ResourceKey): boolean {
     return this.#options.secrets.takesVariables?.(key) ?? false;
   }

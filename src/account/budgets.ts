@@ -149,8 +149,8 @@ function smallest(limit: number, named: readonly (number | undefined)[]): number
 }
 
 /**
- * Key of a request budget: host name of the service, and user. The key does not contain the path of the service's URL,
- * so a Secret keeps its budget when a person corrects the path.
+ * Key of a request budget: host name of the service, and user. The path of the service's URL is not part of the key,
+ * so a Secret keeps its budget when the path is corrected.
  */
 function nameOf({ serviceId, user }: Pick<Spender, 'serviceId' | 'user'>): string {
   return `${new URL(serviceId).host} ${user}`;

@@ -127,7 +127,7 @@ export class WorkerShares {
     return this.#entries.get(job)?.held;
   }
 
-  /** Returns a reserved share, because its Job was not created. A share of an observed Job is kept. */
+  /** Returns a reserved share, because its Job was not created. Does nothing if the Job was observed. */
   cancel(job: string): void {
     if (this.#entries.get(job)?.isReserved) this.#entries.delete(job);
   }

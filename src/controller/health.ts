@@ -28,7 +28,10 @@ export interface Health {
    * (H2).
    */
   readonly outage?: boolean;
-  /** True if the message already says when the outage began. Another process, for example a pod of an export, wrote such a message. */
+  /**
+   * True if the message already says when the outage began. Such a message comes from another process, for example
+   * from a pod of an export.
+   */
   readonly mentionsOutageStart?: boolean;
 }
 

@@ -60,7 +60,7 @@ export class StatusWriter<K extends KindName> {
     return this.#isOutdated;
   }
 
-  /** Resource with the newest status that this process knows. */
+  /** Resource with the newest status that this process knows. The cache may have an older status. */
   latest(resource: ResourceOf<K>): ResourceOf<K> {
     const status = this.known(resource);
     return status === resource.status || !status ? resource : { ...resource, status };
@@ -77,9 +77,12 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Writes the status of the resource if a write is due. `essentials` contain the fields of the health verdict. `figures`
-   * returns the other fields, and is called only when needed. Without `health`, no Event is published. Returns the delay in ms
-   * until the next call, which writes delayed counts or sets the condition `Outage`. Infinity if none is needed.
+   * Writes the status of the resource if a write is due.
+   * - `essentials` contain the fields of the health verdict.
+   * - `figures` returns the other fields, such as counts. It is called only when needed.
+   * - Without `health`, no Event is published.
+   * Returns the delay in ms until the next call, which writes delayed counts or sets the condition `Outage`. Infinity
+   * if no further call is needed.
    */
   async publish(
     resource: ResourceOf<K>,

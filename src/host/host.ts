@@ -65,7 +65,7 @@ export interface LedgerShard {
   readonly version: string;
 }
 
-/** Version of the format of ledgers. A policy's status names the format of its ledger (U1). */
+/** Version of the format in which ledgers are written. The status of a policy shows the version of its ledger (U1). */
 export const ledgerFormat = 2;
 
 /** Maximum size of a ledger object in bytes: 512 KiB, half of the size that an API server accepts (U1). */

@@ -23,15 +23,17 @@ export interface Place {
  * for any collector (D1).
  */
 export interface UnusableManifest extends Place {
-  /** True if the manifest may contain the operator's settings, so that exports must pause, too. */
+  /**
+   * True if the manifest may contain the operator's settings, which may pause the operator. Exports then pause, too.
+   */
   readonly mayPause: boolean;
   readonly problem: PlacedFinding;
 }
 
 export interface FoundSettings extends Place {
   /**
-   * Who or what paused the operator, worded to follow "paused by". Undefined if these settings do not pause the
-   * operator.
+   * Person or object that paused the operator, worded to follow "paused by". Undefined if these settings do not pause
+   * the operator.
    */
   readonly pausedBy: string | undefined;
   /**

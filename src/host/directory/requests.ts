@@ -115,7 +115,7 @@ function renderWriter({ by, atMs }: AnnotationWriter): object {
   return { by, time: atMs === undefined ? undefined : new Date(atMs).toISOString() };
 }
 
-/** Author and time of an annotation that a user requested. */
+/** Author of an annotation that a user requested, and the time of the request. */
 interface StoredWriter {
   readonly by?: unknown;
   readonly time?: unknown;

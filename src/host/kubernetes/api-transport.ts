@@ -127,7 +127,7 @@ export class UndiciKubeApi implements KubeApi {
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // The credentials are equal, but in a new object. The object is stored, so that the next request finds the same
+      // The credentials are equal, but the object is another one. It is stored, so that the next request finds the same
       // object and need not compare the texts.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;

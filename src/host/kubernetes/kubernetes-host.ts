@@ -32,8 +32,8 @@ const eventGraceMs = 2_000;
 /** Maximum number of concurrent status writes. More concurrency makes each write slower and gains no throughput. */
 const writesAtOnce = 4;
 /**
- * Maximum duration in ms of one step of a background loop: a list, a watch or a Lease renewal. A loop with a longer
- * step counts as hung.
+ * Maximum duration in ms of one step of a background loop. A step is a list, a watch or a renewal of the Lease. A loop
+ * with a longer step counts as hung.
  */
 const longestStepMs = 120_000;
 

@@ -137,7 +137,7 @@ function deletedMeanwhile(namespace: string, name: string, cause: unknown): Logf
   return failure('backoff', 'host.conflict', message, { cause });
 }
 
-/** Members of a Ledger resource that logfleet reads from the API server. */
+/** Members of a Ledger resource that logfleet reads from the API server. Other members are ignored. */
 interface LedgerObject extends KubeObject {
   readonly owner: { readonly uid: string };
   readonly content: string;
@@ -239,7 +239,9 @@ export class LedgerStartList {
     return shard;
   }
 
-  /** Marks the listed Ledgers of an owner as outdated after a write, so that later reads request them by name. */
+  /**
+   * Marks the listed Ledgers of an owner as outdated after one of them was written. Later reads request them by name.
+   */
   outdate(owner: OwnerRef): void {
     this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);
   }

@@ -149,7 +149,10 @@ export class OperatorEntries {
     };
   }
 
-  /** Whether another operator acts on the resource. For an owned resource, the operator of its owner counts. */
+  /**
+   * Whether another operator acts on the resource. If the resource has an owner, the operator that acts on the owner
+   * also acts on the resource.
+   */
   #isForeign(resource: AnyResource): boolean {
     if (this.#others.size === 0) return false;
     const { namespace, owner } = resource.metadata;
@@ -230,8 +233,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Marks other operators as gone if they did not answer in time. Then writes the due entries of this operator one
-   * after the other. If a write fails, a later check repeats the write.
+   * Marks other operators as gone if they did not answer in time. Then writes each entry of this operator that is due,
+   * one after another. If a write fails, a later check repeats the write.
    */
   async #check(): Promise<void> {
     this.#nextCheck = undefined;

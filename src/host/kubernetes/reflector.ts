@@ -26,7 +26,7 @@ import type { CachedResource, ResourceCache } from './resource-cache.ts';
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;
 const usualWatchSeconds = 20;
-/** Time in ms after the requested end of a watch at which the watch is aborted if the API server has not ended it. */
+/** Time in ms that the API server has to end a watch after the requested end. After this time the watch is aborted. */
 const watchMarginMs = 5_000;
 const relistIntervalMs = 600_000;
 /** Minimum duration in ms of a watch without events. A watch that ends earlier counts as failed. */

@@ -1,6 +1,7 @@
 /**
- * The Kubernetes Jobs of exports, and their pods, on an API server. Reflectors follow only objects with the label of exports. Without the
- * rights of the component `manifests/export-jobs`, `problem` returns the error of the API server.
+ * Lists and watches the Kubernetes Jobs of exports, and their pods, on an API server. Only objects with the label of
+ * exports are followed. If the operator lacks the rights that the manifests in `manifests/export-jobs` grant,
+ * `problem` returns the error of the API server.
  */
 
 import type { LogfleetError } from '../../base/errors.ts';

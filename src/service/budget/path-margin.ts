@@ -35,7 +35,7 @@ export const marginBounds = {
 } as const;
 
 /**
- * Weight of a slow answer in the average network delay, four times the weight of a fast answer. The average therefore
+ * Weight of a slow answer in the average network delay. It is four times the weight of a fast answer, so the average
  * rises quickly and falls slowly.
  */
 const riseWeight = 1 / 8;

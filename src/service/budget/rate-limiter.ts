@@ -23,7 +23,9 @@ import type { Path, RequestClass } from './request-slot.ts';
  */
 export interface Reservation {
   readonly class: RequestClass;
-  /** Network path of the request; undefined for a request of a former leader, whose address is unknown. */
+  /**
+   * Network path of the request; undefined if a former leader sent the request, because its address is then unknown.
+   */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
   /** Time in ms from sending the request to the first bytes of its answer; undefined until they arrive. */
@@ -190,7 +192,10 @@ export class RateLimiter {
     return times[excess] as number;
   }
 
-  /** Time from which a request no longer counts against the request rate: one period after its latest possible arrival. */
+  /**
+   * Time from which a request no longer counts against the request rate: one period after the latest time at which the
+   * service can have received it.
+   */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
     return this.arrivedByMs(reservation) + this.#margin.cautionMs + periodMs;
   }

@@ -112,7 +112,7 @@ export class RequestBudget {
     return [...this.#queues.values()].reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  /** Number of requests that were permitted and may not have ended at the service yet. */
+  /** Number of permitted requests that the service may not have finished yet. */
   get inFlight(): number {
     return [...this.#queues.values()].reduce((sum, { occupied }) => sum + occupied, 0);
   }
@@ -344,7 +344,10 @@ export class RequestBudget {
     return slot;
   }
 
-  /** Adapts the limits after an answer of the service: 429 means too many requests, or too many search jobs. */
+  /**
+   * Adapts the limits after an answer of the service. An answer with 429 means too many requests, or too many search
+   * jobs.
+   */
   #answered(requestClass: RequestClass, sentAtMs: number, { status, retryAfterMs }: Answered): void {
     const nowMs = this.#clock.monotonic();
     if (status !== 429) {

@@ -31,8 +31,8 @@ export interface Path {
 export interface SlotRequest {
   readonly class: RequestClass;
   /**
-   * Network path on which a test connection can show that the request has arrived. Without a path, only the answer to the
-   * request can show its arrival.
+   * Network path on which a test connection can show that the service has received the request. Without a path, only
+   * the answer to the request can show this.
    */
   readonly path?: Path | undefined;
   /**

@@ -70,7 +70,8 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
 }
 
 /**
- * Time in ms from the last answered request of a search job to a second keep-alive, sent if the first has no answer yet.
+ * Time in ms from the last answered request of a search job to a second keep-alive. It is sent if the first one has no
+ * answer yet.
  */
 export const secondTryMs = 16_000;
 

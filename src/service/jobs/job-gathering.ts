@@ -12,7 +12,7 @@ const maxTextLength = 1_000;
 /** Matches a warning that the search stopped at the maximum number of messages (10.2). */
 const limitReached = /max(?:imum)?\s+results\s+reached/i;
 
-/** State of a search job, as far as its answers have shown it. */
+/** State of a search job, as far as the service's answers have shown it. */
 export interface JobProgress {
   readonly state: JobState;
   readonly messageCount: number;
@@ -67,9 +67,10 @@ export class JobGathering {
   }
 
   /**
-   * Ratio of the time range [fromMs, toMs) that the search has covered, 0 to 1; undefined if unknown. The histogram
-   * shows the ratio, because it grows from the end of the range to the beginning. It can run ahead of the results
-   * (3.1), so the ratio is multiplied by the ratio of counted messages that the search has found.
+   * Ratio of the time range [fromMs, toMs) that the search has covered, 0 to 1; undefined if unknown.
+   * The search runs from the end of its range to the beginning, so the oldest bucket of the histogram shows how far
+   * the search has come. The histogram can run ahead of the results (3.1). The ratio is therefore multiplied by the
+   * ratio of counted messages that the search has found.
    */
   doneShare({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
     const { reachedMs } = this.#histogram;
@@ -147,7 +148,8 @@ export interface MessageHistogram {
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
   /**
-   * Whether the buckets contain as many messages as the job has found. If not, buckets are missing or were counted twice.
+   * Whether the buckets together contain as many messages as the job has found. If not, buckets are missing or were
+   * counted twice.
    */
   readonly addsUp: boolean;
 }

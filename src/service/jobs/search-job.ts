@@ -48,7 +48,7 @@ export interface SearchJobOptions {
   readonly order: JobOrder;
   readonly permit: JobPermit;
   readonly clock: Clock;
-  /** Time of the job's creation by the service's clock, see `Answer.dateMs`. */
+  /** Time of the job's creation by the service's clock, taken from the answer's `Date` header. */
   readonly createdDateMs?: number | undefined;
   readonly expectedMs?: number | undefined;
   /**

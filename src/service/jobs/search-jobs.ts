@@ -61,7 +61,7 @@ export class SearchJobs {
 
   /**
    * Opens a job and keeps it alive until it is closed. Rejects with a `ServiceError`, or with the signal's reason. If
-   * the signal is aborted after the creation was sent, the job is first awaited and closed.
+   * the signal is aborted after the creation was sent, waits for the answer and closes the job first.
    */
   async open(order: JobOrder, options: OpenOptions = {}): Promise<SearchJob> {
     const { clock } = this.#options;

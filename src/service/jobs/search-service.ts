@@ -94,8 +94,9 @@ export const maxPageRows = 10_000;
  */
 export interface RowReceiver extends RowSink {
   /**
-   * Returns undefined if the receiver accepts more rows, otherwise a promise that is fulfilled when the receiver is ready; rows that have already
-   * arrived may still follow. A page that is paused for 5 s is cancelled (B3) and continued later, after its last row.
+   * Returns undefined if the receiver accepts more rows now. Otherwise returns a promise that is fulfilled when the
+   * receiver is ready; rows that have already arrived may still follow. A page that is paused for 5 s is cancelled
+   * (B3). Another request continues it later, after the last row.
    */
   drained?(): Promise<void> | undefined;
 }

@@ -65,7 +65,7 @@ export class PageContent {
   #bytes: Buffer = Buffer.alloc(0);
   /** Index in `#bytes` at which the current row, or the value of `fields`, starts. */
   #start = 0;
-  /** What contains the unknown member whose value is being skipped: the page itself, or an element of `messages`. */
+  /** Container of the unknown member whose value is being skipped: the page itself, or an element of `messages`. */
   #afterSkipped: 'page' | 'element' = 'page';
   #rows = 0;
   #hasMessages = false;

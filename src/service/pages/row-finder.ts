@@ -34,8 +34,8 @@ export class RowFinder {
   }
 
   /**
-   * Finds the end of the row that begins at `row`, and the values of its known fields. Returns the index after the row, or
-   * -1 if the row is incomplete, has another form, or is not followed by another row.
+   * Finds the end of the row that begins at `row`, and the values of its known fields. Returns the index after the
+   * row. Returns -1 if the row is incomplete, has another form, or is not followed by another row.
    */
   find(bytes: Buffer, row: number): number {
     if (bytes !== this.#bytes) this.#take(bytes);
@@ -65,8 +65,8 @@ export class RowFinder {
   }
 
   /**
-   * Stores the name of the member that begins at `at`. Returns the index of the text of its value, or -1 if the value
-   * is not a string.
+   * Stores the name of the member that begins at `at`. Returns the index of the first byte of its value's text, or -1
+   * if the value is not a string.
    */
   #learnName(member: number, at: number): number {
     const bytes = this.#bytes;

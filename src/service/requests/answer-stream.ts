@@ -29,8 +29,8 @@ export interface Streaming<T> {
 /** Receiver of the body of a successful answer. An error that the receiver throws ends the call. */
 export interface BodySink<T> {
   /**
-   * Receives a chunk of the body, whose memory is reused after the call. A returned promise pauses the answer until the
-   * promise is fulfilled.
+   * Receives a chunk of the body. The memory of the chunk is reused after the call. A returned promise pauses the
+   * answer until the promise is fulfilled.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
   /** Ends the body and returns the value that the receiver made from it. */

@@ -1,5 +1,5 @@
 /**
- * Reads the body of an error answer. The specification does not define its format (7), so four formats are known: an
+ * Reads the body of an error answer. The specification does not define its format (7). Four formats are known: an
  * object with `code`, an object with an array `errors`, the HTML page of a proxy, and an empty body.
  */
 import { isRecord } from '../../base/record.ts';

@@ -4,7 +4,7 @@
  */
 import type { RequestClass } from '../budget/request-slot.ts';
 
-/** Operations on a search job that already exists (4.2 to 4.5). */
+/** Operations on a search job that was created earlier (4.2 to 4.5). */
 export const jobOperations = ['getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
 
 export interface OperationInfo {

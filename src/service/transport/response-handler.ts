@@ -89,8 +89,8 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // undici's parser reports an empty chunk each time it resumes. If an empty chunk paused the answer, the answer
-    // would stay paused forever.
+    // undici's parser reports an empty chunk each time it resumes. If an empty chunk paused the answer again, the answer
+    // would never continue.
     if (chunk.length === 0) return;
     try {
       const drained = this.#request.receiver?.write(chunk);

@@ -53,8 +53,9 @@ export interface BodyReceiver {
   /** Called with the head of the answer. Returns false to leave the body in the response, as for errors and redirects. */
   begin(head: ResponseHead): boolean;
   /**
-   * Receives a chunk of the body, whose memory is reused after the call. While a returned promise is pending, nothing
-   * more is read from the socket, but data that was already read may follow. A rejected promise cancels the request.
+   * Receives a chunk of the body. The memory of the chunk is reused after the call. While a returned promise is
+   * pending, nothing more is read from the socket, but data that was already read may follow. A rejected promise
+   * cancels the request.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
 }
