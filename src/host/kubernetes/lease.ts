@@ -34,8 +34,8 @@ export const leaseDurationMs = 15_000;
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Delay in ms between a failed renewal of the Lease and the next try, and deadline in ms of each request. Both are
- * short enough for three tries before leadership ends.
+ * Delay in ms after a failed renewal of the Lease before the next try. Also the deadline in ms of each request. Both
+ * are so short that three tries fit into the time before leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;

@@ -187,7 +187,7 @@ export class Reflector<R extends CachedResource> {
     this.#options.onList?.();
     this.#endRelist();
     this.#problem = undefined;
-    // A list does not reset `#failures`, because a watch that fails after each list must be retried with growing delays.
+    // A successful list does not reset `#failures`. If a watch fails after each list, the delays must still grow.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
     this.#resourceVersion = page.resourceVersion;

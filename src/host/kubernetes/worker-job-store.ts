@@ -188,7 +188,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
   }
 }
 
-/** Decodes a Job or pod, with the members that the interface has. Undefined if `value` is neither. */
+/** Decodes the members of a Job or pod that `worker-jobs.ts` describes. Returns undefined if `value` is neither. */
 function decode(value: unknown): WorkerJob | WorkerPod | undefined {
   if (!isRecord(value) || !isRecord(value.metadata)) return undefined;
   const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = value.metadata;

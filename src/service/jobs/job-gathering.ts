@@ -167,7 +167,10 @@ interface BucketCounts {
  * the largest count is used. `read` decides by the number of messages that the job has found.
  */
 export class JobHistogram {
-  /** Counts of each bucket by its start and length, because the service may change the length of later buckets. */
+  /**
+   * Counts by the start and length of the bucket. The service may change the length of buckets during a search, so the
+   * start alone does not identify a bucket.
+   */
   readonly #counts = new Map<string, BucketCounts>();
   #reachedMs: number | undefined;
 

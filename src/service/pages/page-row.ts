@@ -146,7 +146,7 @@ export class RowFields {
   }
 }
 
-/** Matches a number in a row. A number that the query has computed can look like `1.788E12`. */
+/** Matches a number in a row. A number that a query has computed can have an exponent, as in `1.788E12`. */
 const numberForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 function readInstant(field: FieldValue, bytes: Buffer, row: number): number | undefined {

@@ -34,9 +34,12 @@ import type { ServiceAddress } from './service-address.ts';
 import { ServiceError } from './service-error.ts';
 import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
 
-/** Time in ms after which an unanswered status request is cancelled if a keep-alive could not be sent otherwise (B4). */
+/**
+ * Time in ms after which a status request without an answer may be cancelled, if a keep-alive cannot be sent otherwise
+ * (B4).
+ */
 const pollPatienceMs = 2_000;
-/** Outcomes of requests that logfleet did not send, and that therefore do not show whether the service is reachable. */
+/** Outcomes that do not show whether the service is reachable, because logfleet did not send the request. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
 /** Address, credentials and request budget with which requests to the service are sent. */

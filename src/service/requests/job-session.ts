@@ -106,8 +106,8 @@ export class JobCookies {
 const latestMs = 8_640_000_000_000_000;
 
 /**
- * Converts a cookie's `Max-Age`, which takes precedence over `Expires`, to a fixed time after the arrival of the
- * cookie. The cookie library would count from the last use of the cookie.
+ * Converts the `Max-Age` of a cookie to a fixed time after the cookie's arrival, because the cookie library would
+ * count from the last use of the cookie. `Max-Age` takes precedence over `Expires`.
  */
 function endAtFixedTime(cookie: Cookie, nowMs: number): void {
   const { maxAge } = cookie;
