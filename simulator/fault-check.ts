@@ -14,7 +14,7 @@ const aboutJobs: readonly Operation[] = ['createJob', 'getJob', 'listMessages', 
 
 const lists = ['operations', 'users', 'collectors', 'queries', 'nth'] as const;
 
-/** Returns the problems of the faults in a scenario that the schema accepts. */
+/** Checks the faults of a scenario that already matches the schema. Returns their problems. */
 export function faultProblems(scenario: Scenario): ScenarioProblem[] {
   return Object.entries(scenario.faults ?? {}).flatMap(([name, fault]) =>
     problemsOf(fault, scenario).map(({ path, text }) => ({ path: ['faults', name, ...path], text })),

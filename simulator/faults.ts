@@ -26,7 +26,7 @@ export interface FaultSubject {
   readonly elapsedMs: number;
 }
 
-/** Whether the service carries out a request that has a fault of this kind, if the fault has no `effect`. */
+/** Default for the `effect` of a fault of this kind: whether the service carries out the request although its answer is faulty. */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,
   stall: false,

@@ -2,7 +2,7 @@
 import type { JobEnd } from './search/search-job.ts';
 
 /**
- * Reason of an error answer, where its status and code do not tell:
+ * Reason for an error answer whose status and error code do not show the reason:
  * - the request limit that a request with status 429 exceeded
  * - `neverWas`, `otherUser`, `cookies`, `lag`: the search job never existed, belongs to another user, needs other cookies, or
  *   is too new
@@ -32,7 +32,7 @@ export interface JournalEntry {
   readonly status: number;
   /** Code of the error in the answer, such as `collector.in.upgrading`; null if the answer is not an error. */
   readonly code: string | null;
-  /** Reason of the error, if status and code do not tell it; otherwise null. */
+  /** Reason for the error if the status and the error code do not already show it; otherwise null. */
   readonly why: Why | null;
   /** Number of requests in flight with the same access key when this request arrived, including this request. */
   readonly inFlight: number;

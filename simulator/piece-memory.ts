@@ -31,7 +31,7 @@ export class PieceMemory {
     return piece;
   }
 
-  /** Takes back lent memory, given as the lent bytes or a part of them. Other memory is ignored. */
+  /** Takes lent memory back for reuse. The argument is the lent bytes or a part of them. Memory that was not lent is ignored. */
   giveBack({ buffer }: Uint8Array): void {
     const piece = this.#lent.get(buffer);
     if (!piece) return;

@@ -24,7 +24,10 @@ export type Operation = (typeof operations)[number];
 
 export interface Scenario {
   readonly seed?: number;
-  /** Factor by which upgrades and searches are faster. Limits, keep-alive times, outdated lists and events are unchanged. */
+  /**
+   * Factor by which upgrades and searches are faster than in real time. It does not change limits, keep-alive times, delays of
+   * lists, or the times of events.
+   */
   readonly timeScale?: number;
   /** Base paths of the service on its host. The simulator prints the first. */
   readonly basePaths?: readonly string[];
@@ -257,9 +260,12 @@ export interface FaultScenario {
   readonly effect?: boolean;
   readonly operations?: readonly Operation[];
   readonly users?: readonly string[];
-  /** Names (with wildcards) or ids of collectors. Selects requests that create or read a task of such a collector. */
+  /**
+   * Names (with wildcards) or ids of collectors. The fault applies to requests that create or read an upgrade task of a
+   * matching collector.
+   */
   readonly collectors?: readonly string[];
-  /** Patterns for queries. Selects requests that create or read a search job with such a query. */
+  /** Patterns for queries, with wildcards. The fault applies to requests that create or read a search job with a matching query. */
   readonly queries?: readonly string[];
   readonly probability?: number;
   /** Numbers, from 1, of the requests that have the fault, among all requests that its other members select. */

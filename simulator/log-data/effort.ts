@@ -27,7 +27,10 @@ export class Effort {
     this.#left -= units;
   }
 
-  /** Returns how many pieces of work, each of `units`, the remaining computing time allows: at least one. */
+  /**
+   * Returns how many pieces of work the remaining computing time allows, at least one. `units` is the computing time of one
+   * piece.
+   */
   allows(units: number): number {
     return units > 0 ? Math.max(1, Math.floor(this.#left / units)) : Number.POSITIVE_INFINITY;
   }

@@ -22,7 +22,10 @@ export interface MatchListener {
    * 1. Matches come newest first in a search by message time, and in any order in a search by receipt time.
    */
   each(row: Row, times: number): void;
-  /** Lower-case names of the fields that `each` reads. Matches that are equal in these fields may be reported in one call. */
+  /**
+   * Lower-case names of the fields that `each` reads. One call of `each` may report several matches that are equal in these
+   * fields.
+   */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
    * Length in ms of time slices, counted from the epoch. Set if the aggregation needs only the slice of a message, not its

@@ -16,7 +16,10 @@ export interface SearchedRows {
 /** Ranks (positions by age) of the messages that a search found. They are read in ascending order. */
 export type MatchStore = Pick<RankChunks, 'size' | 'add' | 'each'>;
 
-/** Returns the rank (number of newer messages) of the next message, latest message or receipt time first; -1 at the end. */
+/**
+ * Returns the rank (number of newer messages) of the next message, or -1 after the last one. The messages with the latest
+ * message time or receipt time come first.
+ */
 export type NextRank = (effort: Effort) => number;
 
 export class RowFinder implements Finder {

@@ -9,7 +9,10 @@ export interface Aggregation {
   readonly failure: string | undefined;
   /** Number of records that `table` would return. Usually it is computed without creating the records. */
   readonly recordCount: number;
-  /** Returns the records for the rows so far (service.md 2.6), sorted and limited as the query says. Missing values are `""`. */
+  /**
+   * Returns the records for the rows that were added so far (service.md 2.6), sorted and limited as the query requires. Missing
+   * values are `""`.
+   */
   table(): RecordTable;
   /** Frees the memory of the aggregation. No method may be called afterwards. */
   end(): void;

@@ -38,7 +38,7 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Number of each group, by the values of its grouping fields joined to one text. */
+  /** Number of each group. The key is one text, in which the values of the grouping fields are joined. */
   #indices = new Map<string, number>();
   /** Values of the grouping fields of each group. Not used with one grouping field, whose values are the keys of `#indices`. */
   #keys: (readonly string[])[] = [];

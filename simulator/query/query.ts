@@ -31,7 +31,10 @@ export interface Query {
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
   /** Lower-case names of all stored fields that the filter, the transform and the aggregation read. */
   readonly reads: ReadonlySet<string>;
-  /** Length in ms of the slices of `timeslice`, if no other operator reads `_messagetime`. `reads` then lacks this field. */
+  /**
+   * Length in ms of the time slices if `timeslice` is the only operator that reads `_messagetime`. In this case, `reads` does
+   * not contain `_messagetime`.
+   */
   readonly sliceMs?: number;
 }
 
@@ -43,7 +46,7 @@ export interface QueryOptions {
   readonly jsonFields?: boolean;
 }
 
-/** Parses a query. Throws `QueryError`, also for a blank text. */
+/** Parses a query. Throws `QueryError` if the query is invalid or blank. */
 export function parseQuery(text: string, { jsonFields = false }: QueryOptions = {}): Query {
   if (text.length > maxCharacters)
     throw new QueryError(text, maxCharacters, `no query is longer than ${maxCharacters}`);

@@ -160,7 +160,7 @@ function expectKeys(
   return keys;
 }
 
-/** Reserves a field name for the records. Throws if the name is already used, also in another case. */
+/** Reserves a field name for the records. Throws if the name is already used, regardless of case. */
 function claim(cursor: Cursor, name: string, offset: number, taken: Set<string>): void {
   const lowerName = name.toLowerCase();
   if (taken.has(lowerName)) throw cursor.error(offset, `records would have two fields ${name}: name one with "as"`);

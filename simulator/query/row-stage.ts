@@ -41,7 +41,7 @@ export class RowStage {
   #sees: Visibility = () => true;
   #messageLimit: number | undefined;
 
-  /** `steps` run before the operators of the query, for example to add the fields of JSON messages. */
+  /** Creates the stage. `steps` run before the operators of the query, for example to add the fields of JSON messages. */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
     for (const step of steps) this.#add(step);
@@ -60,7 +60,7 @@ export class RowStage {
     return storedReads(this.#steps);
   }
 
-  /** Length in ms of the time slices of the only operator that reads `_messagetime`, if this operator is `timeslice`. */
+  /** Length in ms of the time slices if `timeslice` is the only operator that reads `_messagetime`; otherwise undefined. */
   get sliceMs(): number | undefined {
     const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));
     return readers.length === 1 ? readers[0]?.sliceMs : undefined;
@@ -72,7 +72,7 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns the names without those of fields that an operator has added. */
+  /** Returns only the names of stored fields. Leaves out the fields that an operator of the query has added. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }
@@ -225,7 +225,7 @@ export function expectLimit(cursor: Cursor): number {
   return limit;
 }
 
-/** Parses a duration, which may be in days or weeks. Returns undefined for other texts and for 0. */
+/** Parses a duration, which may also be in days or weeks. Returns undefined if the text is no duration or the duration is 0. */
 function durationMs(text: string): number | undefined {
   const [, amount, unit] = daysForm.exec(text) ?? [];
   const lengthMs = amount === undefined ? parseDuration(text) : Number(amount) * dayMs * (unit === 'w' ? 7 : 1);

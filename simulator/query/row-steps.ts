@@ -59,7 +59,8 @@ export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // An operator without `names` is kept as well, because it may hide fields, or add fields whose names depend on the message.
+    // An operator without fixed field names is also needed, because it may hide fields, or add fields whose names depend on the
+    // message.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();
@@ -124,7 +125,7 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
 }
 
 export interface Computation {
-  /** Lower-case names of the fields that are added or subtracted. */
+  /** Lower-case names of the two fields whose sum or difference is computed. */
   readonly left: string;
   readonly sign: '+' | '-';
   readonly right: string;

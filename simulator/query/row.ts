@@ -27,7 +27,7 @@ export interface Row {
 export interface Filter {
   /** Lower-case names of all message fields that the filter reads. */
   readonly reads: ReadonlySet<string>;
-  /** Approximate cost of a call, as a multiple of the comparison of two short values. Default: 1. */
+  /** Estimated computing time of a call, as a multiple of the time to compare two short values. Default: 1. */
   readonly cost?: number;
   matches(row: Row): boolean;
 }
@@ -43,6 +43,6 @@ export interface Transform {
   readonly keepsRows?: Filter;
   /** Fields that the operators add to every message. `json auto` can add further fields to some messages. */
   readonly adds: readonly FieldDescriptor[];
-  /** Returns whether pages show a field, by its name in any case. Absent if all fields are shown. */
+  /** Returns whether result pages show the field with this name, in any case. Absent if result pages show all fields. */
   readonly keeps?: (name: string) => boolean;
 }

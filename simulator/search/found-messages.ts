@@ -103,7 +103,10 @@ class AddedFields {
     return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
   }
 
-  /** Returns the bytes that empty fields add to a page of `rows` messages. Each field adds a comma, except the first field of a message. */
+  /**
+   * Returns the number of bytes that empty fields add to a page of `rows` messages. Each field adds a comma, except the first
+   * field of a message.
+   */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
     for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);

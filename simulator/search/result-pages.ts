@@ -58,7 +58,10 @@ export interface RecordPageRequest {
   readonly isScientific: boolean;
 }
 
-/** Renders a page of records, with optional behaviour of real services (service.md 10.3). */
+/**
+ * Renders a page of records. The request can switch on behaviour that was observed on real services, such as numbers with
+ * exponents (service.md 10.3).
+ */
 export function renderRecords({ fields, records }: RecordTable, request: RecordPageRequest): string {
   const { offset, limit } = request;
   const rows = records.slice(offset, offset + limit).map((values) => {
@@ -73,7 +76,10 @@ export function renderRecords({ fields, records }: RecordTable, request: RecordP
 
 const minScientific = 1e7;
 
-/** Renders a value of a record: a number may become wrong on purpose, or get an exponent. Other texts stay unchanged. */
+/**
+ * Renders a value of a record. Depending on the options, a number is replaced by a wrong number or is written with an exponent.
+ * Values that are not numbers stay unchanged.
+ */
 function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): string {
   const exact = Number(text);
   if (text === '' || !Number.isFinite(exact)) return text;

@@ -34,7 +34,10 @@ export class SearchOperations {
   /** Number of search jobs whose creation was refused because too many jobs were active. */
   refusedForJobs = 0;
 
-  /** Creates the operations. New search jobs search the messages in `data`. All jobs share the computing time `effort`. */
+  /**
+   * Creates the operations on search jobs. New search jobs search the messages that `data` returns. All search jobs share the
+   * limit of computing time, `effort`.
+   */
   constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
     this.jobs = new SearchJobs(timeline, seed);
     this.#effort = effort;

@@ -8,7 +8,7 @@ import type { DurationRange } from '../span.ts';
 export interface SearchScenario {
   /** Duration of a search job's state GATHERING RESULTS. */
   readonly duration?: DurationRange;
-  /** Length of the range that a job searches in a second. Replaces `duration`. */
+  /** Length of the time range that a search job covers per second. If set, `duration` is ignored. */
   readonly rangePerSecond?: string;
   /** Duration of a search job's state NOT STARTED. */
   readonly notStartedFor?: string;
@@ -32,7 +32,7 @@ export interface SearchScenario {
   readonly cancelledFor?: string;
   /** Time after the creation of a search job for which requests for it get 404. */
   readonly lag?: string;
-  /** Whether a search finds messages of the last millisecond of its range, `to`. */
+  /** Whether a search also finds messages whose time is exactly the end of its range (`to`). */
   readonly toInclusive?: boolean;
   /** Whether a job finds only messages that were received before its creation. */
   readonly onlyReceived?: boolean;

@@ -50,7 +50,10 @@ export class Fleet {
     return found;
   }
 
-  /** Returns the number of changes to all collectors up to `atMs`. Lists of collectors with equal numbers are equal. */
+  /**
+   * Returns how many changes collectors had up to `atMs`. If this number is the same at two times, the lists of collectors at
+   * these times are equal.
+   */
   epochAt(atMs: number): number {
     let low = 0;
     let high = this.#changesMs.length;
@@ -63,7 +66,7 @@ export class Fleet {
     return low;
   }
 
-  /** Changes the condition of a collector, such as its version, and counts the change. */
+  /** Changes properties of a collector that can change during a run, such as its version, and counts the change. */
   change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);

@@ -22,13 +22,16 @@ export class Shipping {
     this.#faults = shippingFaults;
   }
 
-  /** Applies changed effects of builds on the messages of collectors. */
+  /** Applies a changed scenario, in which builds may stop or reduce the messages of their collectors in other ways. */
   declare({ shippingFaults }: Settings, collectors: Iterable<Collector>, atMs: number): void {
     this.#faults = shippingFaults;
     for (const collector of collectors) this.record(collector, atMs);
   }
 
-  /** Records the messages per minute from `atMs` on. The first rate also holds before the start of the service. */
+  /**
+   * Records how many messages per minute the collector ships from `atMs` on. The first recorded rate also applies to the time
+   * before the start of the service.
+   */
   record(collector: Collector, atMs: number): void {
     const rate = this.#rateOf(collector);
     let stream = this.#streams.get(collector.id);

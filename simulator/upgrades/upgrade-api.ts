@@ -31,8 +31,8 @@ export class UpgradeApi implements Api {
   declare(scenario: Scenario, before: Scenario, settings: Settings, atMs: number): void {
     this.#listing.clear();
     if (scenario.builds !== before.builds) this.shipping.declare(settings, this.fleet.all(), atMs);
-    // Merge patches keep the objects that they do not change, so comparing references is enough, and faster than comparing
-    // large fleets.
+    // A merge patch reuses all objects that it does not change. Comparing object references therefore finds every change, and
+    // is faster than comparing large fleets member by member.
     if (scenario.groups === before.groups && scenario.collectors === before.collectors) return;
     for (const collector of this.fleet.declare(scenario, atMs, false)) this.upgrades.resume(collector, atMs);
   }

@@ -120,7 +120,7 @@ function systemLine({ origin, bytes, level, remark }: Facts, random: Random): st
   return text + filler(bytes - text.length, random);
 }
 
-/** Generates filler words of about `bytes` bytes in total. Empty if `bytes` is not above 0. */
+/** Returns filler words with a total length of about `bytes` bytes. Returns an empty text if `bytes` is 0 or negative. */
 function filler(bytes: number, random: Random): string {
   const parts: string[] = [];
   for (let length = 0; length < bytes; ) {

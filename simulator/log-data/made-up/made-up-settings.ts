@@ -27,7 +27,7 @@ export interface MadeUpSettings {
   readonly fieldCase: FieldCase;
 }
 
-/** Number of messages: `perSecond` does not count the messages of `dense`, and the total `messages` does. */
+/** Number of messages, either in each second or in total. Only the total (`messages`) includes the messages of `dense`. */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
 export interface DensePoint {

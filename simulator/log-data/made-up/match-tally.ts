@@ -14,15 +14,18 @@ interface LayoutKinds {
 
 export class MatchTally {
   readonly #rows: MadeUpRows;
-  /** Kind of each message pattern: the number of the first pattern with the same values in the fields that the aggregation reads. */
+  /**
+   * Kind of each message pattern. Patterns with the same values in the fields that the aggregation reads have the same kind,
+   * which is the number of the first such pattern.
+   */
   readonly #kinds: Uint32Array;
   readonly #times: Float64Array;
   #present: number[] = [];
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 
   /**
-   * `reads` has the names, in lower case, of the fields that the aggregation reads. Each of these fields must have one value in all
-   * messages of a pattern.
+   * `reads` has the lower-case names of the fields that the aggregation reads. All messages of a pattern must have the same
+   * value in each of these fields.
    */
   constructor(rows: MadeUpRows, reads: ReadonlySet<string>) {
     this.#rows = rows;
@@ -47,7 +50,7 @@ export class MatchTally {
     }
   }
 
-  /** Reports the number of matches for each kind of message that the aggregation distinguishes, and counts again from zero. */
+  /** Reports the number of matches for each kind of message that the aggregation distinguishes. Then resets all counts to zero. */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
       each(kind, this.#times[kind] as number);

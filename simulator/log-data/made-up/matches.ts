@@ -1,6 +1,7 @@
 /**
- * Counts the matches of a filter that reads only fields with equal values in all messages of a template (message pattern). The
- * filter is called once for each template. Blocks (groups of messages) with the same layout have equal numbers of matches.
+ * Counts the generated messages that match a filter. The filter may read only fields that have the same value in all messages
+ * of a template (message pattern), so it is called once for each template. Matches are counted once for each layout, because
+ * all blocks (groups of messages) with the same layout have the same number of matches.
  */
 import type { Filter } from '../../query/row.ts';
 import { Effort, unitsPerMessage } from '../effort.ts';
@@ -19,7 +20,7 @@ export class TemplateMatches {
   readonly #filter: Filter;
   /** For each message pattern: 1 if its messages match the filter, otherwise 0. */
   readonly #templates: Uint8Array;
-  /** Number of message patterns for which the filter has been called. */
+  /** Number of message patterns that the filter has already checked. */
   #asked = 0;
   /** Number of matches in a block of messages, for each layout; -1 if not counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);

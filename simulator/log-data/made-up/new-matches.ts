@@ -7,13 +7,13 @@ import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
 /** Reports the matches that a search has found since the last call of `end`. */
 export interface NewMatches {
-  /** Number of messages that are examined one by one, divided by the number of matches (approximate, at most 1). */
+  /** Approximate fraction of the matches that must be examined one by one, from 0 to 1. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   at(rank: number): void;
-  /** Reports the matches among the messages [from, to), numbered from the newest. */
+  /** Reports the matches with ranks from `from` to just before `to`. The rank of a message is the number of newer messages. */
   between(from: number, to: number): void;
-  /** Reports the matches that were counted, but not reported yet. */
+  /** Reports the matches that `at` and `between` have counted but not reported yet. */
   end(): void;
 }
 
@@ -63,7 +63,10 @@ class CountedByKind implements NewMatches {
   readonly #listener: MatchListener;
   readonly #tally: MatchTally;
   readonly #sliceMs: number | undefined;
-  /** Start in ms of the time slice whose matches are being counted. Undefined before the first match, and without slices. */
+  /**
+   * Start in ms of the time slice whose matches are being counted. Undefined before the first match, or if the query has no
+   * `timeslice`.
+   */
   #sliceStartMs: number | undefined;
 
   constructor(rows: MadeUpRows, matches: TemplateMatches, listener: MatchListener, reads: ReadonlySet<string>) {
@@ -104,7 +107,10 @@ class CountedByKind implements NewMatches {
     );
   }
 
-  /** Reports the counted matches if the message is in another time slice, and returns the start of its slice. */
+  /**
+   * Returns the start of the time slice that contains the message. If this is a new slice, reports the matches of the former
+   * slice first.
+   */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;
     if (startMs !== this.#sliceStartMs) this.end();

@@ -13,11 +13,17 @@ import type { TemplateMatches } from './matches.ts';
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Rank (number of newer messages) of the oldest searched message of the millisecond `fromMs - 1`. -1 without such a message. */
+  /**
+   * Rank (number of newer messages) of the oldest searched message of the millisecond `fromMs - 1`. -1 if no message of this
+   * millisecond was searched.
+   */
   readonly partRank: number;
 }
 
-/** Ranks (numbers of newer messages). All messages in [sure, doubtful) are in the period; the others in [begin, end) may be. */
+/**
+ * Ranks (numbers of newer messages). All messages in [sure, doubtful) are in the period. The other messages in [begin, end)
+ * must be checked one by one.
+ */
 export interface PeriodRanks {
   readonly begin: number;
   readonly sure: number;
@@ -26,7 +32,10 @@ export interface PeriodRanks {
 }
 
 export class PeriodMatches {
-  /** Maximum time in ms from a message to its receipt, for prompt and for late messages. 0 for a period of message times. */
+  /**
+   * Maximum delay in ms between a message and its receipt, for messages that arrive promptly and for late messages. Both are 0
+   * if the period is a range of message times.
+   */
   readonly promptMs: number;
   readonly lateMs: number;
   readonly #rows: MadeUpRows;
@@ -65,7 +74,7 @@ export class PeriodMatches {
     return this.countAmong(begin, sure, period) + middle + this.countAmong(doubtful, end, period);
   }
 
-  /** Returns the number of matches in the period among the messages [from, to), numbered from the newest. */
+  /** Returns the number of matches in the period among the messages with ranks (numbers of newer messages) in [from, to). */
   countAmong(from: number, to: number, period: Period): number {
     let count = 0;
     this.#eachBlock(from, to, (block) => {

@@ -37,13 +37,16 @@ export class TemplateFinder implements Finder {
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Index by which pages find matches. It contains only matches whose position cannot change while the search continues. */
+  /**
+   * Index that finds the matches of a result page. It contains only matches whose position in the result can no longer change
+   * while the search continues.
+   */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
   #news: NewMatches | undefined;
   #period: Period;
-  /** Number of matches in completely searched milliseconds. */
+  /** Number of matches in the milliseconds that were searched completely. */
   #full = 0;
   /** Number of matches in the millisecond in which `maxMatches` ended the search. */
   #part = 0;
@@ -79,7 +82,7 @@ export class TemplateFinder implements Finder {
       this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(most, this.found + matches), effort);
     }
     this.isGivenUp = this.reachedMs > targetMs && this.found >= most && most < maxMatches;
-    // The counts of a completed search are dropped to free their memory.
+    // After the search has completed, its counters are no longer needed, so their memory is freed.
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
@@ -114,7 +117,7 @@ export class TemplateFinder implements Finder {
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
     let fromMs = this.#period.fromMs;
-    // The first step is just long enough to find `maxMatches` matches if every message matches.
+    // The first step is as long as the search would need to find `maxMatches` matches if every message matched.
     const expectedMs = Math.ceil((maxMatches - this.#full) / this.#rows.timeline.rowsPerMs);
     let stepMs = Math.max(1, Math.min(fromMs - targetMs, expectedMs));
     let isTooLong = false;
@@ -152,7 +155,7 @@ export class TemplateFinder implements Finder {
     return this.#unitsPerBlock * (1 + (end - begin) / layouts.rows) + unitsPerLate * late;
   }
 
-  /** Returns the rank (number of newer messages) of match number `index` in a period of one millisecond. */
+  /** Returns the rank (number of newer messages) of the match with this index. The period has a length of one millisecond. */
   #rankOf(period: Period, index: number): number {
     const { begin, end } = this.#within.ranks(period);
     let found = end;

@@ -24,7 +24,7 @@ export interface Stretch {
   readonly block: number;
   /** Number of whole blocks; 0 for a part of a block. */
   readonly blocks: number;
-  /** Part of the block: the messages from position `first` to before `end`. */
+  /** Part of the block: the messages from position `first` (inclusive) to position `end` (exclusive). */
   readonly first: number;
   readonly end: number;
 }
@@ -146,7 +146,10 @@ export class Timeline {
     return block * rows + low;
   }
 
-  /** Divides the messages [from, to), numbered from the newest, into whole blocks and parts of blocks, newest first. */
+  /**
+   * Divides the messages with ranks (numbers of newer messages) in [from, to) into whole blocks and parts of blocks, newest
+   * first.
+   */
   stretches(from: number, to: number): readonly Stretch[] {
     const { rows } = this.#layouts;
     const found: Stretch[] = [];

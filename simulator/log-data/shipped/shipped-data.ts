@@ -50,7 +50,10 @@ function messageTimes(
   return [Math.max(fromMs - shiftMs, startMs), Math.min(toMs - shiftMs, receivedBeforeMs - delayMs)];
 }
 
-/** Returns the ranks of the messages in a range, latest message or receipt time first. Newer messages have smaller ranks. */
+/**
+ * Returns the ranks of the messages in a range. Newer messages have smaller ranks. The messages with the latest message time or
+ * receipt time come first.
+ */
 function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOptions): NextRank {
   const ranks = latestFirst(rows, range, options);
   return () => ranks.next().value ?? -1;
@@ -86,7 +89,10 @@ function* latestFirst(
   return undefined;
 }
 
-/** List of message ranks, which are too far apart for the compact set in `rank-chunks.ts`. */
+/**
+ * List of message ranks (numbers of newer messages). The ranks are too far apart to be stored efficiently in the compact set of
+ * `rank-chunks.ts`.
+ */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;
@@ -107,19 +113,19 @@ class RankList implements MatchStore {
   }
 }
 
-/** Maximum length in ms of the time for which one step counts messages. */
+/** Maximum length, in ms, of the time range whose messages one step of a search counts. */
 const countedMs = 60 * 60_000;
 
 /**
  * Finder for filters that read only fields of collectors. It counts the messages of each matching collector without creating
- * them, unless the listener reads other fields or the number of matches is limited.
+ * them. If the listener reads other fields, or if the number of matches is limited, it creates and examines the messages.
  */
 class StreamFinder implements Finder {
   readonly #range: SearchRange;
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
   readonly #makeSingle: () => RowFinder;
-  /** Examines messages one by one. Set as soon as it is not enough to count messages. */
+  /** Examines messages one by one. Created as soon as counting messages is no longer enough. */
   #single: RowFinder | undefined;
   /** Examines messages one by one to fill pages, while the search itself only counts messages. */
   #pages: RowFinder | undefined;

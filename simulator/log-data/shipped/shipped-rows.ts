@@ -38,7 +38,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   /** JSON of the message that was requested last. It is cached, because callers ask for its length and then for the JSON. */
   #last = { rank: -1, withRaw: false, json: Buffer.alloc(0) };
 
-  /** Creates the messages of these collectors, which have no message before `startMs`. */
+  /** Creates the messages of the given collectors. None of these messages is older than `startMs`. */
   constructor(streams: readonly Stream[], startMs: number, seed: number) {
     this.#streams = streams;
     this.#endMs = startMs + maxSpanMs;
@@ -108,7 +108,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   }
 }
 
-/** Returns the value of a field that is equal in all messages of a collector. `name` is as in service.md 2.5. */
+/** Returns the value of a field that is equal in all messages of a collector. `name` is spelled as in service.md 2.5. */
 function streamValue(name: string, stream: Stream): string | undefined {
   const { collectorId, collector, host, category } = stream.shipper;
   switch (name) {

@@ -29,7 +29,10 @@ export function scanObject(text: string): Scan {
   return scanner.peek() === '' ? { members } : scanner.expected('the end of the line');
 }
 
-/** Reads JSON from left to right. A method that does not find its JSON element returns a description of the element. */
+/**
+ * Reads JSON from left to right. A method that finds invalid JSON returns the position of the error, and what it expected
+ * there.
+ */
 class Scanner {
   readonly #text: string;
   #at = 0;

@@ -28,7 +28,7 @@ export class LogFileError extends LogfleetError {
   }
 }
 
-/** Maximum number of reported problems. More of them mean that the file is not a log file. */
+/** Maximum number of problems that are reported. A file with more problems is probably not a log file at all. */
 const maxProblems = 20;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;

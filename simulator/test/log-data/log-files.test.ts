@@ -229,8 +229,8 @@ describe('a file', () => {
 });
 
 /**
- * Divides `bytes` into chunks of the given lengths in turn. All chunks use the same memory, so that a reader must copy what it
- * needs.
+ * Divides `bytes` into chunks. The list of lengths is repeated until all bytes are used. All chunks use the same memory, so a
+ * reader must copy what it needs.
  */
 function* piecesOf(bytes: Buffer, lengths: readonly number[]): Generator<Uint8Array> {
   const memory = Buffer.alloc(Math.max(...lengths));

@@ -24,7 +24,7 @@ const needs: Readonly<Partial<Record<FaultKind, Partial<FaultScenario>>>> = {
   unknownState: { state: 'PONDERING' },
 };
 
-/** Returns a service with a search job and a fault, which is added after the job. */
+/** Returns a service that has a search job and a fault. The fault is added after the search job was created. */
 function struck(fault: FaultScenario): { service: SearchingService; job: JobClient } {
   const service = new SearchingService({ search: { duration: '0s' } });
   const job = service.job({ query: '* | count', requiresRawMessages: true });
