@@ -11,7 +11,10 @@ function keepWhole(_key: string, value: unknown, context: { readonly source?: st
   return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
 }
 
-/** Returns the decimal digits of a positive 64-bit integer in a number, bigint or string, or undefined. */
+/**
+ * Returns the decimal digits of a positive 64-bit integer, which may be a number, a bigint or a string. Returns undefined for
+ * other values.
+ */
 export function decimalId(value: unknown): string | undefined {
   const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
   return typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) ? text : undefined;

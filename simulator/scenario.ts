@@ -130,7 +130,10 @@ export interface CollectorProperties {
   readonly upgrade?: UpgradeScenario;
   /** Mean number of messages that the collector ships per minute. Default: 0. */
   readonly messagesPerMinute?: number;
-  /** Fraction by which the number of messages rises until 14:00 UTC, and falls until 02:00 UTC. Default: 0. */
+  /**
+   * Daily change of the message rate: fraction by which the rate is above its mean at 14:00 UTC, and below its mean at 02:00
+   * UTC. Default: 0.
+   */
   readonly dailyRhythm?: number;
   /** Value of `_sourceCategory` in the messages. Default: `fleet`. */
   readonly sourceCategory?: string;
@@ -138,9 +141,12 @@ export interface CollectorProperties {
 
 export interface CollectorGroup extends CollectorProperties {
   readonly count: number;
-  /** Pattern for the names of members, with `#` in place of their number from 1. Default: the group's name and four digits. */
+  /**
+   * Pattern for the names of the group's collectors. A number from 1 upwards replaces the characters `#`. Default: the group's
+   * name and four digits.
+   */
   readonly name?: string;
-  /** Versions that the members get in turn. Replaces `version`. */
+  /** Versions of the group's collectors. The collectors get these versions in turn. If set, `version` is ignored. */
   readonly versions?: readonly string[];
 }
 
@@ -268,7 +274,7 @@ export interface FaultScenario {
   /** Patterns for queries, with wildcards. The fault applies to requests that create or read a search job with a matching query. */
   readonly queries?: readonly string[];
   readonly probability?: number;
-  /** Numbers, from 1, of the requests that have the fault, among all requests that its other members select. */
+  /** The fault applies only to requests with these numbers. The requests that match its other members are counted from 1. */
   readonly nth?: readonly number[];
   readonly times?: number;
   /** Start and end of the period in which the fault applies, as durations since the start of the service. */
@@ -287,7 +293,10 @@ export interface FaultScenario {
   readonly retryAfter?: number | string;
   /** Target of a fault of kind `redirect`: a path on this host, or an address, that replaces the base path. */
   readonly to?: string;
-  /** For faults of kind `lag`: how outdated a list of collectors is, or for how long after its creation a search job is unknown. */
+  /**
+   * For faults of kind `lag`: the age of the data in a list of collectors, or the time after its creation for which a search
+   * job is unknown.
+   */
   readonly lag?: string;
   /** State of the search job that the answer shows, for faults of kind `unknownState`. */
   readonly state?: string;

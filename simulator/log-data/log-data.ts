@@ -51,7 +51,7 @@ export interface Search {
   advance(downToMs: number, maxMatches: number, listener?: MatchListener, effort?: Effort): void;
   /** Number of matches found so far, never above `maxMatches`. */
   readonly found: number;
-  /** Time back to which the range is completely searched; at first, the end of the range. */
+  /** Time back to which the range has been searched completely. Before the first step, this is the end of the range. */
   readonly reachedMs: number;
   /** True if the search gave up, because it has examined its maximum number of messages one by one. */
   readonly isGivenUp: boolean;

@@ -16,7 +16,10 @@ export interface Accumulators {
 }
 
 export interface AggregateFunction {
-  /** Creates the values for a new aggregation. The function calls `keep` with the bytes that it stores beyond `groupBytes`. */
+  /**
+   * Creates the values for a new aggregation. When the values need more memory than `groupBytes` for each group, they call
+   * `keep` with the number of additional bytes.
+   */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory in bytes that the aggregate function needs for each group of rows. */
   readonly groupBytes: number;

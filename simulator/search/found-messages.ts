@@ -79,7 +79,7 @@ class AddedFields {
   readonly #stored: ReadonlySet<string>;
   readonly #types: ReadonlyMap<string, FieldDescriptor>;
   readonly #counts = new Map<string, number>();
-  /** Number of messages on the page without any field of their own, because the query hides all of them. */
+  /** Number of messages on the page whose fields are all hidden by the query. */
   #bare = 0;
 
   constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {

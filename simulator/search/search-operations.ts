@@ -21,7 +21,10 @@ import { Sessions } from './session.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Kind of request for a search job. If the job does not exist, the request `page` gets another HTTP status than `status`. */
+/**
+ * Kind of request for a search job. If the job does not exist, requests of kind `page` may get another HTTP status than the
+ * other kinds.
+ */
 type Asking = 'status' | 'page' | 'deletion';
 
 export class SearchOperations {

@@ -161,7 +161,10 @@ function filterOf({ filter, transform }: Query): Filter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/** Returns whether all messages of the range were received in time, so that receipt times need not be checked. */
+/**
+ * Returns whether no message of the range can have been received too late for the search. Receipt times then need not be
+ * checked.
+ */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

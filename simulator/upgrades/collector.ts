@@ -71,13 +71,19 @@ export class Collector {
     this.now = { ...this.now, ...changes };
   }
 
-  /** Sets the properties from the scenario. The caller changes the condition (such as the version) accordingly. */
+  /**
+   * Sets the properties that the scenario defines. The caller also updates the properties that change during a run, such as the
+   * version.
+   */
   describe(properties: CollectorProperties): void {
     this.properties = properties;
     this.#rendered = undefined;
   }
 
-  /** Returns what changes during a run, such as the version, as it was at `atMs`, which must be within the last hour. */
+  /**
+   * Returns the properties that change during a run, such as the version, as they were at `atMs`. `atMs` must be within the
+   * last hour.
+   */
   at(atMs: number): Condition {
     for (const { untilMs, condition } of this.#past) if (untilMs > atMs) return condition;
     return this.now;

@@ -34,7 +34,7 @@ export class Listing {
     this.#lists.clear();
   }
 
-  /** Returns the body of a list answer, for the collectors as they are at `atMs`. */
+  /** Returns the body of an answer with a page of collectors, as they are at `atMs`. */
   page(query: PageQuery, key: AccessKey, settings: Settings, atMs: number): string {
     const collectors = this.#list(query.toVersion, key, settings, atMs);
     const end = Math.min(query.offset + query.limit, collectors.length);

@@ -9,7 +9,10 @@ import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/** A time range [fromMs, toMs), and the part of the millisecond `fromMs - 1` that was searched if `maxMatches` ended the search there. */
+/**
+ * A time range [fromMs, toMs). If `maxMatches` ended the search within the millisecond before it, the period also contains the
+ * searched part of that millisecond.
+ */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;

@@ -169,7 +169,10 @@ export class Timeline {
     return found;
   }
 
-  /** Returns the rank that is `blocks` blocks after the start of the block of message `rank`, but not beyond their time span. */
+  /**
+   * Returns the rank (number of newer messages) at which the block ends that is `blocks - 1` blocks after the block of message
+   * `rank`, or the end of the time span if the span ends earlier.
+   */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);
     const block = Math.floor((rank - span.firstRank) / this.#layouts.rows) + blocks;

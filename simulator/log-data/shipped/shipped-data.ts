@@ -15,7 +15,7 @@ export interface ShippedDataOptions {
   readonly streams: readonly Stream[];
   /** Time of the first message, in ms since the epoch. */
   readonly startMs: number;
-  /** Receipt time in ms from which on messages do not exist yet. */
+  /** End in ms of the receipt times. Messages that the service receives at this time or later do not exist yet. */
   readonly receivedBeforeMs: number;
   readonly seed: number;
 }

@@ -72,8 +72,8 @@ export class Stream {
   }
 
   /**
-   * Yields the messages in [fromMs, toMs) by quarter of an hour (`slot`). A slot has `perSlot` messages, of which the messages
-   * with the numbers [first, end) are in the range.
+   * Yields the messages in [fromMs, toMs), grouped by quarter of an hour (`slot`). A slot has `perSlot` messages. Of these, the
+   * messages from number `first` to just before number `end` are in the range.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {

@@ -10,7 +10,7 @@ const examples = [...page.matchAll(/^```query\n([\s\S]*?)^```$/gm)].flatMap(([, 
   block.trim().split('\n'),
 );
 
-/** Returns the rows of all tables in the page whose cells are all code. */
+/** Returns the table rows of the page in which every cell is code. */
 function codeRows(): readonly (readonly [string, string])[] {
   const rows = page.matchAll(/^\| `((?:[^`|]|\\\|)+)` \| `((?:[^`|]|\\\|)+)` \|$/gm);
   return [...rows].map(([, left = '', right = '']) => [left.replaceAll('\\|', '|'), right.replaceAll('\\|', '|')]);
