@@ -23,7 +23,7 @@ export interface Call {
   readonly request: ServiceRequest;
   readonly query: URLSearchParams;
   readonly basePath: string;
-  /** Fault that applies to the request. Operations apply only faults that change their data, such as an outdated list. */
+  /** Fault that applies to the request. The operation itself handles only faults that change its data, such as an outdated list. */
   readonly fault: Fault | undefined;
 }
 

@@ -50,7 +50,10 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
   );
 }
 
-/** Reports faults that select requests by collector or query, if their operations have no collector or query. */
+/**
+ * Reports faults that can never apply because they select requests by collector or by query, but none of their operations has a
+ * collector or a query.
+ */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;
   if (collectors && queries) {

@@ -9,7 +9,10 @@ import { PagePlan, type RowWriter } from './message-page.ts';
 
 /** Finds the messages that match a search, latest first. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
-  /** Searches back to the time `targetMs`, or until `maxMatches` matches are found or the computing time (`effort`) is used up. */
+  /**
+   * Continues the search back to the time `targetMs`. Stops earlier if `maxMatches` matches are found or the computing time
+   * (`effort`) is used up.
+   */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
   /**
    * Calls `take` for each match after the first `skip` matches, newest first, until `take` returns false. `rank` is the number

@@ -17,8 +17,8 @@ export interface SearchedRows {
 export type MatchStore = Pick<RankChunks, 'size' | 'add' | 'each'>;
 
 /**
- * Returns the rank (number of newer messages) of the next message, or -1 after the last one. The messages with the latest
- * message time or receipt time come first.
+ * Returns the rank (number of newer messages) of the next message, or -1 after the last one. Messages are sorted by message
+ * time or receipt time, latest first.
  */
 export type NextRank = (effort: Effort) => number;
 

@@ -33,8 +33,8 @@ export class AggregationMemory {
   }
 
   /**
-   * Returns the records of an aggregation, from the cache or computed by `make`. Only the last records are cached. `owner` identifies the
-   * aggregation.
+   * Returns the records of an aggregation, from the cache or computed by `make`. Only the records that were requested last are
+   * cached. `owner` identifies the aggregation.
    */
   tableOf(owner: object, make: () => RecordTable): RecordTable {
     if (this.#table?.owner !== owner) this.#table = { owner, table: make() };

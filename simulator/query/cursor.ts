@@ -89,7 +89,7 @@ export class Cursor {
     if (!this.takeKeyword(keyword)) throw this.expected(`"${keyword}"`);
   }
 
-  /** Returns the error for an unexpected token. `expected` is a noun with its article. */
+  /** Returns the error for an unexpected token. `expected` is a noun with its article, as in `a field name`. */
   expected(expected: string, offset: number = this.offset): QueryError {
     return QueryError.expected(this.text, offset, expected);
   }

@@ -59,7 +59,10 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
   return assemble(rows, records);
 }
 
-/** Parses one operator. Returns the query's aggregation with its operators so far, or undefined before any aggregation. */
+/**
+ * Parses one operator of the query. Returns the aggregation with its operators parsed so far, or undefined if no aggregation
+ * has been parsed yet.
+ */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;
   const operator = cursor.takeBareName()?.toLowerCase() ?? '';

@@ -24,7 +24,7 @@ export interface LogScenario {
   /** Total number of generated messages (`messages`), or their number for each second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
-  /** Milliseconds for which the scenario gives the exact number of generated messages. */
+  /** Milliseconds for each of which the scenario requires an exact number of generated messages. */
   readonly dense?: readonly DenseScenario[];
   /** Groups of generated messages with the same message time. */
   readonly crowds?: { readonly share?: number; readonly count?: number };

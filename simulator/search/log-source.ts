@@ -29,7 +29,7 @@ export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileDa
   return madeUpData(madeUpSettings(optionsOf(logs, startMs, seed)));
 }
 
-/** Names of settings in a scenario, by their names in the code, where the two names differ. */
+/** Settings whose name in a scenario differs from their name in the code. The keys are the names in the code. */
 const namesByMember: Readonly<Record<string, string>> = {
   fromMs: 'from',
   toMs: 'to',

@@ -11,7 +11,10 @@ import { type TimeZone, timeZoneOf } from './time-zone.ts';
 
 export interface SearchDefinition {
   readonly text: string;
-  /** The parsed query, or the error of an invalid query, which the service accepts: its search job fails later. */
+  /**
+   * The parsed query, or the syntax error of an invalid query. The service may accept an invalid query, and its search job then
+   * fails.
+   */
   readonly query: Query | { readonly broken: string };
   /** Time range that the request asks for, in ms since the epoch. */
   readonly fromMs: number;

@@ -63,7 +63,7 @@ export class SearchJob {
   #warned = false;
   #failed = false;
   #results: SearchResults | undefined;
-  /** True if the search has come as far back in its time range as the job's schedule requires. */
+  /** True if the search is at or ahead of the job's schedule, which says how much of the time range must be searched by now. */
   #isUpToDate = true;
 
   constructor({ id, user, organisation, session, definition, schedule, createdMs, silenceMs, results }: NewJob) {
@@ -138,7 +138,10 @@ export class SearchJob {
   }
 }
 
-/** Errors or warnings of a search job (service.md 2.3). Each is in only one status, unless the scenario says otherwise. */
+/**
+ * Errors or warnings of a search job (service.md 2.3). By default, only one answer with the status of the job contains each of
+ * them.
+ */
 class Notices {
   readonly #all: string[] = [];
   #told = 0;

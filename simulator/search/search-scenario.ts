@@ -16,9 +16,9 @@ export interface SearchScenario {
   readonly subqueriesFor?: string;
   /** Whether search jobs spend the second half of their time in DONE GATHERING HISTOGRAM, with a complete histogram. */
   readonly histogramFirst?: boolean;
-  /** Maximum number of messages of a search without aggregation. Applies to later jobs. */
+  /** Maximum number of messages of a search without aggregation. A change applies to later search jobs. */
   readonly messageLimit?: number;
-  /** Maximum number of messages that a search examines one by one. Applies to later jobs. */
+  /** Maximum number of messages that a search examines one by one. A change applies to later search jobs. */
   readonly scanLimit?: number;
   /** Maximum memory of all aggregations together, in million bytes. */
   readonly aggregationMb?: number;
@@ -34,7 +34,7 @@ export interface SearchScenario {
   readonly lag?: string;
   /** Whether a search also finds messages whose time is exactly the end of its range (`to`). */
   readonly toInclusive?: boolean;
-  /** Whether a job finds only messages that were received before its creation. */
+  /** Whether a search job finds only messages that the service received before the job was created. */
   readonly onlyReceived?: boolean;
   /** When requests need a time zone: always, or only with local times. */
   readonly timeZone?: 'required' | 'whereUsed';

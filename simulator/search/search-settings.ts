@@ -21,7 +21,7 @@ type Switches = Pick<
 
 export interface SearchSettings extends Required<Switches> {
   readonly duration: Span;
-  /** Length in ms of the range that a job searches in a second. Replaces `duration`. */
+  /** Length in ms of the time range that a search job covers per second. If set, `duration` is ignored. */
   readonly rangePerSecondMs: number | undefined;
   readonly notStartedForMs: number;
   readonly subqueriesForMs: number;

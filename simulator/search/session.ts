@@ -45,7 +45,7 @@ export class Sessions {
   }
 }
 
-/** If several cookies have the same name, the first counts, because its path is the longest. */
+/** If several cookies have the same name, the first one is used, because clients send the cookie with the longest path first. */
 function cookiesIn(header: string): Map<string, string> {
   const cookies = new Map<string, string>();
   for (const pair of header.split(';')) {

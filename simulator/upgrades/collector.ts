@@ -114,7 +114,7 @@ export class Collector {
     return `${text}}`;
   }
 
-  /** Returns the cached start of the JSON, up to the last two members, which change often. */
+  /** Returns the JSON without its last two members. The result is cached, because only these two members change often. */
   #renderSteady(version: string): string {
     const { properties } = this;
     const members: Readonly<Record<string, unknown>> = {

@@ -1,4 +1,7 @@
-/** Messages that the fleet ships. The rate of a collector depends on its properties, its condition and its build. */
+/**
+ * Log messages that the collectors ship. How many messages a collector ships depends on its settings, on its build, and on
+ * whether it is in contact with the service.
+ */
 import { drawFor } from '../chance.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import { shippedData } from '../log-data/shipped/shipped-data.ts';

@@ -124,8 +124,8 @@ function release(task: UpgradeTask): void {
 }
 
 /**
- * Returns the upgrade settings for a collector. Settings of the collector itself take precedence over those of its
- * group, and those over the settings of the scenario.
+ * Returns the upgrade settings for a collector. Settings of the collector take precedence over settings of its group. Settings
+ * of the group take precedence over settings of the scenario.
  */
 export function settingsFor(collector: Collector, common: UpgradeSettings): UpgradeSettings {
   const own = collector.properties.upgrade;

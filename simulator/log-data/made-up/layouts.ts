@@ -13,7 +13,7 @@ import type { MadeUpSettings } from './made-up-settings.ts';
 import type { Templates } from './templates.ts';
 
 export interface Layout {
-  /** Place of each message in the time of its block, from 0 (newest end) to 1 (oldest end), ascending. */
+  /** Relative age of each message within the time range of its block, from 0 (newest) to 1 (oldest), in ascending order. */
   readonly ages: Float64Array;
   /** Delay between message time and receipt time of each message, in ms. */
   readonly delaysMs: Uint32Array;
@@ -52,8 +52,8 @@ export class Layouts {
   }
 
   /**
-   * Creates the layouts of the blocks below number `blocks`, until the computing time is used up. Returns whether all these
-   * layouts exist.
+   * Creates the layouts of the first `blocks` blocks, until the computing time is used up. Returns whether all these layouts
+   * exist.
    */
   prepare(blocks: number, effort: Effort): boolean {
     for (; this.#prepared < blocks && this.#made < layoutCount; this.#prepared++) {
@@ -86,7 +86,7 @@ export class Layouts {
     for (let entry = 0; entry < this.rows; entry++) {
       const isLate = random.next() < receipt.lateShare && receipt.lateMs > receipt.promptMs;
       const [minMs, maxMs] = isLate ? [receipt.promptMs + 1, receipt.lateMs] : [0, receipt.promptMs];
-      // The random number is squared, because most messages arrive with a short delay.
+      // Squaring the random number makes short delays more frequent than long delays.
       delaysMs[entry] = minMs + Math.floor(random.next() ** 2 * (maxMs - minMs + 1));
       if (isLate) late.push(entry);
       const isLarge = random.next() < size.largeShare;

@@ -34,7 +34,10 @@ export function madeUpData(settings: MadeUpSettings): LogData {
   };
 }
 
-/** Returns the ranks (numbers of newer messages) of the messages in a range, latest message or receipt time first. */
+/**
+ * Returns the ranks (numbers of newer messages) of the messages in a range, sorted by message time or receipt time, latest
+ * first.
+ */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {
   if (range.byReceiptTime) return ranksByReceipt(rows, range);
   const { timeline } = rows;

@@ -49,7 +49,7 @@ export class MadeUpRows implements RowWriter {
     return this.layouts.layout(0).rawBytes / this.layouts.rows;
   }
 
-  /** Returns the total bytes of `_raw` of the messages from number `from` to before number `to`, counted from the newest. */
+  /** Returns the total size in bytes of the field `_raw` of the messages with ranks (numbers of newer messages) in [from, to). */
   rawBytes(from: number, to: number): number {
     const { layouts, templates } = this;
     let bytes = 0;

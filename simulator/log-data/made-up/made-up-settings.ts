@@ -10,7 +10,7 @@ export interface MadeUpSettings {
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Milliseconds for which the settings give the exact number of messages. */
+  /** Milliseconds for each of which the settings require an exact number of messages. */
   readonly dense: readonly DensePoint[];
   /** Groups of `count` messages with the same message time. About `share` of all messages are in such groups. */
   readonly crowds: Crowds;
@@ -56,7 +56,7 @@ export interface SizeSettings {
   readonly largestBytes: number;
 }
 
-/** Settings of generated messages, of which most are optional. */
+/** Settings of generated messages. Most of them are optional. */
 export type MadeUpOptions = Pick<MadeUpSettings, 'fromMs' | 'toMs' | 'amount'> &
   Partial<Pick<MadeUpSettings, 'seed' | 'dense' | 'oddShare' | 'loneSurrogateShare' | 'sources' | 'variety'>> & {
     readonly crowds?: Partial<Crowds>;
@@ -83,7 +83,10 @@ export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
   };
 }
 
-/** Message times in ms between these bounds have thirteen digits: 2001-09-09T01:46:40Z and 2286-11-20T17:46:40Z. */
+/**
+ * Limits of the message times, in ms since the epoch: 2001-09-09T01:46:40Z and 2286-11-20T17:46:40Z. All times between these
+ * limits have thirteen digits.
+ */
 export const earliestMs = 1_000_000_000_000;
 export const latestMs = 10_000_000_000_000;
 const dayMs = 24 * 60 * 60_000;
@@ -168,7 +171,7 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   return problems;
 }
 
-/** Returns the number of messages outside the milliseconds of `dense`. */
+/** Returns the number of messages that are in none of the milliseconds listed in `dense`. */
 export function otherMessages({ amount, dense, fromMs, toMs }: MadeUpSettings): number {
   if ('perSecond' in amount) return Math.round((amount.perSecond * (toMs - fromMs - dense.length)) / 1000);
   return amount.messages - dense.reduce((sum, { count }) => sum + count, 0);

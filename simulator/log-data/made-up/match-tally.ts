@@ -81,7 +81,8 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // Texts are not compared, because two message patterns seldom have an equal `_raw`, and comparing long texts is slow.
+  // Message texts (`_raw`) are not compared, because comparing long texts is slow, and two message patterns seldom have the
+  // same text.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

@@ -10,7 +10,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
-/** Returns whether all messages of a pattern are equal in these fields, whose names are in lower case. */
+/** Returns whether all messages of the same pattern have equal values in these fields. The names are in lower case. */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }
@@ -55,7 +55,7 @@ export class TemplateMatches {
     return this.#templates[this.#rows.templateOf(rank)] === 1;
   }
 
-  /** Returns the number of matches among the messages [from, to), numbered from the newest. */
+  /** Returns the number of matches among the messages with ranks (numbers of newer messages) in [from, to). */
   count(from: number, to: number): number {
     const { layouts, timeline } = this.#rows;
     let count = 0;
@@ -66,7 +66,10 @@ export class TemplateMatches {
     return count;
   }
 
-  /** Returns the rank (number of newer messages) of match number `index` from message `from` on. The match must exist. */
+  /**
+   * Returns the rank (number of newer messages) of the match with this index, counted from message `from` on. The match must
+   * exist.
+   */
   find(from: number, to: number, index: number): number {
     const { layouts, timeline } = this.#rows;
     let left = index;
@@ -100,7 +103,7 @@ export class TemplateMatches {
     return true;
   }
 
-  /** Counts the matches among the messages [from, to), numbered from the newest, by the field values that `tally` reads. */
+  /** Adds the matches with ranks (numbers of newer messages) in [from, to) to `tally`, which counts them by their field values. */
   addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {

@@ -11,7 +11,7 @@ const batchRows = 5_000;
 /** Estimated computing time, in microseconds, to check whether a message belongs to the part of the list that is being sorted. */
 const unitsPerCandidate = 0.002;
 
-/** Returns the ranks (numbers of newer messages) of the messages in a range, latest receipt first. */
+/** Returns the ranks (numbers of newer messages) of the messages in a range, sorted by receipt time, latest first. */
 export function ranksByReceipt(rows: MadeUpRows, range: SearchRange): NextRank {
   const { timeline } = rows;
   const received = new PeriodMatches(rows, TemplateMatches.all(rows), true);

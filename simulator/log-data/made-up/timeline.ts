@@ -1,9 +1,9 @@
 /**
  * Times of generated messages: converts the rank of a message (number of newer messages) to its time, and a time to a rank.
  *
- * The settings can give milliseconds an exact number of messages. Each such millisecond is a *span*, and so is the time between
- * two of them. A span consists of *blocks*, which have equal numbers of messages and equal lengths. Only its oldest block may be
- * smaller.
+ * The settings can require an exact number of messages for some milliseconds. Each of these milliseconds is a *span*, and so is
+ * the time between two of them. A span consists of *blocks* with equal numbers of messages and equal lengths. Only the oldest
+ * block of a span may be smaller.
  */
 import type { Layout, Layouts } from './layouts.ts';
 import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';

@@ -39,7 +39,10 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
   return reads !== undefined && [...reads].every((name) => streamFields.has(name));
 }
 
-/** Converts a part of the searched range to message times. A collector's messages are received `delayMs` after their message time. */
+/**
+ * Converts a part of the searched time range to a range of message times. The service receives a collector's messages `delayMs`
+ * after their message time.
+ */
 function messageTimes(
   { delayMs }: Stream,
   [fromMs, toMs]: readonly [number, number],
@@ -51,8 +54,8 @@ function messageTimes(
 }
 
 /**
- * Returns the ranks of the messages in a range. Newer messages have smaller ranks. The messages with the latest message time or
- * receipt time come first.
+ * Returns the ranks of the messages in a range, sorted by message time or receipt time, latest first. Newer messages have
+ * smaller ranks.
  */
 function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOptions): NextRank {
   const ranks = latestFirst(rows, range, options);

@@ -38,7 +38,7 @@ export class Stream {
   /** Time in ms from a message to its receipt. */
   readonly delayMs: number;
   readonly #key: number;
-  /** Periods in which the collector has a constant message rate, in order of time. Each ends where the next one starts. */
+  /** Periods in which the collector has a constant message rate, in order of time. Each period ends when the next one starts. */
   readonly #periods: Period[] = [];
 
   constructor(index: number, shipper: Shipper, seed: number) {

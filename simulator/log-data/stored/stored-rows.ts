@@ -106,7 +106,7 @@ export class StoredRows implements RowWriter {
   readonly #rawStarts: Uint32Array;
   readonly #rawEnds: Uint32Array;
 
-  /** Stores the messages in the order `order`, which lists indices in `columns`. */
+  /** Stores the messages. `order` lists the indices of the messages in `columns`, newest message first. */
   constructor(columns: Columns, chunks: readonly Buffer[], order: Uint32Array) {
     const ordered = (column: readonly number[]) => Uint32Array.from(order, (index) => column[index] as number);
     const orderedTimes = (column: readonly number[]) => Float64Array.from(order, (index) => column[index] as number);
@@ -133,7 +133,10 @@ export class StoredRows implements RowWriter {
     return this.#receiptTimesMs[rank] as number;
   }
 
-  /** Returns the ranks (numbers of newer messages) of the messages before the end of a range, latest message or receipt time first. */
+  /**
+   * Returns the ranks (numbers of newer messages) of the messages before the end of a range, sorted by message time or receipt
+   * time, latest first.
+   */
   ordered({ toMs, byReceiptTime }: SearchRange): NextRank {
     const rankAt = (place: number) => (byReceiptTime ? (this.#byReceipt[place] as number) : place);
     const timesMs = byReceiptTime ? this.#receiptTimesMs : this.#messageTimesMs;
