@@ -34,7 +34,7 @@ export interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True if the error is about a search job. Error codes of search jobs have a prefix of their own. */
+  /** True if the error is about a search job. Error codes of search jobs have their own prefix. */
   readonly ofSearch?: boolean;
   /** Detailed reason of the error. It is written to the journal, and the client does not get it. */
   readonly why?: Why;

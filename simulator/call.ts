@@ -68,7 +68,7 @@ export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }
 
-/** Creates an error about a search job. Error codes of search jobs have a prefix of their own (service.md 7.2 to 7.4). */
+/** Creates an error about a search job. Error codes of search jobs have their own prefix (service.md 7.2 to 7.4). */
 export function refuseSearch(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message, ofSearch: true } };
 }

@@ -1,4 +1,4 @@
-/** The simulator as a program of its own: `node simulator/main.ts --help`. The simulator ends on SIGINT, SIGTERM and SIGHUP. */
+/** The simulator as a stand-alone program: `node simulator/main.ts --help`. The simulator ends on SIGINT, SIGTERM and SIGHUP. */
 import { Command } from 'commander';
 import { LogfleetError } from '../src/base/errors.ts';
 import { defineSimulate } from './command.ts';

@@ -3,7 +3,7 @@ import type { FieldValue } from './numeric.ts';
 
 /** Fields of a message or record. */
 export interface Fields {
-  /** Returns the value of a field, or undefined. The name must be in lower case. */
+  /** Returns the value of a field, or undefined if the field is missing. The name must be in lower case. */
   field(lowerName: string): FieldValue | undefined;
 }
 

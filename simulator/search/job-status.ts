@@ -1,6 +1,6 @@
 /**
- * Renders the status of a job (service.md 2.3), also with the undocumented members that real services send. Rendering marks the
- * histogram buckets, errors and warnings as reported.
+ * Renders the status of a search job (service.md 2.3). If the scenario requires it, the status has undocumented members that
+ * real services send. Rendering marks the histogram buckets, errors and warnings as reported.
  */
 import type { SearchJob } from './search-job.ts';
 import type { SearchSettings } from './search-settings.ts';

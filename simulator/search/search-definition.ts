@@ -16,7 +16,7 @@ export interface SearchDefinition {
    * fails.
    */
   readonly query: Query | { readonly broken: string };
-  /** Time range that the request asks for, in ms since the epoch. */
+  /** Requested time range, in ms since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly byReceiptTime: boolean;

@@ -26,7 +26,7 @@ export class Fleet {
   /** Times in ms of all changes that a list of collectors can show, ascending. */
   readonly #changesMs: number[] = [];
 
-  /** Creates the fleet. `onChange` is called after each change to a collector, also after its creation. */
+  /** Creates the fleet. `onChange` is called after each change to a collector, including its creation. */
   constructor(firstId: bigint, onChange: (collector: Collector, atMs: number) => void) {
     this.#nextId = firstId;
     this.#onChange = onChange;

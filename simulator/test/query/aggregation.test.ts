@@ -1,4 +1,4 @@
-/** Tests aggregations (service.md 2.6): the records are the same in whatever order and portions the messages arrive. */
+/** Tests aggregations (service.md 2.6): the records do not depend on the order or the batches in which the messages arrive. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Aggregation, RecordTable } from '../../query/aggregation.ts';
