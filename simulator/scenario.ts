@@ -123,7 +123,7 @@ export interface CollectorProperties {
    * `aliveFor`.
    */
   readonly running?: boolean;
-  /** Time for which a collector that does not run at the start has already been silent. */
+  /** Time since the last contact, for a collector that is not in contact with the service at the start. */
   readonly silentFor?: string;
   readonly absent?: boolean;
   readonly omit?: readonly OmittableMember[];
@@ -163,8 +163,8 @@ export interface UpgradeScenario {
   /** Age at which an unfinished upgrade task fails (service.md 3.2), even if the collector continues the upgrade. */
   readonly timeout?: string;
   /**
-   * Time from the acceptance of an upgrade task until the service begins to refuse another one for the collector with
-   * `collector.in.upgrading`.
+   * Time after the acceptance of an upgrade task in which the service still accepts a second task for the collector. After this
+   * time, it answers `collector.in.upgrading`.
    */
   readonly lockDelay?: string;
   /**

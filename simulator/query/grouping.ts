@@ -40,7 +40,10 @@ export class GroupedRows implements Aggregation {
   readonly #groupBytes: number;
   /** Number of each group. The key is one text, in which the values of the grouping fields are joined. */
   #indices = new Map<string, number>();
-  /** Values of the grouping fields of each group. Not used with one grouping field, whose values are the keys of `#indices`. */
+  /**
+   * Values of the grouping fields of each group. Not used if there is only one grouping field, because its values are then the
+   * keys of `#indices`.
+   */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];
   /** Memory in bytes that this aggregation has reserved. */
