@@ -217,7 +217,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Returns whether collectors of the scenario ship messages. The scenario must then have no `logs`. */
+/** Returns whether the scenario has collectors that ship messages. Such a scenario must not have `logs`. */
 export function shipsMessages({ groups = {}, collectors = {} }: Scenario): boolean {
   return [...Object.values(groups), ...Object.values(collectors)].some(
     ({ messagesPerMinute = 0 }) => messagesPerMinute > 0,

@@ -157,7 +157,10 @@ function joined(pieces: readonly Buffer[]): string {
   }
 }
 
-/** Returns the TCP connections below TLS by the address of the client, because only a TCP connection can be reset. */
+/**
+ * Returns the TCP connections by the address of the client. A TLS connection cannot be reset, but the TCP connection below it
+ * can.
+ */
 function rawSocketsOf(server: Server): ReadonlyMap<string, Socket> {
   const sockets = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {

@@ -154,7 +154,7 @@ export interface UpgradeTask {
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;
-  /** Time from which on the service refuses another upgrade of the collector with `collector.in.upgrading`. */
+  /** Time from which the service refuses another upgrade of the collector with `collector.in.upgrading`. */
   readonly lockedAtMs: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly endStatus: number | undefined;
