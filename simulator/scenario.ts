@@ -311,7 +311,7 @@ export interface EventScenario {
   readonly collectors?: readonly string[];
   /** Upgrades the collectors of the event as another tool would. */
   readonly upgrade?: { readonly toVersion: string; readonly duration?: string };
-  /** Version that the event installs manually on its collectors. */
+  /** Version that the collectors run after the event, as after a manual installation. */
   readonly setVersion?: string;
   /** Merge patch that the event applies to the scenario. */
   readonly patch?: Scenario | Readonly<Record<string, unknown>>;

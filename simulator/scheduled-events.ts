@@ -1,8 +1,8 @@
 /**
  * Events of the scenario: upgrades by other tools, manual installations, and changes of the scenario.
  *
- * Invariant: an event happens once: at its time, or immediately if its time has passed. An event that is changed or removed
- * before its time happens in its new form or not at all.
+ * Invariant: an event happens once: at its time, or immediately if its time has passed. If a patch changes or removes an event
+ * before its time, the event happens in its new form or not at all.
  */
 import type { EventScenario, Scenario } from './scenario.ts';
 import type { Settings } from './settings.ts';

@@ -19,7 +19,7 @@ interface Declaration {
 export class Fleet {
   readonly #byName = new Map<string, Collector>();
   readonly #byId = new Map<string, Collector>();
-  /** Properties of collectors by their JSON, so that collectors with equal properties share one object. */
+  /** Properties of collectors. The key is their JSON, so that collectors with equal properties share one object. */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   readonly #onChange: (collector: Collector, atMs: number) => void;

@@ -28,7 +28,7 @@ export interface Rendering {
 }
 
 export interface Template {
-  /** Values of the fields that all messages of the pattern share, by lower-case name. */
+  /** Field values that all messages of the pattern share. The keys are the field names in lower case. */
   readonly fields: ReadonlyMap<string, string>;
   /** First characters of all message ids of this pattern: an optional minus sign, and a digit. */
   readonly idStart: string;
@@ -80,7 +80,10 @@ function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], ind
   return template(settings, origins, `large ${index}`, () => bytes, largestBytes);
 }
 
-/** Creates a message pattern. `wanted` returns the size in bytes that the JSON should have, given its size without `_raw`. */
+/**
+ * Creates a message pattern. `wanted` takes the size of the JSON without `_raw`, and returns the size that the whole JSON
+ * should have. Sizes are in bytes.
+ */
 function template(
   settings: MadeUpSettings,
   origins: readonly Origin[],
@@ -184,7 +187,7 @@ function varyingForm(name: string, idStart: string): { readonly start: string; r
   }
 }
 
-/** Returns equal JSON with as many escapes as possible: for slashes, and for all characters outside ASCII. */
+/** Returns equivalent JSON in which as many characters as possible are escaped: slashes, and all characters outside ASCII. */
 function escapedAll(json: string): string {
   return json
     .replaceAll('/', '\\/')

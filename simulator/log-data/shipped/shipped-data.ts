@@ -15,7 +15,7 @@ export interface ShippedDataOptions {
   readonly streams: readonly Stream[];
   /** Time of the first message, in ms since the epoch. */
   readonly startMs: number;
-  /** End in ms of the receipt times. Messages that the service receives at this time or later do not exist yet. */
+  /** Time in ms before which the service must have received a message. Messages with a later receipt time do not exist yet. */
   readonly receivedBeforeMs: number;
   readonly seed: number;
 }

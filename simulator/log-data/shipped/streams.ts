@@ -103,7 +103,7 @@ export class Stream {
   }
 }
 
-/** Returns a number in [0, 1) that depends only on its arguments. */
+/** Returns a pseudorandom number in [0, 1) that depends only on its arguments. */
 function random(value: number, key: number): number {
   return mixed(value, key) / 4_294_967_296;
 }
