@@ -59,7 +59,7 @@ export interface CollectorVersionPolicySpec {
    * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that failed
    * or timed out, or an upgraded collector that went offline, left the target version or sent too few messages before
    * the end of its stage. An upgrade that the log service refused is no failure. If no `maxFailures` is set, here or in
-   * a stage, a collector without retries left keeps its stage from ending.
+   * a stage, a stage does not end while one of its collectors has failed with all retries exhausted.
    */
   readonly failurePolicy?: FailurePolicy;
   /**
@@ -277,7 +277,7 @@ export interface MessageAnalysis {
  * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that failed
  * or timed out, or an upgraded collector that went offline, left the target version or sent too few messages before the
  * end of its stage. An upgrade that the log service refused is no failure. If no `maxFailures` is set, here or in a
- * stage, a collector without retries left keeps its stage from ending.
+ * stage, a stage does not end while one of its collectors has failed with all retries exhausted.
  */
 export interface FailurePolicy {
   /**
@@ -383,18 +383,19 @@ export interface Backoff {
 /** Observed state of the policy. Only logfleet writes it. */
 export interface CollectorVersionPolicyStatus {
   /**
-   * The policy's `metadata.generation` that this status describes. If it is lower than the present
+   * The policy's `metadata.generation` that this status describes. If it is lower than the current
    * `metadata.generation`, logfleet has not processed the latest change of the spec yet.
    */
   readonly observedGeneration?: number;
   /**
-   * Version of the format of the policy's ledger (its stored rollout state). Absent in a status that an older logfleet
-   * wrote; the present logfleet cannot read that ledger, so it does not continue the rollout.
+   * Version of the format of the policy's ledger (its stored rollout state). If the field is absent, an older logfleet
+   * wrote the status. The current logfleet cannot read the ledger of that version, so it does not continue the rollout.
    */
   readonly ledgerFormat?: number;
   /**
-   * Address of the log service. Present while the rollout has no ledger (stored state), because this status shows its
-   * whole state, as before the first upgrade. From this field, logfleet knows after a restart that no ledger was lost.
+   * Address of the log service. Present while the policy needs no ledger (stored rollout state), for example before the
+   * first upgrade, because this status contains the whole state of the rollout. After a restart, the field tells
+   * logfleet that no ledger was lost.
    */
   readonly noLedgerFor?: string;
   /**
@@ -467,8 +468,9 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Time by which operators check whether the others still run: an operator writes the present time into its own entry,
-   * and every other running operator copies this time into its own entry.
+   * Latest time at which this operator showed that it is running. To check whether the other operators are running, an
+   * operator writes the current time into its own entry. Every running operator then copies this time into its own
+   * entry.
    */
   readonly seen: string;
 }
@@ -501,9 +503,9 @@ export interface Rollout {
    */
   readonly stage?: string;
   /**
-   * Estimated time at which the last collector is upgraded, from the end of a running soak and the speed of the last 15
-   * minutes. Later soaks, approvals and maintenance windows are not included; `logfleet plan` includes them. Absent
-   * when the speed is unknown, and while the rollout waits for a person.
+   * Estimated time at which the last collector is upgraded, computed from the end of a running soak and from the speed
+   * of the last 15 minutes. The estimate does not include later soaks, approvals and maintenance windows, but `logfleet
+   * plan` does. Absent when the speed is unknown, and while the rollout waits for a person.
    */
   readonly estimatedCompletionTime?: string;
   /**

@@ -98,7 +98,7 @@ export type RunSpec = Omit<SearchExportSpec, 'timeRange' | 'ttlSecondsAfterFinis
  */
 export interface SearchExportScheduleStatus {
   /**
-   * Value of the schedule's `metadata.generation` that this status describes. If it is lower than the present
+   * Value of the schedule's `metadata.generation` that this status describes. If it is lower than the current
    * `metadata.generation`, logfleet has not processed the latest change of the spec yet.
    */
   readonly observedGeneration?: number;
@@ -126,7 +126,10 @@ export interface SearchExportScheduleStatus {
    * the first run is complete.
    */
   readonly coveredUntil?: string;
-  /** Latest time of the cron schedule, up to `spec.endTime`, at which a due run ends. */
+  /**
+   * End of the time range of the latest run that is due. It is a time of the cron schedule, not later than
+   * `spec.endTime`.
+   */
   readonly lastScheduleTime?: string;
   /**
    * Time at which the next run becomes due: `template.spec.settleDelay` after the end of its time range. Absent if the
@@ -164,8 +167,9 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Time of the operator's latest sign of life. To check whether the others still run, an operator sets its own `seen`
-   * to a later time, and each running operator copies that time into its own `seen`.
+   * Latest time at which this operator showed that it is running. To check whether the other operators are running, an
+   * operator writes the current time into its own `seen`. Every running operator then copies this time into its own
+   * `seen`.
    */
   readonly seen: string;
 }

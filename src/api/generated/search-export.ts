@@ -57,7 +57,7 @@ export interface SearchExportSpec {
   readonly output: OutputSpec;
   /**
    * Store or directory to which the export writes its files. Set exactly one field of `destination`, such as `s3` or
-   * `volume`. Each export writes to a folder of its own, whose path contains the namespace and the name of the export.
+   * `volume`. Each export writes to its own folder, whose path contains the namespace and the name of the export.
    */
   readonly destination: DestinationSpec;
   /**
@@ -86,8 +86,8 @@ export interface SearchExportSpec {
   /**
    * How logfleet proves that no row is missing. With `Digest` (default), the log service sums up the number, sizes and
    * times of the messages after all searches, which scans the time range once more. logfleet compares these figures
-   * with the written rows, and searches a part of the range that differs again, up to three times. With `Count`,
-   * logfleet compares only numbers of rows. Can be changed until the export manifest is written.
+   * with the written rows. If a part of the range differs, logfleet searches this part again, up to three times. With
+   * `Count`, logfleet compares only numbers of rows. Can be changed until the export manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
   /**
@@ -181,7 +181,7 @@ export interface CsvSpec {
 
 /**
  * Store or directory to which the export writes its files. Set exactly one field of `destination`, such as `s3` or
- * `volume`. Each export writes to a folder of its own, whose path contains the namespace and the name of the export.
+ * `volume`. Each export writes to its own folder, whose path contains the namespace and the name of the export.
  */
 export interface DestinationSpec {
   /**
@@ -587,7 +587,7 @@ export interface LimitsSpec {
  */
 export interface SearchExportStatus {
   /**
-   * Value of the export's `metadata.generation` that this status describes. If it is lower than the present
+   * Value of the export's `metadata.generation` that this status describes. If it is lower than the current
    * `metadata.generation`, logfleet has not processed the latest change of the spec yet.
    */
   readonly observedGeneration?: number;
@@ -620,8 +620,8 @@ export interface SearchExportStatus {
    */
   readonly completionTime?: string;
   /**
-   * Estimated time at which the export completes, from its speed in the last ten minutes. Absent if there is no
-   * estimate, or if the export waits for a person.
+   * Estimated time at which the export completes, computed from its speed in the last ten minutes. Absent if there is
+   * no estimate, or if the export waits for a person.
    */
   readonly estimatedCompletionTime?: string;
   /** Time range that is exported (`spec.timeRange`), converted to UTC. */
@@ -639,7 +639,7 @@ export interface SearchExportStatus {
   readonly kubernetesJob?: KubernetesJobStatus;
   /**
    * Running pods of the export's Kubernetes Job, each with the progress of the whole export as the pod knows it, and
-   * with the obstacle that keeps the pod from continuing. A pod writes its own item, if its ServiceAccount has the
+   * with the failure that keeps the pod from continuing. Each pod writes its own item, if its ServiceAccount has the
    * right to do so.
    */
   readonly workers?: readonly WorkerStatus[];
@@ -679,8 +679,9 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Time of the operator's latest sign of life. To check whether the others still run, an operator sets its own `seen`
-   * to a later time, and each running operator copies that time into its own `seen`.
+   * Latest time at which this operator showed that it is running. To check whether the other operators are running, an
+   * operator writes the current time into its own `seen`. Every running operator then copies this time into its own
+   * `seen`.
    */
   readonly seen: string;
 }
@@ -707,8 +708,8 @@ export interface TimeRangeStatus {
 export interface ProgressStatus {
   /**
    * Completed part of the time range in percent, from 0 to 100, rounded down. `100` only when the whole range is
-   * exported. Parts of the range that are planned as one search count equally, whatever their length, because they have
-   * similar numbers of rows.
+   * exported. Parts of the range that are planned as one search count equally, regardless of their length, because they
+   * have similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**
@@ -751,7 +752,8 @@ export interface KubernetesJobStatus {
 }
 
 /**
- * A pod of the Kubernetes Job, with the progress of the whole export as the pod knows it, and the obstacle of the pod.
+ * A running pod of the Kubernetes Job, with the progress of the whole export as the pod knows it, and the failure that
+ * keeps the pod from continuing.
  */
 export interface WorkerStatus {
   /** Number of the pod in the Kubernetes Job, from 0 (`JOB_COMPLETION_INDEX`). */
