@@ -1,7 +1,17 @@
-/** Renders docs/reference.md from the CRDs: every field with its type, default, bounds and description, in the order of the CRD. */
+/**
+ * Renders docs/reference.md from the CRDs: every field with its type, default, bounds and description, in the order of the
+ * CRD. If a kind uses the same type several times, such as a selector of collectors, the page lists the fields of this type
+ * once and refers to them.
+ */
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { runSpecTitle } from './run-template.ts';
+
+/**
+ * Path of the field below which the page lists the fields of a type, by the title of the type. Schemas of a kind with the
+ * same title are equal.
+ */
+type ListedTypes = Map<string, string>;
 
 /** Oldest Kubernetes version in which every API server supports CEL rules and their `fieldPath`. */
 const oldestKubernetes = '1.29';
@@ -10,7 +20,9 @@ export function renderReference(definitions: readonly CustomResourceDefinition[]
   return `${[
     '# Reference',
     '',
-    'This page lists all fields of all kinds of resources. It is generated: change the descriptions in `crds/` and run `make generate`.',
+    'This page lists all fields of all kinds of resources. In the path of a field, `[]` stands for each item of a list. `kubectl explain` shows the same descriptions, for example `kubectl explain cvp.spec.target`.',
+    '',
+    'The page is generated: change the descriptions in `crds/` and run `make generate`.',
     '',
     `The CRDs need Kubernetes ${oldestKubernetes} or newer, because older versions do not support all of their validation rules (CEL).`,
     '',
@@ -26,6 +38,7 @@ function renderKind({ spec: { group, names, versions } }: CustomResourceDefiniti
   return versions.flatMap((version) => {
     const schema = version.schema.openAPIV3Schema;
     const { spec, status, apiVersion: _, kind: __, metadata: ___, ...others } = schema.properties ?? {};
+    const listed: ListedTypes = new Map();
     return [
       `## ${names.kind}`,
       '',
@@ -34,9 +47,9 @@ function renderKind({ spec: { group, names, versions } }: CustomResourceDefiniti
       schema.description ?? '',
       '',
       ...renderColumns(names.plural, version),
-      ...(spec ? renderFields('spec', spec) : []),
-      ...(status ? renderFields('status', status) : []),
-      ...(spec ? [] : renderTable(rowsOf('', { ...schema, properties: others }))),
+      ...(spec ? renderFields('spec', spec, listed) : []),
+      ...(status ? renderFields('status', status, listed) : []),
+      ...(spec ? [] : renderTable(rowsOf('', { ...schema, properties: others }, listed))),
     ];
   });
 }
@@ -54,22 +67,26 @@ function renderColumns(resources: string, { additionalPrinterColumns = [] }: Crd
   ];
 }
 
-function renderFields(name: string, schema: StructuralSchema): string[] {
-  return [`### ${name}`, '', schema.description ?? '', '', ...renderTable(rowsOf(name, schema))];
+function renderFields(name: string, schema: StructuralSchema, listed: ListedTypes): string[] {
+  return [`### ${name}`, '', schema.description ?? '', '', ...renderTable(rowsOf(name, schema, listed))];
 }
 
 function renderTable(rows: readonly string[]): string[] {
   return ['| field | type | default | meaning |', '| --- | --- | --- | --- |', ...rows, ''];
 }
 
-function rowsOf(path: string, schema: StructuralSchema): string[] {
+function rowsOf(path: string, schema: StructuralSchema, listed: ListedTypes): string[] {
   const rows: string[] = [];
   for (const [name, member] of Object.entries(schema.properties ?? {})) {
     const memberPath = path === '' ? name : `${path}.${name}`;
     const fallback = schema.required?.includes(name) ? 'required' : defaultOf(member);
-    rows.push(`| \`${memberPath}\` | ${typeOf(member)} | ${fallback} | ${cell(meaningOf(member))} |`);
-    if (member.properties && member.title !== runSpecTitle) rows.push(...rowsOf(memberPath, member));
-    if (member.items?.properties) rows.push(...rowsOf(`${memberPath}[]`, member.items));
+    const [nested, nestedPath] = member.items ? [member.items, `${memberPath}[]`] : [member, memberPath];
+    const { title, properties } = nested;
+    const sameAs = title === undefined ? undefined : listed.get(title);
+    rows.push(`| \`${memberPath}\` | ${typeOf(member)} | ${fallback} | ${cell(meaningOf(member, sameAs))} |`);
+    if (!properties || sameAs !== undefined || title === runSpecTitle) continue;
+    if (title !== undefined) listed.set(title, nestedPath);
+    rows.push(...rowsOf(nestedPath, nested, listed));
   }
   return rows;
 }
@@ -80,27 +97,33 @@ function defaultOf({ default: value }: StructuralSchema): string {
 }
 
 /**
- * Returns the description of a field, followed by the values and limits of its schema that the description does not
- * name itself.
+ * Returns the description of a field, followed by the values and limits of its schema that the description does not name
+ * itself. The description is shown without the default, because a column of the table shows the default.
+ * @param sameAs path of the field that has the same type, if the page lists the fields of this type there
  */
-function meaningOf({
-  description = '',
-  enum: allowed,
-  minimum,
-  maximum,
-  maxItems,
-  maxProperties,
-}: StructuralSchema): string {
+function meaningOf(schema: StructuralSchema, sameAs: string | undefined): string {
+  const { enum: allowed, minimum, maximum, maxItems, maxProperties } = schema;
+  const description = withoutDefault(schema);
   const isNamed = (limit: string) => new RegExp(`${limit}(?!\\d)`, 'i').test(description);
   const isRange = minimum !== undefined && maximum !== undefined;
   const areValuesNamed = allowed?.every((value) => description.includes(`\`${value}\``));
-  const bounds = [
+  const additions = [
     allowed && !areValuesNamed && `Possible values: \`${allowed.join('`, `')}\`.`,
     isRange && !isNamed(`from ${minimum} to ${maximum}`) && `Range: ${minimum} to ${maximum}.`,
     maxItems !== undefined && !isNamed(`at most ${maxItems}`) && `The list has at most ${maxItems} items.`,
     maxProperties !== undefined && !isNamed(`at most ${maxProperties}`) && `At most ${maxProperties} keys.`,
+    sameAs !== undefined && !description.includes(`\`${sameAs}\``) && `For its fields, see \`${sameAs}\`.`,
   ];
-  return [description, ...bounds].filter(Boolean).join(' ');
+  return [description, ...additions].filter(Boolean).join(' ');
+}
+
+function withoutDefault({ description = '', default: value }: StructuralSchema): string {
+  return [
+    ` Defaults to ${value}.`,
+    ` Defaults to \`${value}\`.`,
+    ` (default ${value})`,
+    ` (default \`${value}\`)`,
+  ].reduce((text, statement) => text.replace(statement, ''), description);
 }
 
 function typeOf(schema: StructuralSchema): string {
