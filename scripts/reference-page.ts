@@ -20,7 +20,7 @@ export function renderReference(definitions: readonly CustomResourceDefinition[]
   return `${[
     '# Reference',
     '',
-    'This page lists all fields of all kinds of resources. In the path of a field, `[]` stands for each item of a list. `kubectl explain` shows the same descriptions, for example `kubectl explain cvp.spec.target`.',
+    'This page lists all fields of all kinds of resources. The pages about [rollouts](rollouts.md), [exports](exports.md) and [schedules](schedules.md) explain how to use them. In the path of a field, `[]` means each item of a list. `kubectl explain` shows the same descriptions, for example `kubectl explain cvp.spec.target`.',
     '',
     'The page is generated: change the descriptions in `crds/` and run `make generate`.',
     '',
