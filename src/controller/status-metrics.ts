@@ -78,7 +78,7 @@ export function measureStatuses<R extends MeasuredResource>(options: StatusMetri
   );
 }
 
-/** Resource with its status and the state that the status shows. */
+/** A resource, its status, and the state that the metrics report for it. */
 interface Measured<R extends MeasuredResource> {
   readonly resource: R;
   readonly status: StatusOf<R>;

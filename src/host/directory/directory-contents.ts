@@ -65,7 +65,10 @@ export class DirectoryContents {
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /** Monotonic time in ms since which the manifest of an object has been missing, by the identity of the object. */
+  /**
+   * Monotonic time in ms at which the manifest of an object was first found to be missing, by the identity of the
+   * object.
+   */
   readonly #missingSinceMs = new Map<string, number>();
   /**
    * Records of retained resources, by uid. The manifest of a retained resource was deleted, but its status and ledger are

@@ -117,7 +117,10 @@ export class ManifestReader {
     this.#options = options;
   }
 
-  /** Reads all manifest directories. `takesUnfinished` is false while the caller waits for files that are still being written. */
+  /**
+   * Reads all manifest directories. A new file that is still being written counts as unreadable. If `takesUnfinished` is
+   * false, such a file is left out, because the caller waits for it and reads again.
+   */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
       ...{ known, takesUnfinished, isUnfinished: false, requests: new Map() },
@@ -277,7 +280,10 @@ export class ManifestReader {
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
-  /** Drops the stored facts about a removed manifest file when none of the file's objects is known any more. */
+  /**
+   * Drops the stored facts about a removed manifest file once no resource, Secret or settings object that it contained
+   * is known any more.
+   */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of memories) {

@@ -46,8 +46,8 @@ const fallWeight = 1 / 32;
  */
 const cautionDecay = 0.98;
 /**
- * Length in ms of a period. The fastest round trip of this period and of the one before counts. Older round trips are forgotten,
- * because network paths change.
+ * Length in ms of a measuring period. The fastest round trip of the current and the previous period counts. Older
+ * round trips are forgotten, because network paths change.
  */
 const baselineWindowMs = 60_000;
 

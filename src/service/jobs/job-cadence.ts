@@ -33,7 +33,7 @@ const shortSearchMs = 10_500;
 
 /** Progress of a search job, from which the time of the next status request is computed. */
 export interface SearchProgress {
-  /** Time in ms between the requests that created the job and that asked for this status, both measured when sent. */
+  /** Time in ms from the request that created the job to the request for this status. */
   readonly elapsedMs: number;
   /**
    * Maximum time in ms for which the search can have been running: the time since the last status that showed that the

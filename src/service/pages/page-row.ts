@@ -59,8 +59,8 @@ export class FieldValue {
   }
 
   /**
-   * Returns the text of a string or the digits of a number; undefined for other values. Only ASCII is decoded
-   * correctly, because ids, times and sizes contain nothing else.
+   * Returns the text of a string or the digits of a number; undefined for other values. Decodes only ASCII, which is
+   * sufficient for ids, times and sizes.
    */
   text(bytes: Buffer, row: number): string | undefined {
     const value = bytes.toString('latin1', row + this.start, row + this.end);
@@ -88,7 +88,10 @@ class ReadRow implements PageRow {
   readonly #idStart: number;
   readonly #idEnd: number;
 
-  /** `id` contains the message id from `idStart` to `idEnd`. Usually `id` is the buffer of the row, so nothing is copied. */
+  /**
+   * The message id is stored in `id`, from index `idStart` to `idEnd`. Usually `id` is the buffer of the row, so
+   * nothing is copied.
+   */
   constructor(bytes: Uint8Array, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
     this.bytes = bytes;
     this.messageTimeMs = messageTimeMs;

@@ -21,7 +21,7 @@ export interface PageEnd {
 const mebibyte = 1024 * 1024;
 const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
-/** Byte order mark, which may precede the page and is ignored. */
+/** Byte order mark. If a page begins with it, it is ignored. */
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
 /**
  * Minimum number of bytes of the next chunk that are copied to complete an incomplete row. Usually the row is complete
@@ -31,7 +31,7 @@ const leastPieceBytes = 4096;
 
 export class PageScanner {
   readonly #content: PageContent;
-  /** Incomplete row or text at the end of the last chunk: its memory, and its length. */
+  /** Row or text that was incomplete at the end of the last chunk. `#carried` is its length in bytes. */
   #carry: Buffer = Buffer.alloc(0);
   #carried = 0;
   /** Number of bytes of the page before the current chunk. */

@@ -43,8 +43,8 @@ export const jobMissings = [
 ] as const;
 
 /**
- * How a caller handles an error. `retryAfter`: wait as long as the answer's `Retry-After` header says, or as for
- * `backoff` if the header is missing.
+ * How a caller handles an error. `retryAfter`: the caller waits as long as the answer's `Retry-After` header says.
+ * Without this header, the caller waits as for `backoff`.
  */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
