@@ -13,7 +13,7 @@ export interface Result {
   readonly settled: boolean;
 }
 
-/** Result if nothing is left to do for the resource until something changes. */
+/** Result of a reconcile that leaves nothing to do until something changes. */
 export const settled: Result = { delayMs: Number.POSITIVE_INFINITY, settled: true };
 
 export interface Reconciler {

@@ -38,7 +38,10 @@ export type StatusFigure<R extends MeasuredResource> = readonly [
 
 interface StatusMetricsOptions<R extends MeasuredResource> {
   readonly metrics: Metrics;
-  /** Kind of the resources, such as `export`. Metric names contain it, and the label with a resource's name is named after it. */
+  /**
+   * Kind of the resources, such as `export`. It is part of the names of metrics, and the name of the label that
+   * contains a resource's name.
+   */
   readonly kind: string;
   readonly plural: string;
   readonly figures: readonly StatusFigure<R>[];

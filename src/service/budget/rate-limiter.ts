@@ -113,8 +113,8 @@ export class RateLimiter {
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
-    // Earlier requests have usually reached the service after half of the handshake's duration. After a stall the
-    // service may read requests and handshakes in any order, so the whole duration counts.
+    // The service has usually received earlier requests when half of the handshake's duration has passed. If the service
+    // stalled, it may have read requests and handshakes in any order, so the whole duration counts.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     const likelyMs = lateMs > marginBounds.mostMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));

@@ -73,8 +73,8 @@ export class RatePace {
 }
 
 /**
- * Number of whole steps of `stepMs` since `sinceMs`. The result is exactly n at `sinceMs + n * stepMs`, because a
- * timer fires then, and a rounding error would make the timer fire again and again.
+ * Number of whole steps of `stepMs` since `sinceMs`. The result is exactly n at `sinceMs + n * stepMs`, when the timer
+ * for the step fires. With a rounding error, the timer would fire again and again.
  */
 export function stepsSince(sinceMs: number, stepMs: number, nowMs: number): number {
   const steps = Math.floor((nowMs - sinceMs) / stepMs);

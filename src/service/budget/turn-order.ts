@@ -31,7 +31,7 @@ export const patienceMs = 2_000;
  */
 const keepAliveSlackMs = 3_500;
 
-/** Number of keep-alives for each request for a page while both wait: 12 keep-alives for 13 page requests. */
+/** Ratio of keep-alives to requests for pages while both wait: 12 keep-alives to 13 page requests. */
 const pollsForPage = 12 / 13;
 /**
  * Maximum number of keep-alives that are sent one after another while a request for a page waits. Does not apply if a

@@ -162,9 +162,10 @@ interface BucketCounts {
 }
 
 /**
- * Histogram of a search job, collected from its statuses. By the specification, a bucket of a status contains only new
- * messages, so repeated buckets are added (2.3). According to one report, a bucket contains its total so far (10.2), so
- * the largest count is used. `read` decides by the number of messages that the job has found.
+ * Histogram of a search job, collected from its statuses. By the specification, a status counts only new messages in a
+ * bucket, so the counts of repeated buckets are added (2.3). According to one report, a status counts all messages of a
+ * bucket so far (10.2), so the largest count is used. `read` chooses the result that fits the number of messages that
+ * the job has found.
  */
 export class JobHistogram {
   /**
