@@ -112,7 +112,7 @@ function meaningOf(schema: StructuralSchema, sameAs: string | undefined): string
     isRange && !isNamed(`from ${minimum} to ${maximum}`) && `Range: ${minimum} to ${maximum}.`,
     maxItems !== undefined && !isNamed(`at most ${maxItems}`) && `The list has at most ${maxItems} items.`,
     maxProperties !== undefined && !isNamed(`at most ${maxProperties}`) && `At most ${maxProperties} keys.`,
-    sameAs !== undefined && !description.includes(`\`${sameAs}\``) && `For its fields, see \`${sameAs}\`.`,
+    sameAs !== undefined && !description.includes(`fields as \`${sameAs}\``) && `For its fields, see \`${sameAs}\`.`,
   ];
   return [description, ...additions].filter(Boolean).join(' ');
 }

@@ -267,8 +267,8 @@ export interface MessageAnalysis {
    */
   readonly minMessages: number;
   /**
-   * Search query for the messages that the message analysis counts, for example `_sourceCategory=prod/*`, without
-   * operators (`|`). By default, all messages are counted. A narrow query reduces the scanned bytes.
+   * Search query for the messages that the message analysis counts, for example `_sourceCategory=prod/*`. Operators are
+   * not allowed. By default, all messages are counted. A narrow query reduces the scanned bytes.
    */
   readonly scope?: string;
 }

@@ -10,21 +10,21 @@ export interface SearchExportScheduleSpec {
    */
   readonly schedule: string;
   /**
-   * IANA time zone, as in `Europe/Berlin`, of the cron schedule, of local times in `startTime` and `endTime`, and of
-   * date functions in the query. Defaults to `UTC`. When clocks are set back, the repeated hour is part of one run, so
-   * this run of an hourly schedule exports two hours.
+   * IANA time zone, for example `Europe/Berlin`, of the cron schedule, of local times in `startTime` and `endTime`, and
+   * of date functions in the query. Defaults to `UTC`. When clocks are set back, the repeated hour is part of one run,
+   * so this run of an hourly schedule exports two hours.
    */
   readonly timeZone: string;
   /**
-   * Start of the first run's time range, in whole seconds, as in `2026-10-01T00:00:00`. If the time is in the past,
-   * runs for all time since then are created. Defaults to the latest time of the cron schedule before the
+   * Start of the first run's time range, in whole seconds, for example `2026-10-01T00:00:00`. If the time is in the
+   * past, runs for all time since then are created. Defaults to the latest time of the cron schedule before the
    * SearchExportSchedule was created. logfleet stores this default at the destination. A SearchExportSchedule that is
    * deleted and created again therefore keeps the default.
    */
   readonly startTime?: string;
   /**
-   * End of the last run's time range (exclusive), in whole seconds, as in `2027-01-01T00:00:00`. Without `endTime`, the
-   * schedule has no end.
+   * End of the last run's time range (exclusive), in whole seconds, for example `2027-01-01T00:00:00`. Without
+   * `endTime`, the schedule has no end.
    */
   readonly endTime?: string;
   /**
@@ -176,7 +176,7 @@ export interface OperatorEntry {
 
 /** Short values about the schedule, which `kubectl get` shows in columns. */
 export interface ScheduleSummary {
-  /** State of the schedule in one word, the reason of its condition `Ready`, as in `UpToDate`. */
+  /** State of the schedule in one word: the reason of its condition `Ready`, for example `UpToDate`. */
   readonly state?: string;
   /** Number of active runs (SearchExports), which have neither completed nor failed. */
   readonly active?: number;
@@ -217,7 +217,7 @@ export interface RunStatus {
   readonly from: string;
   /** End of the run's time range (exclusive). */
   readonly to: string;
-  /** State of the run, which is `Active`, `Stalled` (waits for a person), `Complete` or `Failed`. */
+  /** State of the run: `Active`, `Stalled` (waits for a person), `Complete` or `Failed`. */
   readonly state: 'Active' | 'Stalled' | 'Complete' | 'Failed';
   /** Number of rows in the files of the run. Absent until the run is complete. */
   readonly rows?: number;
@@ -229,9 +229,9 @@ export interface RunStatus {
 
 /** One condition of the schedule. */
 export interface Condition {
-  /** Type of the condition, as in `Ready`. */
+  /** Type of the condition, for example `Ready`. */
   readonly type: string;
-  /** Whether the condition holds, as `True`, `False` or `Unknown`. */
+  /** Status of the condition: `True`, `False` or `Unknown`. */
   readonly status: 'True' | 'False' | 'Unknown';
   /** Value of the schedule's `metadata.generation` that this condition describes. */
   readonly observedGeneration?: number;
@@ -239,6 +239,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   /** Reason for the status of this condition, as one CamelCase word that programs can read. */
   readonly reason: string;
-  /** Explanation of the condition's status for people, with what is wrong and what to do. */
+  /** Explanation of the condition's status for people: what is wrong, and what to do. */
   readonly message: string;
 }

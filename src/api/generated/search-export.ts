@@ -116,16 +116,17 @@ export interface SearchExportSpec {
  */
 export interface TimeRangeSpec {
   /**
-   * Start of the time range to export (inclusive), as in `2026-11-01T00:00:00`. A local time that occurs twice when
-   * clocks change means its first occurrence. A local time that a clock change skips is moved forward by the length of
-   * the change.
+   * Start of the time range to export (inclusive), for example `2026-11-01T00:00:00`. A local time that occurs twice
+   * when clocks change means its first occurrence. A local time that a clock change skips is moved forward by the
+   * length of the change.
    */
   readonly from: string;
-  /** End of the time range to export (exclusive), as in `2026-11-02T00:00:00`. */
+  /** End of the time range to export (exclusive), for example `2026-11-02T00:00:00`. */
   readonly to: string;
   /**
-   * IANA time zone, as in `Europe/Berlin`, of the local times in `from` and `to`, and of date functions in the query.
-   * Required if `from` or `to` is a local time. Defaults to `UTC` if both times have an offset or are milliseconds.
+   * IANA time zone, for example `Europe/Berlin`, of the local times in `from` and `to`, and of date functions in the
+   * query. Required if `from` or `to` is a local time. Defaults to `UTC` if both times have an offset or are
+   * milliseconds.
    */
   readonly timeZone?: string;
 }
@@ -213,7 +214,7 @@ export interface VolumeSpec {
   /** Name of the volume, the `NAME` in the operator's option `--volume NAME=DIR`. */
   readonly name: string;
   /**
-   * Folder in the volume, as in `audit/2026`. The export then writes below `<namespace>/audit/2026/`, and without
+   * Folder in the volume, for example `audit/2026`. The export then writes below `<namespace>/audit/2026/`, and without
    * `path` below `<namespace>/`. The folder is created if it does not exist.
    */
   readonly path?: string;
@@ -224,13 +225,13 @@ export interface S3Spec {
   /** Name of the S3 bucket. The bucket must exist. */
   readonly bucket: string;
   /**
-   * Prefix of all object names in the bucket, as in `audit/2026`. The export then writes below
+   * Prefix of all object names in the bucket, for example `audit/2026`. The export then writes below
    * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
    */
   readonly prefix?: string;
   /** Region of the S3 bucket. Defaults to `us-east-1`, which S3-compatible stores without regions accept. */
   readonly region?: string;
-  /** Address of the S3-compatible store, as in `https://store.example.com`. Defaults to Amazon S3. */
+  /** Address of the S3-compatible store, for example `https://store.example.com`. Defaults to Amazon S3. */
   readonly endpoint?: string;
   /**
    * Whether the name of the S3 bucket is in the path of the URL instead of the host name. Many S3-compatible stores
@@ -250,8 +251,9 @@ export interface S3Spec {
   /** Server-side encryption of the exported objects in S3. Defaults to the setting of the bucket. */
   readonly serverSideEncryption?: ServerSideEncryptionSpec;
   /**
-   * S3 storage class of the data files, as in `STANDARD_IA`. Defaults to the setting of the bucket. The export manifest
-   * and other small objects always use the bucket's setting, because logfleet must be able to read them immediately.
+   * S3 storage class of the data files, for example `STANDARD_IA`. Defaults to the setting of the bucket. The export
+   * manifest and other small objects always use the bucket's setting, because logfleet must be able to read them
+   * immediately.
    */
   readonly storageClass?: string;
   /**
@@ -305,14 +307,14 @@ export interface AzureBlobSpec {
    */
   readonly account?: string;
   /**
-   * Address of the Azure storage account, as in `https://examplelogs.blob.core.usgovcloudapi.net`. Set `endpoint`
+   * Address of the Azure storage account, for example `https://examplelogs.blob.core.usgovcloudapi.net`. Set `endpoint`
    * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`.
    */
   readonly endpoint?: string;
   /** Name of the Azure Blob Storage container. The container must exist. */
   readonly container: string;
   /**
-   * Prefix of all blob names in the container, as in `audit/2026`. The export then writes below
+   * Prefix of all blob names in the container, for example `audit/2026`. The export then writes below
    * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
    */
   readonly prefix?: string;
@@ -338,13 +340,13 @@ export interface GcsSpec {
   /** Name of the Google Cloud Storage bucket. The bucket must exist. */
   readonly bucket: string;
   /**
-   * Prefix of all object names in the bucket, as in `audit/2026`. The export then writes below
+   * Prefix of all object names in the bucket, for example `audit/2026`. The export then writes below
    * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
    */
   readonly prefix?: string;
   /**
-   * Address of Google Cloud Storage, as in `https://storage-logs.p.googleapis.com` for a private endpoint. Defaults to
-   * `https://storage.googleapis.com`.
+   * Address of Google Cloud Storage, for example `https://storage-logs.p.googleapis.com` for a private endpoint.
+   * Defaults to `https://storage.googleapis.com`.
    */
   readonly endpoint?: string;
   /**
@@ -372,8 +374,8 @@ export interface ClaimSpec {
   /** Name of the PersistentVolumeClaim to which the export writes its files. */
   readonly claimName: string;
   /**
-   * Folder in the PersistentVolumeClaim, as in `logs`. The export then writes below `<namespace>/logs/`, and without
-   * `path` below `<namespace>/`.
+   * Folder in the PersistentVolumeClaim, for example `logs`. The export then writes below `<namespace>/logs/`, and
+   * without `path` below `<namespace>/`.
    */
   readonly path?: string;
 }
@@ -646,8 +648,8 @@ export interface SearchExportStatus {
   /** Search jobs of the export that are running at the log service. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
-   * Number of written rows in each sixtieth of the time range, in order of time. `-1` stands for a sixtieth of which
-   * nothing is exported yet. Empty until rows are written.
+   * Number of written rows in each sixtieth of the time range, in order of time. `-1` means that no part of the
+   * sixtieth is exported yet. Empty until rows are written.
    */
   readonly rowHistogram?: readonly number[];
   /** Latest intervals (parts of the time range) that could not be proven complete, newest first. */
@@ -688,11 +690,11 @@ export interface OperatorEntry {
 
 /** Short texts about the export, which `kubectl get` shows in columns. */
 export interface SummaryStatus {
-  /** State of the export in one word, the reason of its condition `Ready`, as in `Exporting`. */
+  /** State of the export in one word: the reason of its condition `Ready`, for example `Exporting`. */
   readonly state?: string;
-  /** Part of the time range that is exported and proven complete, as in `42%`. */
+  /** Part of the time range that is exported and proven complete, for example `42%`. */
   readonly progress?: string;
-  /** Number of rows in the exported files, as in `1.2M`. */
+  /** Number of rows in the exported files, for example `1.2M`. */
   readonly rows?: string;
 }
 
@@ -745,7 +747,7 @@ export interface ProgressStatus {
 
 /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
 export interface KubernetesJobStatus {
-  /** Name of the Kubernetes Job that runs the export, as in `kubectl logs job/NAME`. */
+  /** Name of the Kubernetes Job that runs the export, for use in `kubectl logs job/NAME`. */
   readonly name: string;
   /** Number of pods of the export's Kubernetes Job that failed. */
   readonly failedPods?: number;
@@ -774,7 +776,7 @@ export interface WorkerStatus {
  * Absent while the pod works.
  */
 export interface WorkerObstacle {
-  /** Reason of the failure, as in the condition `Ready`. For example `DestinationFull`. */
+  /** Reason of the failure: a reason of the condition `Ready`, for example `DestinationFull`. */
   readonly reason: string;
   /** Message about the failure. */
   readonly message: string;
@@ -790,7 +792,7 @@ export interface SearchJobStatus {
   readonly from: string;
   /** End of the part of the time range that the search job searches (exclusive). */
   readonly to: string;
-  /** State of the search job at the log service, as in `GATHERING RESULTS`. */
+  /** State of the search job at the log service, for example `GATHERING RESULTS`. */
   readonly state: string;
   /** Number of messages that the search job has found so far. */
   readonly messageCount?: number;
@@ -846,9 +848,9 @@ export interface ManifestStatus {
 
 /** One condition of the export. */
 export interface Condition {
-  /** Type of the condition, as in `Ready`. */
+  /** Type of the condition, for example `Ready`. */
   readonly type: string;
-  /** Whether the condition holds, as `True`, `False` or `Unknown`. */
+  /** Status of the condition: `True`, `False` or `Unknown`. */
   readonly status: 'True' | 'False' | 'Unknown';
   /** Value of the export's `metadata.generation` that this condition describes. */
   readonly observedGeneration?: number;
@@ -856,6 +858,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   /** Reason for the status of this condition, as one CamelCase word that programs can read. */
   readonly reason: string;
-  /** Explanation of the condition's status for people, with what is wrong and what to do. */
+  /** Explanation of the condition's status for people: what is wrong, and what to do. */
   readonly message: string;
 }
