@@ -77,7 +77,7 @@ interface Decoding {
   readonly settings: DecodedSettings[];
   readonly refused: RefusedDocument[];
   readonly problems: PlacedFinding[];
-  /** Number of logfleet's resources in the file whose name cannot be read. */
+  /** Number of resources of logfleet in the file that have no readable name. */
   unnamed: number;
 }
 

@@ -459,8 +459,8 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    // A file that is listed but cannot be opened is usually a link to a missing file. Its manifest does not count as
-    // deleted.
+    // A file that is listed but cannot be opened is usually a link to a missing file. The resources of its manifest do
+    // not count as deleted.
     const isGone = isAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unread(path, error);
   }

@@ -221,7 +221,7 @@ async function wholeAnswer(
   dispatcher.dispatch(options, {
     onRequestStart: (started) => {
       controller = started;
-      // A caller can abort a request before it gets a connection.
+      // The caller may have aborted the request while it waited for a connection.
       if (signal.aborted) abort();
     },
     onResponseStart: (_, status, headers) => {

@@ -27,8 +27,8 @@ export interface CachedResource {
 }
 
 /**
- * Maximum number of own replaced versions that are remembered for one resource. If a version is forgotten too early,
- * at most one write fails with `host.conflict`.
+ * Maximum number of replaced resource versions that are remembered for one resource. If a version is forgotten too
+ * early, at most one write fails with `host.conflict`.
  */
 const maxSuperseded = 64;
 
@@ -128,7 +128,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
-    // The next watch does not repeat events that are older than the list.
+    // Events that are older than the list are not delivered any more, so the versions of earlier writes are not needed.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
   }

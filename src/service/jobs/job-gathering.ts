@@ -36,8 +36,8 @@ export interface JobProgress {
   /** Number of answered status requests. */
   readonly statuses: number;
   /**
-   * Time of the newest answer by the service's clock, which shows how far this clock is behind. Undefined if the answer has no
-   * date, or arrived after the answer to a later request.
+   * Time of the newest answer by the service's clock. It shows how far the service's clock is behind the clock of this
+   * machine. Undefined if the answer has no date, or arrived after the answer to a later request.
    */
   readonly dateMs: number | undefined;
 }
@@ -53,7 +53,7 @@ export class JobGathering {
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #idleAtMs: number | undefined;
 
-  /** `dateMs` is the time of the job's creation by the service's clock. */
+  /** @param dateMs time of the job's creation by the service's clock */
   constructor(dateMs?: number) {
     const counts = { messageCount: 0, recordCount: undefined, scannedBytes: undefined, statuses: 0 };
     this.#progress = { state: 'notStarted', ...counts, hasLostStatus: false, dateMs };

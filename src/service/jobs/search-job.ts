@@ -186,7 +186,7 @@ export class SearchJob {
     return fields;
   }
 
-  /** Requests one record, so that the service rejects a query without aggregation (7.4) even if the job has no records. */
+  /** Requests one record even if the job has no records. The service then rejects a query without aggregation (7.4). */
   async checkAggregation(signal?: AbortSignal): Promise<void> {
     await this.#read({ offset: 0, limit: 1, signal }, 1, {
       fetch: async (query, either) => {

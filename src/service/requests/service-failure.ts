@@ -30,7 +30,8 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     operation === 'createJob'
       ? '; or the organisation has reached its limit of active search jobs: wait, or end other jobs'
       : '';
-  // logfleet writes times in a form that the service accepts, so only a proxy in between can have changed a rejected time.
+  // logfleet writes times in a form that the service accepts. If the service rejects a time, a proxy may have changed
+  // the request.
   const altered = `check that ${address} is the address of the service itself, and that no proxy changes requests`;
   const anotherZone = 'the service does not know this time zone: write another one, as in UTC or Europe/Berlin';
   return {

@@ -21,7 +21,7 @@ export class Connection {
   readonly #unused: Timer;
   #handedOver = false;
 
-  /** `onGone` is called once, when the connection can carry no further requests. */
+  /** @param onGone called once, when the connection can carry no further requests */
   constructor(origin: string, socket: SecureSocket, clock: Clock, onGone: () => void) {
     this.#socket = socket;
     this.#clock = clock;
