@@ -26,7 +26,7 @@ export function withoutWildcards(written: string): string {
   return cutAtWildcards(written).join('*');
 }
 
-/** Escapes a text so that it stands for itself in a regular expression. */
+/** Escapes a text so that a regular expression matches it literally. */
 export function literalSource(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }

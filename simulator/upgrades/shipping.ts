@@ -25,7 +25,7 @@ export class Shipping {
     this.#faults = shippingFaults;
   }
 
-  /** Applies a changed scenario, in which builds may stop or reduce the messages of their collectors in other ways. */
+  /** Applies a changed scenario, which may change how builds stop or reduce the messages of their collectors. */
   declare({ shippingFaults }: Settings, collectors: Iterable<Collector>, atMs: number): void {
     this.#faults = shippingFaults;
     for (const collector of collectors) this.record(collector, atMs);
