@@ -26,7 +26,7 @@ import { comparedAfterRollback, type PendingCheck, recoveryPeriod } from '../ana
 import type { AnalysisOutcome, Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
-import { type Counts, emptyCounts, withdrawn } from '../members/state-counts.ts';
+import { type Counts, emptyCounts, outstanding, withdrawn } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
 import { countMembers, expectedMembers, soakEndMs, waitingStages } from '../rollout/stages.ts';
@@ -91,14 +91,15 @@ export function describeFigures(input: FiguresInput): Figures {
 function describeStages(input: FiguresInput): readonly StageStatus[] {
   const { memberIndex, pending, spec, state } = input;
   const { header, next, gate } = state;
+  const awaitsApproval = gate !== undefined && outstanding(pending.counts()) > 0;
   const started = (header.stages ?? []).map((record, index) => describeStarted(record, index, input));
   const expected = expectedMembers(header, pending.candidates(), spec, memberIndex.matched);
   const waiting = waitingStages(spec, header).map(({ name }, index): StageStatus => {
     const counts = emptyCounts();
     for (const { memberState } of expected[index] ?? []) counts[memberState]++;
     const { updated, failed } = counts;
-    // A stage that is due to start waits for nothing but an approval.
-    const shown = next?.name === name && gate ? 'AwaitingApproval' : 'Pending';
+    // A stage that is due to start waits only for an approval. None is needed while no collector has to be upgraded.
+    const shown = awaitsApproval && next?.name === name ? 'AwaitingApproval' : 'Pending';
     return { name, members: countMembers(counts, spec), updated, failed, state: shown };
   });
   return [...started, ...waiting].slice(0, maxStages);

@@ -190,6 +190,16 @@ describe('stages', () => {
 describe('an approval', () => {
   const stages = [canary, { ...rest, approval: 'Required' }];
 
+  test('is not required while all collectors run the target version', async () => {
+    const { world, stage, untilReason } = staged({
+      scenario: { groups: { web: { count: 30, version: target } } },
+      stages,
+    });
+    world.start();
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(stage('rest')?.state).toBe('Pending');
+  });
+
   test('is required before its stage starts, and is recorded with its author', async () => {
     const { world, tasks, status, untilReason, annotate, stage } = staged({ stages });
     world.start();
