@@ -131,6 +131,27 @@ test('helm uninstall keeps the CRDs with their ClusterRoles, the claim of export
   ]);
 });
 
+test('monitoring.alerts.runbookUrl links each alert to its section of the page', async () => {
+  const page = 'https://docs.example.com/alerts';
+  const objects = await renderChart({ monitoring: { alerts: { enabled: true, runbookUrl: page } } });
+  const rules = objects.find(({ kind }) => kind === 'PrometheusRule') as unknown as PrometheusRule;
+  const alerts = rules.spec.groups.flatMap((group) => group.rules);
+  expect(alerts.length).toBeGreaterThan(10);
+  for (const { alert, annotations } of alerts) {
+    expect(annotations).toMatchObject({ runbook_url: `${page}#${alert.toLowerCase()}` });
+    expect(annotations).not.toHaveProperty('runbook');
+  }
+});
+
+interface PrometheusRule {
+  readonly spec: { readonly groups: readonly { readonly rules: readonly AlertRule[] }[] };
+}
+
+interface AlertRule {
+  readonly alert: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
 interface Schema {
   readonly type: string;
   readonly description?: string;
