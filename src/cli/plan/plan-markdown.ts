@@ -38,8 +38,31 @@ export function renderPlanMarkdown(
     `${planMarker}\n### Plan of logfleet: ${describeChanges(changed.length)}`,
     ...changed.flatMap(({ title, blocks: ofSection }) => [`#### ${title}`, ...ofSection]),
     ...(others.length > 0 ? [`Nothing to do: ${others.join(', ')}`] : []),
-    ...(warnings.length > 0 ? ['#### Warnings', renderList(warnings.map(renderFinding))] : []),
+    ...renderFindings('Warnings', warnings),
   ];
+  return joinBlocks(blocks);
+}
+
+/** Renders the errors and warnings of manifests that cannot be planned, because at least one of them has an error. */
+export function renderInvalidMarkdown(findings: readonly PlacedFinding[]): string {
+  return joinBlocks([
+    `${planMarker}\n### Plan of logfleet: no plan, because the manifests have errors`,
+    ...renderFindings(
+      'Errors',
+      findings.filter(({ severity }) => severity === 'error'),
+    ),
+    ...renderFindings(
+      'Warnings',
+      findings.filter(({ severity }) => severity === 'warning'),
+    ),
+  ]);
+}
+
+function renderFindings(title: string, findings: readonly PlacedFinding[]): readonly string[] {
+  return findings.length > 0 ? [`#### ${title}`, renderList(findings.map(renderFinding))] : [];
+}
+
+function joinBlocks(blocks: readonly string[]): string {
   return blocks.map((block) => `${block}\n`).join('\n');
 }
 

@@ -29,7 +29,7 @@ import { renderYaml } from '../render/resource-table.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ExportOutlook, planExports } from './export-planner.ts';
 import { hasChanges, planDocument } from './plan-document.ts';
-import { renderPlanMarkdown } from './plan-markdown.ts';
+import { renderInvalidMarkdown, renderPlanMarkdown } from './plan-markdown.ts';
 import { type OpenPlace, openPlace, type PlannedKind, type PlanPlace } from './plan-place.ts';
 import { renderPlans } from './plan-view.ts';
 import { type Planned, type PlanningOptions, planPolicies } from './planner.ts';
@@ -62,7 +62,10 @@ export async function planCommand(
 ): Promise<number> {
   const sources = await readSources(files, context);
   const findings = printFindings(sources, context);
-  if (findings.some(({ severity }) => severity === 'error')) return exitStatus.usage;
+  if (findings.some(({ severity }) => severity === 'error')) {
+    if (options.output === 'markdown') context.stdout.write(renderInvalidMarkdown(findings));
+    return exitStatus.usage;
+  }
   const place = await dependencies.open(options, context);
   let plans: Plans;
   try {

@@ -248,6 +248,16 @@ describe('what a plan shows', () => {
     expect(stdout).toMatch(/\n#### Warnings\n\n- .*warning: "\^web" looks like a regular expression.*\n$/);
   });
 
+  test('as Markdown with the errors of manifests, which are not planned', async () => {
+    const wrong = policy().replace('target:', 'tarqet:');
+    const { status, stdout } = await plan({ texts: [secret, wrong], flags: { output: 'markdown' } });
+    expect(status).toBe(2);
+    const [title, heading, list] = stdout.split('\n\n');
+    expect(title).toBe('<!-- logfleet plan -->\n### Plan of logfleet: no plan, because the manifests have errors');
+    expect(heading).toBe('#### Errors');
+    expect(list).toContain('tarqet');
+  });
+
   test('with the last start in a window', async () => {
     const maintenance = "  maintenance: {cutoff: 30m, windows: [{schedule: '0 21 * * *', duration: 6h}]}\n";
     const { stdout } = await plan({ texts: [secret, policy('production', maintenance)] });
