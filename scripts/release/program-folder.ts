@@ -5,7 +5,11 @@ import { bundleProgram } from '../bundle.ts';
 import { type BundledPackage, bundledPackages, renderLicenses } from './bundled-packages.ts';
 
 const root = join(import.meta.dirname, '../..');
-const copied = ['bin', 'crds', 'manifests', 'src', 'simulator', 'LICENSE', 'README.md', 'CHANGELOG.md'];
+/** Copied files and folders: what the program reads, its sources, and the README with all pages that it links to. */
+const copied = [
+  ...['bin', 'crds', 'manifests', 'src', 'simulator'],
+  ...['LICENSE', 'README.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'docs', 'examples', 'charts'],
+];
 const tests = join(root, 'simulator/test');
 const neededNode = '>=24';
 

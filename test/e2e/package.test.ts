@@ -2,7 +2,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -81,6 +81,13 @@ describe('the npm package', () => {
   test('needs no other package', () => {
     const folders = readdirSync(join(directory, 'npm/node_modules')).filter((name) => !name.startsWith('.'));
     expect(folders).toEqual(['logfleet']);
+  });
+
+  test('has all files that its README links to', () => {
+    const folder = join(dirname(launcher), '..');
+    const links = [...readFileSync(join(folder, 'README.md'), 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)];
+    expect(links.length).toBeGreaterThan(20);
+    expect(links.map(([, path = '']) => path).filter((path) => !existsSync(join(folder, path)))).toEqual([]);
   });
 
   test('shows the help of every command', async () => {
