@@ -180,6 +180,22 @@ describe('a change', () => {
     await own.stop();
   });
 
+  test('that moves the focused resource to another row moves the focus, too', async () => {
+    const own = await showPage(examples());
+    const { page } = await openPage(browser, own.url);
+    const isEdge = ({ metadata }: { readonly metadata: { readonly name: string } }) => metadata.name === 'edge';
+    const before = await page.locator('.row a', { hasText: 'edge' }).getAttribute('data-index');
+    await page.locator('.row a', { hasText: 'edge' }).focus();
+    const conditions = conditionsOf('Ready', 'AllUpdated', 'All collectors are upgraded.', Date.now());
+    const status = { summary: { updated: '320/320', state: 'AllUpdated' }, conditions };
+    const upgraded = shownResource({ kind: 'CollectorVersionPolicy', name: 'edge', namespace: 'network', status });
+    own.reader.replace([...examples().filter((each) => !isEdge(each)), upgraded]);
+    await page.locator('.row a:focus', { hasText: '320/320' }).waitFor();
+    expect(await page.locator('.row a:focus').getAttribute('data-index')).not.toBe(before);
+    await page.context().close();
+    await own.stop();
+  });
+
   test('that makes the list shorter than the place of the focus leaves a row that Tab reaches', async () => {
     const own = await showPage(examples());
     const { page } = await openPage(browser, own.url);

@@ -137,6 +137,8 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
   const focused = Math.min(lastFocused, total - 1);
   const wantsFocus = useRef(false);
   const hadSelection = useRef(false);
+  /** Resource that has the focus; undefined until the next rendering after a user has moved the focus. */
+  const focusedId = useRef<string | undefined>(undefined);
 
   const measure = () => {
     const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
@@ -153,6 +155,7 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
   useEffect(() => {
     scroller.current?.scrollTo({ top: 0 });
     setFocused(0);
+    focusedId.current = undefined;
   }, [filter]);
   // In a narrow window the details are hidden when the selection ends. The focus returns from their link to the list.
   useLayoutEffect(() => {
@@ -172,14 +175,31 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
     if (target === undefined) return;
     event.preventDefault();
     wantsFocus.current = true;
+    focusedId.current = undefined;
     reveal(scroller.current, target);
     measure();
     setFocused(target);
   };
-  const noteFocus = (event: FocusEvent) => setFocused(Number((event.target as HTMLElement).dataset['index']));
+  const noteFocus = (event: FocusEvent) => {
+    focusedId.current = undefined;
+    setFocused(Number((event.target as HTMLElement).dataset['index']));
+  };
   // The focused row exists even when it is out of view, so that it keeps the focus.
   const inView = Array.from({ length: range.count }, (_, place) => range.first + place);
   const shown = inView.includes(focused) ? inView : [...inView, focused];
+  // A change can move the focused resource to another row. The focus follows the resource as far as its new row is in view.
+  useLayoutEffect(() => {
+    const id = window.row(focused)?.id;
+    const wanted = focusedId.current;
+    const place =
+      wanted === undefined || wanted === id ? undefined : inView.find((index) => window.row(index)?.id === wanted);
+    if (place === undefined) {
+      focusedId.current = id;
+      return;
+    }
+    wantsFocus.current ||= (document.activeElement as HTMLElement | null)?.dataset['index'] === String(focused);
+    setFocused(place);
+  });
   return (
     <div class="scroller" ref={scroller} onScroll={measure}>
       <ul class="rows" style={{ height: `${total * rowHeight}px` }} onKeyDown={move} onFocusCapture={noteFocus}>
