@@ -56,7 +56,7 @@ export const reasons = {
   exportedIncomplete: 'ExportedIncomplete',
   /** A schedule has exported all time up to now, except the time of its newest run, which may still be active. */
   upToDate: 'UpToDate',
-  /** A schedule has ended, and all its time is exported. */
+  /** The schedule has ended, and its whole time range is exported. */
   scheduleEnded: 'ScheduleEnded',
 
   // Reasons of resources with Ready=False and Reconciling=True: logfleet is working, or waits for an event that needs no person.
@@ -105,7 +105,7 @@ export const reasons = {
   answerInvalid: 'AnswerInvalid',
   /** The service rejects a request as malformed (400 or 415 without an error code of the specification). */
   requestRefused: 'RequestRefused',
-  /** Too many requests to the service wait for permission from logfleet's request budget, so no further request was accepted. */
+  /** logfleet rejected a request, because too many requests already wait in its own queue, which keeps the rate limits of the service. */
   requestBudgetFull: 'RequestBudgetFull',
   /** The service answers 429, although logfleet keeps its rate limit: other clients use the same user of the service. */
   rateLimited: 'RateLimited',
@@ -140,13 +140,13 @@ export const reasons = {
   internalError: 'InternalError',
 
   // Reasons of resources with the conditions Ready=False and Stalled=True: a person must act.
-  /** Runs of a schedule failed. Their time is exported again only on request. */
+  /** Runs of a schedule failed. Their time ranges are exported again only if a user requests it, for example with `logfleet retry`. */
   runsFailed: 'RunsFailed',
   /** A run of a schedule is stalled. */
   runStalled: 'RunStalled',
   /** A run of a schedule cannot be created, because another SearchExport has its name. */
   runNameTaken: 'RunNameTaken',
-  /** The spec has a valid form, but a value cannot be interpreted. */
+  /** The spec matches the schema, but one of its values is wrong, such as an unknown time zone. */
   invalidSpec: 'InvalidSpec',
   /** The selector matches no collector. Probably a mistake, unless matching collectors will be installed later. */
   noCollectorsMatched: 'NoCollectorsMatched',

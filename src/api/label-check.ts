@@ -54,7 +54,7 @@ function* checkSize(path: JsonPath, annotations: Members): Generator<Finding> {
   });
 }
 
-/** Checks the names of labels or annotations, after `normalized` was applied to each name. */
+/** Checks the names of labels or annotations. `normalized` is applied to each name before the check. */
 function* checkNamesIn(path: JsonPath, texts: Members, normalized: (name: string) => string): Generator<Finding> {
   for (const name of Object.keys(texts)) {
     if (isQualifiedName(normalized(name))) continue;
@@ -83,7 +83,10 @@ function isQualifiedName(text: string): boolean {
   return prefix === undefined || (prefix.length <= 253 && subdomainForm.test(prefix));
 }
 
-/** Checks that the annotations of logfleet among those of `metadata` exist, and have values with an effect. */
+/**
+ * Checks the annotations of `metadata` whose names begin with logfleet's prefix: each must exist, apply to this kind, and have a value with
+ * an effect.
+ */
 export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: readonly string[]): Generator<Finding> {
   for (const [name, value] of Object.entries(membersOf(metadata['annotations']))) {
     if (!name.startsWith(`${apiGroup}/`)) continue;

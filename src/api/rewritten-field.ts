@@ -38,14 +38,14 @@ interface OperatorText {
  */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
-/** Form of the placeholder that replaces a quoted text. In a query, `%"name"` is a quoted field name. */
+/** Matches the placeholder of a quoted text, and a `%` before it, which marks a quoted field name. */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 
 /** Splits a query into operators, at its pipes outside of quotes. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
-  // Each quoted text is replaced by its index between two mark characters.
+  // While the query is split at its pipes, each quoted text is replaced by its index between two mark characters.
   const marked = query.replace(quotedForm, (_quoted, text: string) => `${mark}${texts.push(text) - 1}${mark}`);
   return marked.split('|').map((part) => {
     const own = [...part.matchAll(markedText)].map(([, index]) => texts[Number(index)] ?? '');

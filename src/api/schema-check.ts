@@ -70,7 +70,8 @@ function toJsonSchema(schema: StructuralSchema): object {
     if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
     const { matchFields, matchExpressions } = value?.properties ?? {};
     if (matchFields && matchExpressions) {
-      // A structural schema cannot list the keys of a map. The keys of `matchFields` are those of `matchExpressions`.
+      // A structural schema cannot list the keys of a map. The allowed keys of `matchFields` are taken from the enumeration in
+      // `matchExpressions`.
       const propertyNames = matchExpressions.items?.properties?.['key'];
       const properties = { ...value?.properties, matchFields: { ...matchFields, propertyNames } };
       return { ...value, properties, additionalProperties: false };
@@ -119,7 +120,8 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       );
     }
     case 'enum':
-      // A value of the wrong type was already reported, so its other errors are skipped. So is a wrong key, as `propertyNames`.
+      // ajv also applies `enum` to values of the wrong type and, for `propertyNames`, to keys. Other errors already report these values and
+      // keys.
       if (typeof value !== 'string' || violated.propertyName !== undefined) return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':

@@ -39,5 +39,5 @@ export function withDefaults(schema: StructuralSchema, value: unknown): unknown 
   return filled;
 }
 
-/** Object as a manifest has it: without defaults, and with null as the absence of a member. */
+/** Resource or field as written in a manifest: defaults are not filled in, and null means that the member is absent. */
 export type Written<T> = { readonly [K in keyof T]?: T[K] | null };

@@ -61,7 +61,7 @@ function readQuotes(query: string): { readonly outside: string; readonly areClos
  */
 const doubts: readonly RegExp[] = [/\/\/|\/\*[\s\S]*\*\//, /['`]/, /\\"/];
 
-/** Form of an operator: a word and the text after it, up to the pipe. */
+/** Splits an operator of the query into its name and the text after it. */
 const operatorForm = /^([a-z]\w*)(?=[\s("]|$)([\s\S]*)$/i;
 
 function operatorProblem(operator: string): string | undefined {
@@ -120,5 +120,5 @@ const rowFunctions: ReadonlySet<string> = new Set([
   ...['urldecode', 'urlencode', 'base64decode', 'base64encode', 'dectohex', 'hextodec'],
 ]);
 
-/** Words that can precede a parenthesis in a condition and are not names of functions. */
+/** Keywords that can be followed by a parenthesis in a condition, so they are not names of functions. */
 const conditionWords: ReadonlySet<string> = new Set(['and', 'or', 'not', 'in', 'where']);

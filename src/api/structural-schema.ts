@@ -31,7 +31,7 @@ export interface StructuralSchema {
   readonly maxItems?: number;
   readonly maxProperties?: number;
   readonly 'x-kubernetes-int-or-string'?: boolean;
-  /** True if the object may have any members. Only the CRD has this property; the generated schemas omit it. */
+  /** True if the object may have members that the schema does not list. Only CRDs contain this property; the generated schemas omit it. */
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
   /** Members that identify an item of a list. No two items of the list may have the same values in these members. */
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];

@@ -5,7 +5,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new LogfleetError({ code: 'bug.assertion', message, handling: { kind: 'bug' } });
 }
 
-/** Fails at compile time while a `switch` over all values of a type lacks a case. The call stands at the end of the `switch`. */
+/** Call it in the default case of a `switch` that handles all values of a type. If a case is missing, the call does not compile. */
 export function unreachable(value: never): never {
   throw new LogfleetError({
     code: 'bug.unreachable',

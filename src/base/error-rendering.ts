@@ -32,10 +32,7 @@ function render(error: unknown, withStack: boolean, depth: number): RenderedErro
   };
 }
 
-/**
- * Whether the stack of an error helps a person. An expected error of logfleet is identified by its
- * code, so its stack is not logged.
- */
+/** Returns whether to log the stack of an error. The stack of an expected error is not logged, because its code tells what happened. */
 export function isUnexpected(error: unknown): boolean {
   return !(error instanceof LogfleetError) || error.handling.kind === 'bug';
 }

@@ -1,4 +1,4 @@
-/** Clock that can be held while several decisions are made, so that nothing becomes due between the first and the last of them. */
+/** Clock that can be held at one time while several decisions are made, so that all decisions see the same time. */
 import { type Clock, type Instant, instant, type Timer } from './clock.ts';
 
 export class HeldClock implements Clock {
@@ -21,7 +21,7 @@ export class HeldClock implements Clock {
     return this.#clock.after(delayMs, callback);
   }
 
-  /** Calls `decide`, during which this clock shows the time of the call. */
+  /** Calls `decide`. Until `decide` returns, this clock shows the time at which the call began. */
   hold<T>(decide: () => T): T {
     this.#held = instant(this.#clock);
     try {

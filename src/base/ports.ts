@@ -1,4 +1,4 @@
-/** Access of the operator's parts to time, randomness, log and metrics. Tests replace all of them. */
+/** Clock, random numbers, log and metrics as the operator's code gets them, so that tests can replace them. */
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';

@@ -15,7 +15,7 @@ import type { Counter, Gauge, Histogram, Metrics, Sample } from './metrics.ts';
 /** Sampling interval of the event-loop delay in ms. The default of 10 ms would use most of the CPU time of an idle operator. */
 const loopPrecisionMs = 500;
 
-/** Gauges of prom-client whose names end in `_total`, which Prometheus reserves for counters. */
+/** Default gauges of prom-client that are not exported, because their names end in `_total`, which Prometheus reserves for counters. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 interface MetricOptions {

@@ -3,8 +3,8 @@ import type { LogfleetError } from './errors.ts';
 import type { Random } from './random.ts';
 
 /**
- * Delay in ms before a retry of an error that a person must fix, such as wrong credentials, because logfleet is not
- * notified of the fix.
+ * Delay in ms before a retry of an error that a person must fix, such as wrong credentials. Nothing notifies logfleet of the fix, so it
+ * retries at this interval.
  */
 export const stallRetryMs = 30_000;
 

@@ -6,7 +6,7 @@
  * clock change skips it, it is moved forward by the length of the change.
  */
 
-/** Maximum number of time zones in the cache, because names of time zones come from other systems. */
+/** Maximum number of cached time zones. Limited, because users and the log service choose the names. */
 const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
 /** Time in ms before and after a local time at which UTC offsets are compared, to find a clock change near that time. */

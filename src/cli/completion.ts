@@ -141,7 +141,7 @@ function zshFlag({ names, description, takesValue, values }: Flag): string {
   return names.map((name) => quoted(`*${name}[${plain(description)}]${value}`)).join(' ');
 }
 
-/** Completes the first argument from words, and offers no completions for further arguments. */
+/** Completes the first argument of a command from these words, and offers no completions for further arguments. */
 function zshWords(words: readonly string[]): string {
   const isPrefix = words.every((word) => word.endsWith('/'));
   return quoted(isPrefix ? `1:argument:compadd -S "" -- ${words.join(' ')}` : `1:argument:(${words.join(' ')})`);

@@ -49,8 +49,8 @@ export function decodeSources(sources: readonly SourceFile[], namespace: string)
 }
 
 /**
- * Returns the resources of one kind in the manifests. A resource that also exists in `placed` keeps its uid, status and annotations. Any
- * other resource gets a new uid.
+ * Returns the resources of one kind in the manifests. A resource that already exists (in `placed`) keeps its uid, status and annotations.
+ * Any other resource gets a new uid.
  */
 export function resourcesIn<K extends KindName>(
   kind: K,
@@ -68,19 +68,19 @@ export function resourcesIn<K extends KindName>(
     }
     const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
     const metadata = { ...key, ...identity, annotations };
-    // The type of `spec` is right, because the schema has checked the spec and filled in its defaults before.
+    // `spec` has this type, because it was validated against the schema, and its defaults are filled in.
     return { apiVersion, kind, spec, metadata } as ResourceOf<K>;
   });
 }
 
-/** Place such as a cluster, from which Secrets that are not in the manifests are read. */
+/** Source of Secrets that the manifests do not contain, such as a cluster. */
 interface SecretPlace {
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables replace a Secret that neither the manifests nor the place contain. */
+  /** True if credentials in environment variables replace a Secret that neither the manifests nor this source contain. */
   readonly takesVariables: boolean;
 }
 
-/** Returns a reader of Secrets, which prefers Secrets in the manifests to those of `place`. */
+/** Returns a reader that searches a Secret first in the manifests, then in `place`. */
 export async function secretsOf(
   decoded: readonly DecodedFile[],
   place: SecretPlace,

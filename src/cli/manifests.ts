@@ -64,7 +64,10 @@ function addNotifications(
   return documents;
 }
 
-/** Adds exports in Kubernetes Jobs: sets the image of their pods in the operator's Deployment, and returns further roles. */
+/**
+ * Adds exports in Kubernetes Jobs: sets the image of their pods in the operator's Deployment, and returns the additional roles that they
+ * need.
+ */
 function addExportJobs(installed: readonly Document[], options: ManifestsOptions): readonly Document[] {
   setVariable(installed, 'LOGFLEET_WORKER_IMAGE', (deployment) => deployment.getIn([...container, 'image']));
   const { namespaces } = options;
@@ -95,7 +98,7 @@ function render(document: Document): string {
 
 const container = ['spec', 'template', 'spec', 'containers', 0];
 
-/** Sets the namespace of a document, and the values of the flags in it. */
+/** Sets the namespace of a Kubernetes object, and applies the flags to it. */
 function place(document: Document, namespace: string, options: ManifestsOptions): void {
   const kind = kindOf(document);
   if (kind === 'Namespace') document.setIn(['metadata', 'name'], namespace);

@@ -413,10 +413,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
     .option('--name <name>', 'Name of the export (default: export). With FILE, selects one of several exports.')
-    .option(
-      '-n, --namespace <namespace>',
-      'Namespace of manifests that name none. Without this flag, their namespace is "default".',
-    )
+    .option('-n, --namespace <namespace>', 'Namespace for manifests that do not specify one (default: "default").')
     .option(
       '--volume <name=dir>',
       'With FILE: name of a volume to which the export writes, and its directory. Repeatable.',

@@ -4,7 +4,7 @@
  */
 import { LogfleetError } from '../base/errors.ts';
 
-/** Reason of all errors for wrong usage. Errors of the simulator have it, too. */
+/** Reason of every error that wrong usage of the command line causes, also in the simulator. */
 export const wrongUsage = 'WrongUsage';
 
 export class UsageError extends LogfleetError {

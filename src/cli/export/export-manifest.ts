@@ -96,7 +96,10 @@ export function flagManifest(
 
 type Field = readonly [path: string, value: unknown];
 
-/** Fields that name the place in an object store. The other flags of S3 stores are fields of their own. */
+/**
+ * Returns the manifest fields that describe an object store: its bucket or container, folder, endpoint and region. Flags that apply only to
+ * S3 set other fields.
+ */
 function storeFields(address: StoreAddress, options: ExportOptions, env: CommandContext['env']): readonly Field[] {
   const { kind, folder, ...place } = address;
   const { endpoint, region, insecure } = options;

@@ -60,7 +60,7 @@ const statusIntervalMs = 1_000;
 interface Run {
   readonly sources: readonly SourceFile[];
   readonly volumes: Volumes;
-  /** Destination of an export by flags. Undefined if a manifest defines the export. */
+  /** Destination of the export that flags define. Undefined if a manifest defines the export. */
   readonly sink?: ExportSink;
   readonly secrets: readonly SourceFile[];
   readonly options: ExportOptions;
@@ -199,7 +199,8 @@ const stepOptions: StepOptions = { byManifest: true };
 function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // With a single export, `--namespace` selects nothing: the flag only gives a namespace to manifests that name none.
+  // If only one export is given, `--namespace` is not used to select it: the flag then only sets the namespace of manifests that specify
+  // none.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;

@@ -51,7 +51,7 @@ const fromHelp =
 export const fieldFlags: readonly FieldFlag[] = [
   field('query', '<query>', 'Query in the language of the service.'),
   field('timeRange.from', '<time>', fromHelp),
-  field('timeRange.to', '<time>', 'End of the time range to export (excluded): a time as for --from, or now.'),
+  field('timeRange.to', '<time>', 'End of the time range to export (exclusive): a time as for --from, or now.'),
   field('timeRange.timeZone', '<zone>', 'Time zone of times without an offset, such as Europe/Berlin.'),
   field('byReceiptTime', '', '--from and --to apply to the time of receipt of a message, not to its message time.'),
   choice('autoParsingMode', '<mode>', 'How fields of JSON messages are parsed', ['Manual', 'AutoParse']),
@@ -78,13 +78,13 @@ export const fieldFlags: readonly FieldFlag[] = [
   choice(
     'incompletePolicy',
     '<policy>',
-    'Whether an export that may lack rows fails, or keeps its rows, marked as incomplete',
+    'Whether an export that may lack rows fails, or keeps its rows and is marked as incomplete',
     ['Fail', 'Keep'],
   ),
   choice(
     'proof',
     '<how>',
-    'How to prove that no row is missing, by number, sizes and times of rows or by their number alone',
+    'How to prove that no row is missing, by number, sizes and times of the rows or only by their number',
     ['Digest', 'Count'],
   ),
   field('settleDelay', '<duration>', 'Minimum age of the searched data (default: 3m).'),

@@ -107,7 +107,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** Returns the first record of the file. It is known only after the last call of `before`. */
+  /** Returns the first record of the file. Call it only after `before` has received the whole file, because the file is read backwards. */
   first(): Uint8Array {
     return this.#carry;
   }

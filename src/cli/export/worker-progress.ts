@@ -1,7 +1,7 @@
 /**
- * Shows progress and obstacle of a worker (pod of an export's Kubernetes Job) in `status.workers` of its SearchExport, at most every 10 s.
- * A worker without a token of the API server shows nothing. The export continues if this fails, because the operator also reads the
- * worker's final report.
+ * Shows the progress of a worker (a pod of an export's Kubernetes Job), and what blocks it, in `status.workers` of the SearchExport, at
+ * most every 10 s. A worker without a token for the API server shows nothing. If an update fails, the export continues, because the
+ * operator also reads the worker's final report.
  */
 import { findCondition } from '../../api/conditions.ts';
 import type { WorkerStatus } from '../../api/generated/search-export.ts';
@@ -50,7 +50,10 @@ export class WorkerProgress {
   readonly #options: WorkerProgressOptions;
   readonly #client: ApiClient;
   #timer: Timer | undefined;
-  /** Work in the status. Undefined until the first write, because a former pod with the same index can have left other work there. */
+  /**
+   * Progress that this worker wrote to the status last. Undefined until its first write, because the status may still show the progress of
+   * an earlier pod with the same index.
+   */
   #applied: ShownWork | undefined;
   #appliedAtMs = Number.NEGATIVE_INFINITY;
   #isEnded = false;

@@ -35,8 +35,8 @@ export interface Worker {
   /** Writes the report of an export that has ended, and returns the exit status of the worker. */
   end(ended: SearchExport): number;
   /**
-   * Writes a report and returns an exit status if the Secret belongs to another user of the log service than when the Kubernetes Job was
-   * created. Undefined if the export can start.
+   * Checks that the Secret still belongs to the same user of the log service as when the Kubernetes Job was created. If it does not, writes
+   * a report and returns the exit status. Returns undefined if the export can start.
    */
   refuse(resource: SearchExport): Promise<number | undefined>;
 }

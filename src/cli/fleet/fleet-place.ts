@@ -1,6 +1,6 @@
 /**
- * Opens the place that stores policies and Secrets for `logfleet fleet`: a cluster, a directory, or nowhere. In a cluster, the command has
- * the rights of the user.
+ * Opens the source of policies and Secrets for `logfleet fleet`: a cluster, a directory, or neither. In a cluster, the command has the
+ * permissions of the user.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
@@ -10,14 +10,14 @@ import type { TargetOptions } from '../options.ts';
 import { openView } from '../resources/directory-access.ts';
 
 export interface FleetPlace {
-  /** Name of the cluster or directory in messages. Undefined if no flag names a cluster or a directory. */
+  /** Name of the cluster or directory in messages. Undefined if no flag selects one. */
   readonly label: string | undefined;
   /** Namespace of manifests without a namespace. */
   readonly namespace: string;
   /** Lists the policies of the namespace that the flags select, or of all namespaces of a directory. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables replace Secrets that are missing in the place. */
+  /** True if credentials in environment variables replace a Secret that neither the cluster nor the directory contains. */
   readonly takesVariables: boolean;
   close(): Promise<void>;
 }

@@ -34,7 +34,7 @@ interface TargetArguments {
   readonly policy: string | undefined;
 }
 
-/** Finds the Secret and the selector. A selector on the command line replaces the selector and the exclusions of the policy. */
+/** Finds the Secret and the selector. A selector on the command line takes precedence over the selector and exclusions of the policy. */
 export async function fleetTarget(
   { selector, policy: named }: TargetArguments,
   place: FleetPlace,
@@ -97,8 +97,8 @@ async function existingPolicy(name: string, place: FleetPlace): Promise<Collecto
 }
 
 /**
- * Returns the only Secret that the policies of a place use. Without policies, returns the name of a Secret that environment variables
- * replace.
+ * Returns the only Secret that the policies in the cluster or directory use. If there are no policies and environment variables contain the
+ * credentials, returns a fixed name for them.
  */
 async function onlySecret(place: FleetPlace): Promise<ResourceKey> {
   const policies = await place.policies();
@@ -145,7 +145,7 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
   return document.value as CollectorSelector;
 }
 
-/** Returns an otherwise valid policy with this selector, so that the checks of policies apply to the selector. */
+/** Returns a valid policy with this selector, so that the selector can be validated like that of a policy. */
 function policyWith(selector: unknown): object {
   return {
     apiVersion,

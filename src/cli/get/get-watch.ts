@@ -31,9 +31,9 @@ export interface GetRequest {
 
 interface Presenter {
   show(resources: readonly AnyResource[]): void;
-  /** Warns that changes of the resources cannot be followed, so shown resources may be outdated. Without `message`, the warning ends. */
+  /** Warns that changes of the resources cannot be followed, so shown resources may be outdated. Without `message`, removes the warning. */
   trouble(message: string | undefined): void;
-  /** Warns that no operator process works on the directory, and names the command that starts one. Without `note`, the warning ends. */
+  /** Warns that no operator process works on the directory, and names the command that starts one. Without `note`, removes the warning. */
   idle(note: string | undefined): void;
   end(): void;
 }

@@ -46,7 +46,7 @@ interface Shown {
   reminder: Timer | undefined;
 }
 
-/** Name, namespace and kind, by which the live view identifies a resource. */
+/** Fields that identify a resource in the live view. */
 type KeyOfShown = Pick<AnyResource['metadata'], 'namespace' | 'name'> & { readonly kind: KindName };
 
 export class LiveView {

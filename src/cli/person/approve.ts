@@ -101,7 +101,7 @@ function approve(
   if (state === 'AwaitingApproval') {
     const isEmpty = stage.members === 0;
     const upgrades = `${renderMembers(stage)} upgraded now.${renderOffline(resource)}`;
-    const effect = isEmpty ? 'the stage is skipped unless it now has collectors.' : upgrades;
+    const effect = isEmpty ? 'the stage has no collectors, so it is skipped if it is still empty.' : upgrades;
     return { annotation, report: `approved stage ${name} of rollout ${id}: ${effect}${pauseNote}` };
   }
   if (state === 'Pending') {

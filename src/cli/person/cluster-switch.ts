@@ -101,7 +101,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
   await client.call({
     method: 'PATCH',
     path: objectPath('configmaps', namespace, settingsName),
-    // With `force`, the key is changed even if another client has written it.
+    // With `force`, the key is changed even if another field manager owns it (server-side apply).
     query: { fieldManager: 'logfleet-cli', force: 'true' },
     contentType: 'application/apply-patch+yaml',
     body: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [pausedMember]: String(paused) } },
@@ -109,8 +109,8 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 }
 
 /**
- * Pauses and resumes the whole operator, for `pause --all` and `resume --all`. In a cluster it writes a ConfigMap, and in a directory of
- * manifests a request file. A ConfigMap among the manifests of a directory can pause the operator too.
+ * Pauses and resumes the whole operator, for `pause --all` and `resume --all`. In a cluster, it writes a ConfigMap. In a directory of
+ * manifests, it writes a request file; there, a ConfigMap among the manifests can pause the operator as well.
  */
 export interface OperatorSwitch {
   /** Names the resources that the command pauses, for use after the word "everything". Example: `in ./policies`. */

@@ -148,7 +148,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
-/** Returns the search task of an export. The planned searches do not depend on `serviceHost`. */
+/** Returns what the export must search. `serviceHost` does not affect the planned searches. */
 function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;
@@ -167,7 +167,10 @@ function digestOf({ identity, isSplittable }: ExportTask, bytes: number | undefi
 }
 
 interface KnownBeforehand {
-  /** Duration in ms of planning this export. It predicts the export's own speed, because planning runs a search and a count too. */
+  /**
+   * Time in ms that planning this export took. The duration of the export is estimated from it, because planning runs a search and a count,
+   * too.
+   */
   readonly planningMs: number;
   readonly digest: PlannedDigest | undefined;
 }
@@ -204,8 +207,8 @@ function bytesOf(
   const newest = segments.at(-1);
   if (!areKnown || ofFirst === undefined || !newest) return undefined;
   const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-  // Counts read the whole range, so their bytes give the bytes of the remaining searches in proportion to time. Without counts, there are
-  // no remaining searches.
+  // The counting searches scanned the whole time range, so the bytes of the remaining searches are estimated in proportion to their length.
+  // If nothing was counted, no searches remain.
   return ofFirst + ofCounts + Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
 }
 

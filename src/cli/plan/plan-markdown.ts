@@ -154,7 +154,7 @@ function code(name: string): string {
 }
 
 const formatting = /[\\`*_{}[\]<>|~]/g;
-/** Sign that begins a heading or a list at the start of a line. */
+/** Matches a character that begins a Markdown heading or list at the start of a line. */
 const leadingSign = /^(?=[-+#])/;
 /** Characters that mention a person, an issue or a label on GitHub or GitLab if a word follows them. */
 const mentions = /([@#!$%&])(?=\w)/g;

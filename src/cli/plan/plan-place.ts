@@ -1,6 +1,6 @@
 /**
- * Opens the place that stores the existing resources for `logfleet plan`: a directory, a cluster, or nowhere. `plan` only reads. In a
- * cluster it has the rights of the user, and warns about everything that the user may not read.
+ * Opens the source of existing resources for `logfleet plan`: a directory, a cluster, or neither. `plan` only reads. In a cluster it has
+ * the permissions of the user, and warns about everything that the user may not read.
  */
 import { renderFinding } from '../../api/finding.ts';
 import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
@@ -24,7 +24,7 @@ export interface PlanPlace {
   find<K extends PlannedKind>(kind: K, key: ResourceKey): Promise<ResourceOf<K> | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables replace Secrets that are missing in the cluster or directory. */
+  /** True if credentials in environment variables replace a Secret that neither the cluster nor the directory contains. */
   readonly takesVariables: boolean;
   settings(): OperatorSettings;
   close(): Promise<void>;
@@ -80,7 +80,7 @@ async function placeInDirectory(
 function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: CommandContext): PlanPlace {
   const namespace = options.namespace ?? reader.defaultNamespace;
   const { ledgers } = reader;
-  /** Returns the result of a read. If the user lacks the right for it, prints the warning and returns the result of `instead`. */
+  /** Awaits a read from the cluster. If the user lacks permission, prints the warning and returns the result of `instead`. */
   const ifAllowed = <T>(read: Promise<T>, warning: string, instead: () => T | Promise<T>): Promise<T> =>
     read.catch((error: unknown) => {
       if (!hasCode(error, 'host.forbidden')) throw error;

@@ -63,7 +63,7 @@ export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], opti
     });
 }
 
-/** Title of a plan, which follows the name of the resource, and its lines. */
+/** Returns the plan as text: the end of its title, which follows the resource's name, and the lines below it. */
 function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly [string, readonly string[]] {
   const title = titleOf(outlook);
   if (outlook.kind === 'waiting' && 'message' in outlook) {

@@ -122,7 +122,8 @@ async function plan(
     const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Policies are planned before exports, so that requests for policies do not delay the measured requests for exports, or the reverse.
+    // Policies and exports are planned one after the other, not at the same time, because exports measure how fast their requests are
+    // answered.
     const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });

@@ -71,7 +71,7 @@ class Planning {
   readonly #reconciler: PolicyReconciler;
   readonly #controller: Controller;
   readonly #outlooks = new Map<string, Outlook>();
-  /** Failure of each policy whose planning fails now, with the time at which it failed first. */
+  /** Current failure of each policy whose planning fails, and the time of its first failure. */
   readonly #troubles = new Map<string, { readonly sinceMs: number; readonly error: LogfleetError }>();
   readonly #ended = Promise.withResolvers<void>();
 

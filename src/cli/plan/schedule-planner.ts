@@ -18,7 +18,10 @@ import type { ExportOutlook } from './export-planner.ts';
 const dayMs = 24 * 3_600_000;
 /** Rounding error in ms of the service's clock, which has whole seconds (E11). */
 const clockRoundingMs = 2_000;
-/** Periods in ms over which the number of runs per day is averaged. The second, longer one is for schedules with few runs in the first. */
+/**
+ * Periods in ms over which the number of runs per day is averaged. The longer period is used if the schedule runs less than once a day in
+ * the shorter one.
+ */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */
 export const mostPending = 100_000;
@@ -136,7 +139,7 @@ export interface RowFigures {
   readonly bytesToScan: number | undefined;
 }
 
-/** Figures of a schedule, if all its runs are like the sample run. */
+/** Estimated figures of a schedule, which assume that every run is like the sample run. */
 export interface ScheduleFigures {
   readonly perRun: RowFigures;
   readonly nextDay: RowFigures;
@@ -157,7 +160,7 @@ export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined
   });
   const share = nextDueMs === undefined ? undefined : (meanPerDay * requests) / (requestsPerSecond * (dayMs / 1_000));
   const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
-  // All due runs share the request rate that new runs leave.
+  // The due runs can only use the part of the request rate that new runs do not need.
   const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
   const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
   const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);

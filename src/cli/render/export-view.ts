@@ -33,7 +33,7 @@ interface Detail {
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Levels of detail of a live view, from a large window to a small one. */
+/** Levels of detail of the live view. The first one is for a large window, the last one for a small window. */
 const details: readonly Detail[] = [
   { jobs: 10, problems: 5, events: 5 },
   { jobs: 6, problems: 3, events: 3 },
@@ -103,7 +103,7 @@ export function renderIncomplete(intervals: readonly IncompleteInterval[] = []):
   });
 }
 
-/** Returns a line for each pod of the export's Kubernetes Job that an obstacle keeps from continuing. */
+/** Returns a line for each pod of the export's Kubernetes Job that is blocked, with the reason. */
 function renderObstacles({ workers = [] }: SearchExportStatus): readonly string[] {
   return workers.flatMap(({ index, obstacle }) =>
     obstacle ? [`Pod ${index}, ${obstacle.reason}: ${obstacle.message}`] : [],

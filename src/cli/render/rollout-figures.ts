@@ -268,7 +268,7 @@ const done: Readonly<Record<PersonAction['action'], string>> = {
   Abort: 'aborted',
 };
 
-/** Renders the actions of people on a rollout, one line each. */
+/** Renders what people did to a rollout, such as approving a stage, one line per action. */
 export function renderActions(actions: readonly PersonAction[], nowMs: number): readonly string[] {
   const ages = aligned(actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`));
   return actions.map((action, index) => printable(`${ages[index]}  ${renderAction(action)}`));

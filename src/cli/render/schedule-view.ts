@@ -19,7 +19,7 @@ interface Detail {
   readonly events: number;
 }
 
-/** Levels of detail of a live view, from a large window to a small one. */
+/** Levels of detail of the live view. The first one is for a large window, the last one for a small window. */
 const details: readonly Detail[] = [
   { runs: 8, gaps: 5, events: 3 },
   { runs: 4, gaps: 3, events: 1 },

@@ -43,12 +43,13 @@ export interface KindView<R extends AnyResource> {
   /** Returns the figures of a resource in one line, for outputs without a terminal. Empty if there are none. */
   figuresOf(status: StatusOf<R>): string;
   /**
-   * Returns a text that changes when the figures should be printed again. Without this function, every change of the figures is printed.
+   * Returns a key for the printed figures. If the output is not a terminal, the figures are printed again only when this key changes.
+   * Without this function, they are printed again after every change.
    */
   keyOf?(status: StatusOf<R>): string;
   /** Returns the reason why a resource waits. Undefined while it makes progress. */
   waitOf(status: StatusOf<R>): string | undefined;
-  /** Returns why work in progress takes long. Undefined if there is nothing to report. */
+  /** Returns why work that has started is not complete yet. Undefined if there is nothing to report. */
   reasonOf(status: StatusOf<R>): string | undefined;
   /** Returns a clause about work in flight that a pause does not stop, such as `6 upgrades in flight end by themselves`. */
   inFlight(status: StatusOf<R>): string | undefined;
@@ -67,7 +68,7 @@ interface Parts {
   /** Reason why the resource waits for something other than a person. Undefined if it does not wait. */
   readonly wait: string | undefined;
   readonly blocks: readonly Block[];
-  /** Blocks that are shown only in a view without a maximum height. */
+  /** Blocks that are shown only if the height of the view is unlimited. */
   readonly further: readonly Block[];
 }
 
@@ -83,7 +84,7 @@ export const noOperator = 'No operator has read this resource yet. Check that an
 
 interface DetailLevels<D> {
   readonly all: D;
-  /** Levels of detail, from a large window to a small one. The view uses the first one that fits the window, or else the last. */
+  /** Levels of detail, from the most to the least detailed. The view uses the first one that fits the window, or else the last. */
   readonly fitting: readonly D[];
 }
 

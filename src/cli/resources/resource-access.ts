@@ -120,7 +120,7 @@ export function renderRetained(
   ];
 }
 
-/** Returns a sentence that a resource which a command looks for is only retained: its manifest was deleted, but its state is kept. */
+/** Returns a sentence for a command whose resource is only retained: its manifest was deleted, but its state is still kept. */
 function retainedText(retained: RetainedResource, options: TargetOptions): string {
   const { key, file, sinceMs, untilMs } = retained;
   const reference = referenceOf(retained.kind, key);

@@ -25,7 +25,7 @@ export interface RetainedResource {
 }
 
 export interface ResourceReader {
-  /** Text that names the place of the resources in messages, such as `context kind-dev` or `./policies`. */
+  /** Name of the cluster or directory in messages, such as `context kind-dev` or `./policies`. */
   readonly place: string;
   /** Namespace in which a resource name without a namespace is searched. Undefined if all namespaces are searched. */
   readonly defaultNamespace: string | undefined;

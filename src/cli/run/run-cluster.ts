@@ -49,7 +49,7 @@ export async function runInCluster(
     operatorNamespace,
     ...(notifier && {
       onEvent: (owner, event) => {
-        // A schedule itself reports its failed and stalled runs.
+        // Events of a schedule's run are not announced, because the schedule itself reports failed and stalled runs.
         if (!host.resources(owner.kind).get(owner)?.metadata.owner) notifier.announce(owner, event);
       },
     }),
@@ -86,7 +86,7 @@ export async function runInCluster(
   return exitStatus.ok;
 }
 
-/** Namespace and name of a Secret, from `NAME` or `NAMESPACE/NAME`. */
+/** Parses a reference to a Secret: `NAME` in the namespace of the operator, or `NAMESPACE/NAME`. */
 function secretKey(text: string, operatorNamespace: string) {
   const [name = '', namespace = operatorNamespace] = text.split('/').reverse();
   return { namespace, name };

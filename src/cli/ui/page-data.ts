@@ -35,9 +35,9 @@ export interface ListPage {
   /** Place of the first row among all resources that match the filter, from 0. */
   readonly offset: number;
   readonly rows: readonly ListRow[];
-  /** Number of resources of each kind that match the rest of the filter, without its kind. */
+  /** Number of resources of each kind that match the filter if its kind is ignored. The page shows them beside the choices of a kind. */
   readonly kinds: Readonly<Record<KindName, number>>;
-  /** Number of resources of each tone that match the rest of the filter, without its tone. */
+  /** Number of resources in each state that match the filter if its state is ignored. The page shows them beside the choices of a state. */
   readonly tones: Readonly<Record<Tone, number>>;
 }
 
@@ -56,9 +56,9 @@ export interface ChangeMessage {
   readonly changed?: readonly string[];
 }
 
-/** Message about the place from which the resources are read. */
+/** Message about the cluster or directory whose resources the page shows. */
 export interface PlaceMessage {
-  /** Name of the place, such as `./policies` or `context kind-dev`. */
+  /** Name of the cluster or directory whose resources are shown, such as `context kind-dev` or `./policies`. */
   readonly place: string;
   /** Namespace of the shown resources. Absent if all namespaces are shown. */
   readonly namespace?: string;

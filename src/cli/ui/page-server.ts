@@ -35,7 +35,7 @@ const shortestIntervalMs = 250;
 /** Maximum number of identities in a message about changes. */
 const maxNamed = 200;
 const maxRows = 200;
-/** Number of rows in the HTML of the page, enough for a high screen. */
+/** Number of rows in the HTML of the page, enough to fill a tall screen. */
 const startRows = 40;
 /** Element of the page's HTML that receives the `StartData`. */
 const startElement = '<script type="application/json" id="start">';
@@ -107,7 +107,7 @@ export class PageServer {
     else write(request, response, answer);
   }
 
-  /** Returns the answer for an address. The address is null if the path of the request is invalid, such as `//`. */
+  /** Answers a request for this URL, which is null if the path of the request is invalid, such as `//`. */
   #answer(address: URL | null): Answer | 'stream' {
     if (!address) return textAnswer(400, 'the path of the request is invalid; the page is at /');
     const { pathname, searchParams } = address;
@@ -156,12 +156,12 @@ export class PageServer {
     this.#streams.add(response);
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
-    // A browser that connects again may have missed changes, so it reads the shown data again.
+    // A page that connects again may have missed changes, so it is told to read its data again.
     send(response, 'change', {});
   }
 
   #collect(changed: readonly string[]): void {
-    // Without a browser, changes need not be collected. A browser that connects later reads all shown data.
+    // If no page is open, changes are not collected: a page that connects later reads all its data anew.
     if (this.#streams.size === 0) return;
     for (const id of changed) this.#changed.add(id);
     const { clock } = this.#options;

@@ -24,7 +24,7 @@ export interface ListFilter {
 interface Entry {
   readonly resource: AnyResource;
   readonly row: ListRow;
-  /** Text in lower case in which the words of a filter are searched. */
+  /** Searchable text of the row, in lower case. A filter matches if this text contains all its words. */
   readonly searched: string;
 }
 
@@ -33,7 +33,7 @@ export class ResourceModel {
   readonly #listeners = new Set<(changed: readonly string[]) => void>();
   #sorted: readonly Entry[] | undefined;
 
-  /** True when the resources of all kinds have been read. */
+  /** True once the resources of all kinds have been read for the first time. */
   get isComplete(): boolean {
     return this.#entries.size === kindNames.length;
   }

@@ -15,7 +15,7 @@ import type { StoreOptions } from '../options.ts';
 import { readStoreAddress, type StoreAddress } from '../store-address.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Returns the destinations of the exports, at least one. The root of each destination is the folder of one export. */
+/** Returns the folders or object-store locations to verify, at least one. The root of each one is the folder of an export. */
 export function placesOfExports(
   text: string,
   options: StoreOptions,

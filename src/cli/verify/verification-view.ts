@@ -82,7 +82,7 @@ interface Check {
   readonly what: string;
 }
 
-/** Row of the table of checks that shows a kind of difference. */
+/** For each kind of difference, the check in the table that fails because of it. */
 const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   gap: 'range',
   overlap: 'range',
@@ -213,7 +213,10 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/** Returns a text about rows of a millisecond in which the service ended a search. The rows are in the files of the next interval (E4). */
+/**
+ * Returns a text about received rows that are in the files of the next interval instead. If a search ends within a millisecond, the rows of
+ * that millisecond are left to the next interval (E4).
+ */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
   return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;

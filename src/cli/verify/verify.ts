@@ -84,7 +84,7 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-    // A missing export is a wrong argument if it is the only one, so the command fails. If there are several exports, the others are
+    // A missing export means a wrong argument if it is the only export, so the command fails. If there are several, the others are still
     // verified.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
     // Error messages name files relative to the folder of the export, so the address of this folder is written before the message.

@@ -217,7 +217,9 @@ describe('approve', () => {
 
   it('skips a stage without members', async () => {
     const { report } = await run('approve', policy({ stages: [stage('empty', 'AwaitingApproval', 0)] }));
-    expect(report).toBe(`approved stage empty of rollout ${id}: the stage is skipped unless it now has collectors.`);
+    expect(report).toBe(
+      `approved stage empty of rollout ${id}: the stage has no collectors, so it is skipped if it is still empty.`,
+    );
   });
 
   it('does not replace an approval that the operator has not read', async () => {

@@ -65,7 +65,7 @@ export class ListWindow {
     if (this.#isOutdated || !indices.every((index) => this.#rows.has(index))) this.#readSoon();
   }
 
-  /** Reads the rows in view again, and forgets the others. */
+  /** Reads the visible rows again, and discards all other rows. */
   refresh(): void {
     this.#isOutdated = true;
     this.#readSoon();
@@ -85,7 +85,7 @@ export class ListWindow {
         await this.#readOnce();
       }
     } catch {
-      // The server cannot be reached. The page says so, and reads the rows again when it is connected.
+      // The server cannot be reached. The page already shows this, and reads the rows again once it is connected.
     } finally {
       this.#isReading = false;
     }
@@ -96,7 +96,7 @@ export class ListWindow {
     const first = Math.max(0, this.#range.first - margin);
     const page = await this.#read(filter, first, this.#range.count + 2 * margin);
     if (filter !== this.#filter) return;
-    // After a change that arrives during the request, `refresh` has been called again, and the rows are read once more.
+    // If a change arrived during this request, the rows just read may be outdated, and `refresh` has scheduled another request.
     if (this.#isOutdated) this.#rows.clear();
     this.#isOutdated = this.#mustRead;
     this.#page = page;
