@@ -16,7 +16,10 @@ export function nearest(written: string, known: readonly string[]): string | und
   return best;
 }
 
-/** Returns a remedy for a misspelt name: write the known name that is most similar, or `otherwise` if none is similar. */
+/**
+ * Returns the remedy for a misspelt name: the question whether the most similar known name was meant, or `otherwise` if no known name is
+ * similar.
+ */
 export function suggestion(written: string, known: readonly string[], otherwise: string): string {
   const meant = nearest(written, known);
   return meant === undefined ? otherwise : `did you mean ${meant}?`;

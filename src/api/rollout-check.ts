@@ -41,7 +41,7 @@ const highestUsefulRatio = 90;
  * maintenance window in which no upgrade starts.
  */
 const longestUpgradeMs = 30 * 60_000;
-/** Minimum time in ms for starting upgrades in a maintenance window. In a shorter time, upgrades hardly make progress. */
+/** Minimum useful time in ms for starting upgrades in a maintenance window. In a shorter time, a rollout makes hardly any progress. */
 const shortestUsefulStartMs = 10 * 60_000;
 
 const stagesPath: JsonPath = ['spec', 'strategy', 'stages'];

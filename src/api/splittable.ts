@@ -27,7 +27,7 @@ export function splittability(query: string): Splittability {
     : { isSplittable: false, reason, onlyChooses: problemOf(query, choosingForm) === undefined };
 }
 
-/** Operators that select or sort rows, for which they need all rows. */
+/** Operators that select or sort rows, and therefore need all rows at once. */
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
 /**

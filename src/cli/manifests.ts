@@ -32,7 +32,7 @@ export async function manifestsCommand(options: ManifestsOptions, context: Comma
   return exitStatus.ok;
 }
 
-/** Reads a kustomization, with the namespace and the other values of the flags. */
+/** Reads the manifests of a kustomization, and applies the namespace and the other flags to them. */
 function readPlaced(folder: string, options: ManifestsOptions): readonly Document[] {
   const documents = readFolder(folder);
   for (const document of documents) place(document, options.namespace, options);

@@ -7,7 +7,7 @@ import { UsageError } from './usage-error.ts';
 /** Folder in an object store. `folder` has no slashes at its ends, and is empty for the bucket or container itself. */
 export type StoreAddress = { readonly folder: string } & (
   | { readonly kind: 's3' | 'gcs'; readonly bucket: string }
-  /** `endpoint` is the address of the blob service, for accounts with another address. It replaces `account`. */
+  /** `endpoint` is the address of the blob service. It replaces `account` if the address does not follow from the name of the account. */
   | { readonly kind: 'azureBlob'; readonly account?: string; readonly endpoint?: string; readonly container: string }
 );
 

@@ -140,7 +140,10 @@ export function momentText(text: string, nowMs: number): string {
   return beforeMs === undefined ? text : isoText(nowMs - beforeMs);
 }
 
-/** Flags with which another start of the command exports the same time range. Empty if the given times are not relative to now. */
+/**
+ * Flags with which the command can be started again for the same time range. Empty unless `--from` or `--to` is relative to the current
+ * time.
+ */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
   { spec }: SearchExport,

@@ -30,7 +30,7 @@ export interface Worker {
   readonly limits: RequestLimits;
   readonly secrets: SecretReader;
   readonly part: WorkerPart;
-  /** Shows the progress of the export in its status. Undefined if this pod has no token of the API server. */
+  /** Shows the progress of the export in its status. Resolves to undefined if this pod has no token for the API server. */
   progressOf(resource: SearchExport, host: Host, ports: ProgressPorts): Promise<WorkerProgress | undefined>;
   /** Writes the report of an export that has ended, and returns the exit status of the worker. */
   end(ended: SearchExport): number;
@@ -111,7 +111,9 @@ function namesIn(folder: string): readonly string[] | undefined {
   }
 }
 
-/** Returns the log service's user that the Secret of an export belongs to. Undefined if the Secret is missing or invalid. */
+/**
+ * Returns the user of the log service whose credentials the Secret of an export contains. Undefined if the Secret is missing or invalid.
+ */
 async function userOf({ metadata, spec }: SearchExport, secrets: SecretReader): Promise<string | undefined> {
   const key = { namespace: metadata.namespace, name: spec.credentialsSecretRef.name };
   const members = await secrets.get(key);

@@ -1,5 +1,6 @@
 /**
- * Reads all collectors of an account once, with the listing of the operator: the same requests, retries and request budget.
+ * Reads all collectors of an account of the log service once, in the same way as the operator: with the same requests, retries and request
+ * budget.
  *
  * Invariant: a read ends at the latest after its timeout.
  */
@@ -52,7 +53,7 @@ export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet
   }
 }
 
-/** Resolves `read` when the listing is complete, and rejects it when the listing has failed for too long. */
+/** Resolves `read` when the collectors have been listed completely, and rejects `read` when the listing has failed for too long. */
 function follow(
   listing: FleetListing,
   { clock, onTrouble }: FleetReadingOptions,

@@ -82,7 +82,7 @@ function screenPresenter(
   render: (resources: readonly AnyResource[], nowMs: number) => readonly string[],
 ): Presenter {
   const screen = new Screen(stdout);
-  // `resources` are those on the screen. Undefined until the first list of resources is read.
+  // Resources on the screen. Undefined until the first list of resources has been read.
   let resources: readonly AnyResource[] | undefined;
   let trouble: { readonly message: string; readonly sinceMs: number } | undefined;
   let idleNote: string | undefined;

@@ -179,7 +179,7 @@ export class LiveView {
     this.#scheduleReason(shown, firstQuietMs);
   }
 
-  /** Prints the reason why the resource makes no progress after `quietMs`, unless another line about the resource is printed before. */
+  /** After `quietMs` without another line about the resource, prints why the resource makes no progress. */
   #scheduleReason(shown: Shown, quietMs: number): void {
     shown.reminder?.cancel();
     shown.reminder = undefined;

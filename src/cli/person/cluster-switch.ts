@@ -121,8 +121,8 @@ export interface OperatorSwitch {
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
   /**
-   * Sentence that no operator process works on the directory, with the command that starts one. Undefined if a process works on it. Absent
-   * for a cluster.
+   * Returns a warning that no operator process works on the directory, with the command that starts one. Undefined if a process works on
+   * it. Absent for a cluster.
    */
   idleNote?(): Promise<string | undefined>;
   close(): Promise<void>;

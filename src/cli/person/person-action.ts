@@ -77,7 +77,7 @@ export function rolloutAction<Options extends TargetOptions>(
   };
 }
 
-/** Returns a sentence that the resource is paused, and how to resume it. Empty if the resource is not paused. */
+/** Returns a sentence that says that the resource is paused and how to resume it. Empty if the resource is not paused. */
 export function renderPaused(resource: AnyResource, options: TargetOptions): string {
   const resume = resumeStep(resource, options);
   return resume === undefined ? '' : ` The resource is paused. To resume: ${resume}`;

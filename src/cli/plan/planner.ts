@@ -53,7 +53,7 @@ export type Outlook = { readonly resource: CollectorVersionPolicy } & (
 export interface Planned {
   /** Results for the policies, in the order of `wanted`. */
   readonly outlooks: readonly Outlook[];
-  /** Problems of policies that are not in `wanted`. The plan ignores these policies. */
+  /** Problems of existing policies that are not in `wanted`. These policies are left out of the plan. */
   readonly others: readonly Problem<CollectorVersionPolicy>[];
 }
 
@@ -124,7 +124,9 @@ class Planning {
     if (outlook) this.#settle(outlook);
   }
 
-  /** Returns the plan or problem of a policy. Returns undefined until its collectors and its rollout are known. */
+  /**
+   * Returns the plan of a policy, or the problem that prevents it. Returns undefined until the policy's collectors and rollout are known.
+   */
   #outlook(policy: CollectorVersionPolicy, gathered: Ready | Unready): Outlook | undefined {
     if (gathered.kind === 'ready') {
       const { heldBy, notOffered } = gathered.input.observation;

@@ -92,7 +92,9 @@ function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): numb
   return untilMs <= afterMs ? 0 : lengthOf(calendar.divide({ fromMs: afterMs, toMs: untilMs + 1 })) - 1;
 }
 
-/** Number of runs that become due after `afterMs`, up to and including `untilMs`. The last run of a schedule may end between two ticks. */
+/**
+ * Number of runs that become due after `afterMs`, up to and including `untilMs`. The schedule's end can make a run due between two ticks.
+ */
 function dueIn({ calendar, startMs, endMs, settleDelayMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
   const [fromMs, toMs] = [afterMs - settleDelayMs, untilMs - settleDelayMs];
   const ticks = ticksIn(calendar, Math.max(fromMs, startMs), Math.min(toMs, endMs));
@@ -109,8 +111,9 @@ function meanPerDay(calendar: TickCalendar, nowMs: number): number {
 }
 
 /**
- * Chooses the latest run of the schedule whose data is complete, preferably one from tick to tick. Before the schedule has such a run, the
- * sample is the latest time between two ticks whose data is complete. Returns undefined if the cron schedule had no two ticks.
+ * Chooses the latest run of the schedule whose data is complete, preferably a run that lasts from one tick (time of the cron schedule) to
+ * the next. If the schedule has no such run yet, chooses the latest time between two ticks whose data is complete. Returns undefined if
+ * there are no two past ticks.
  */
 function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
   const { calendar, startMs, endMs, settleDelayMs } = times;

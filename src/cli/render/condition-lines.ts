@@ -43,7 +43,7 @@ export function renderConditions({ conditions = [] }: WithConditions, nowMs: num
   });
 }
 
-/** Returns a sentence that the status describes an older version of the spec. Undefined if it describes the current spec. */
+/** Returns a warning that the status describes an older version of the spec. Undefined if it describes the current spec. */
 export function renderBehind(resource: {
   readonly metadata: { readonly generation: number };
   readonly status?: { readonly observedGeneration?: number };

@@ -116,7 +116,10 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   return isWaiting ? `waiting for ${rollout.waitingFor}` : undefined;
 }
 
-/** Returns the status without the numbers of collectors that an earlier run wrote, until this run has listed the collectors. */
+/**
+ * Removes the numbers of collectors from a status whose state is `Progressing`, because an earlier run wrote them and this run has not
+ * listed the collectors yet.
+ */
 export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { targetVersion, conditions, summary: { state } = {} } = status;
   if (state !== reasons.progressing) return status;

@@ -96,7 +96,7 @@ export async function openView(
 }
 
 /**
- * Returns a sentence that no operator process works on the directory, and which command starts one. Undefined if a process works on it.
+ * Returns a warning that no operator process works on the directory, with the command that starts one. Undefined if a process works on it.
  * `dir` is the directory as written on the command line.
  */
 export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {

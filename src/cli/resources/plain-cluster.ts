@@ -38,7 +38,7 @@ interface PlainClusterOptions {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the cluster that the options select. Undefined if the library client-node must read the kubeconfig. */
+/** Returns the cluster that the options select. Undefined if this module cannot read the kubeconfig, and client-node must. */
 export async function readPlainCluster(options: PlainClusterOptions): Promise<ClusterTarget | undefined> {
   const { kubeconfig, environment, home = homedir(), accountDirectory = serviceAccount } = options;
   const named = kubeconfig ?? (environment['KUBECONFIG'] || undefined);

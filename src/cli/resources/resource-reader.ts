@@ -45,8 +45,8 @@ export interface ResourceReader {
   ): Promise<void>;
   annotate(kind: KindName, key: ResourceKey, annotation: Annotation): Promise<void>;
   /**
-   * Returns a sentence that no operator process works on the resources, and which command starts one. Undefined if a process works on them.
-   * The method is absent for a cluster.
+   * Returns a warning that no operator process works on the resources, with the command that starts one. Undefined if a process works on
+   * them. The method is absent for a cluster.
    */
   idleNote?(): Promise<string | undefined>;
   /**

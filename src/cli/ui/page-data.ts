@@ -62,7 +62,7 @@ export interface PlaceMessage {
   readonly place: string;
   /** Namespace of the shown resources. Absent if all namespaces are shown. */
   readonly namespace?: string;
-  /** Warnings that the shown resources may be outdated, with the reason. Empty while changes are read. */
+  /** Warnings that the shown resources may be outdated, with the reason. Empty if there are none. */
   readonly warnings: readonly string[];
 }
 

@@ -32,14 +32,17 @@ export interface PageServerOptions {
 
 const loopback = '127.0.0.1';
 const shortestIntervalMs = 250;
-/** Maximum number of identities in a message about changes. */
+/**
+ * Maximum number of changed resources that one message names. If more have changed, the message names none, and the page reads all its data
+ * again.
+ */
 const maxNamed = 200;
 const maxRows = 200;
 /** Number of rows in the HTML of the page, enough to fill a tall screen. */
 const startRows = 40;
-/** Element of the page's HTML that receives the `StartData`. */
+/** HTML element into which the server writes the `StartData`. */
 const startElement = '<script type="application/json" id="start">';
-/** Maximum number of unsent bytes of a stream. A stream with more is closed, and the browser connects again. */
+/** Maximum number of unsent bytes of an event stream. A stream with more is closed, and the browser connects again. */
 const maxUnsentBytes = 1_048_576;
 
 const securityHeaders = {
@@ -56,12 +59,12 @@ export class PageServer {
   readonly #server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) =>
     this.#respond(request, response),
   );
-  /** Open streams of messages, one for each tab of a browser. */
+  /** Open event streams, one for each browser tab that shows the page. */
   readonly #streams = new Set<ServerResponse>();
   #place: PlaceMessage;
   /** Identities that changed since the last message. */
   #changed = new Set<string>();
-  /** Monotonic time in ms of the last message about changes. */
+  /** Monotonic time in ms at which the open pages were last notified of changes. */
   #sentMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
@@ -129,7 +132,7 @@ export class PageServer {
 
   #withStartData(): string {
     const start: StartData = { list: this.#options.model.list({ text: '' }, 0, startRows), place: this.#place };
-    // Without `<`, a text of a resource cannot end the element.
+    // `<` is escaped, so that a text of a resource cannot end the HTML element that contains the JSON.
     const json = JSON.stringify(start).replaceAll('<', '\\u003c');
     return this.#options.html.replace(startElement, () => `${startElement}${json}`);
   }
@@ -198,17 +201,17 @@ interface Answer {
   readonly body: string;
 }
 
-/** Returns the refusal of a request. Undefined for a request of a browser that shows this server's own page. */
+/** Returns the response that refuses a request. Undefined if the request is allowed: the page itself sent it, or a user opened the page. */
 function refusalOf({ method, headers }: IncomingMessage, port: number): Answer | undefined {
   const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
   const advice = `open http://${loopback}:${port}/`;
   if (!hosts.includes(headers.host ?? '')) return textAnswer(403, `the host ${headers.host} is not allowed; ${advice}`);
   if (headers.origin !== undefined && !hosts.includes(headers.origin.replace(/^http:\/\//, ''))) {
-    return textAnswer(403, `requests of pages from ${headers.origin} are not allowed; ${advice}`);
+    return textAnswer(403, `requests from pages of ${headers.origin} are not allowed; ${advice}`);
   }
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;
   if ((site === 'cross-site' || site === 'same-site') && mode !== 'navigate') {
-    return textAnswer(403, `requests of pages from other sites are not allowed; ${advice}`);
+    return textAnswer(403, `requests from pages of other websites are not allowed; ${advice}`);
   }
   return method === 'GET' || method === 'HEAD' ? undefined : textAnswer(405, 'allowed methods: GET, HEAD');
 }

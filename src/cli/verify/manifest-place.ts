@@ -26,13 +26,13 @@ export function placesOfExports(
   return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
 
-/** Destination of the runs of a schedule, and the name of the schedule's own folder there. */
+/** Destination to which a schedule writes its runs, and the name of the schedule's own folder there. */
 export interface SchedulePlace {
   readonly settings: DestinationSettings;
   readonly schedule: string;
 }
 
-/** Returns the destination of a schedule. `text` is the folder of the schedule, as a path or an address in an object store. */
+/** Returns the destination to which a schedule writes. `text` is the schedule's folder, as a path or an address in an object store. */
 export function placeOfSchedule(
   text: string,
   options: StoreOptions,
@@ -54,7 +54,9 @@ const scheduleForms = {
   azureBlob: 'https://HOST/CONTAINER/FOLDER/SCHEDULE',
 } as const;
 
-/** Splits the folder of a schedule in a store into the folder of the runs and the name of the schedule. */
+/**
+ * Splits the address of a schedule's folder in a store into the parent folder, which also contains the runs, and the name of the schedule.
+ */
 function partsOfSchedule(path: string, address: string, form: string) {
   const [, folder = '', schedule = ''] = /^(?:(.*)\/)?([^/]+)$/.exec(path) ?? [];
   if (schedule === '') throw new UsageError(`'${address}' is not the folder of a schedule; write ${form}`);
@@ -113,7 +115,7 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   );
 }
 
-/** Returns a text about folders that cannot be read, such as lost+found. Users see the text only if no export was found. */
+/** Returns a text that names folders that cannot be read, such as lost+found. Users see the text only if no export was found. */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';

@@ -43,7 +43,7 @@ export class ListWindow {
     this.#onChange = onChange;
   }
 
-  /** Result of the last request, with the numbers of resources. */
+  /** Page of the list that the server returned last, with the numbers of matching resources. */
   get page(): ListPage {
     return this.#page;
   }
