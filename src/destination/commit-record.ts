@@ -106,8 +106,8 @@ const recordForm = object({
   /** Number of received rows that repeat an earlier row (E9). These rows are not written again. */
   duplicates: integer(),
   /**
-   * Number of received rows that were not written because the service ended the search within their millisecond, so that this millisecond
-   * is incomplete. The next search finds all of its rows (E4).
+   * Number of received rows that are not written. Other rows of their milliseconds may be missing, because the service cut the search
+   * short. The next search finds all of these rows (E4).
    */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),

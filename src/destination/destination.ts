@@ -12,7 +12,10 @@ import type { Writer } from './writer.ts';
 
 export interface DestinationPorts {
   readonly clock: Clock;
-  /** Identity of this process, so that one of its destinations can remove unfinished uploads of another (E15). */
+  /**
+   * Identity of this process, which marks its uploads. Another process can then recognize and remove uploads that this process left
+   * unfinished (E15).
+   */
   readonly writer: Writer;
   /** Environment variables, of which proxy settings (`HTTPS_PROXY`, `NO_PROXY`) and Azure's credentials (`AZURE_STORAGE_*`) are used. */
   readonly environment: Environment;

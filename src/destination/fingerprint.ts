@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
 import { boolean, choice, integer, list, moment, object, optional, type Stored, text } from './stored-json.ts';
 
-/** Version of the code that writes data files. Raise it when the same settings produce other rows or bytes than before. */
+/** Version of the code that writes data files. Raise it when the same settings no longer produce the same rows or bytes. */
 const generation = 1;
 
 const exportOutput = object({

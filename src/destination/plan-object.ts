@@ -36,7 +36,7 @@ export function segmentsOf({ boundariesMs }: ExportPlan): readonly Segment[] {
   return boundariesMs.slice(1).map((toMs, index) => ({ index, fromMs: boundariesMs[index] ?? 0, toMs }));
 }
 
-/** Writes the plan of an export, or returns the existing one. Throws `destination.damaged` if the existing plan has another range. */
+/** Writes the plan of an export, or returns the existing one. Throws `destination.damaged` if the existing plan has a different range. */
 export async function settlePlan(
   destination: Destination,
   layout: ExportLayout,

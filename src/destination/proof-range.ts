@@ -119,7 +119,7 @@ function judgedOf(
   return judged;
 }
 
-/** Returns the intervals in a time range, or none if the range does not begin and end at boundaries of intervals. */
+/** Returns the intervals in a time range, or an empty list if the range does not begin and end at boundaries of intervals. */
 function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeRange): readonly CommitRecord[] {
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));

@@ -25,7 +25,7 @@ interface BrokenFile {
   readonly problem: string;
 }
 
-/** Throws `destination.damaged` if a data file is missing or has another size. `manifest` is the name of an existing manifest. */
+/** Throws `destination.damaged` if a data file is missing or has a different size. `manifest` is the name of an existing manifest. */
 export async function checkFiles(
   destination: Destination,
   layout: ExportLayout,

@@ -16,7 +16,9 @@ export interface StoreErrorRules {
   readonly advice: Advice;
   /** Returns the part of an error's message that is for users; by default the whole message. */
   readonly messageOf?: (cause: Error) => string;
-  /** Returns an error without secrets, to be kept as the cause; by default the error itself. */
+  /**
+   * Returns a copy of the error without secrets, which is kept as the cause of the reported error. By default, the error itself is kept.
+   */
   readonly withoutSecrets?: (cause: unknown) => unknown;
 }
 

@@ -13,7 +13,7 @@ const form = /(?<![0-9a-z])w([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{16}(?![0-9a-z])/;
 
 /**
  * State of the process that writes a file. `unknown` means that logfleet cannot check it, because the process belongs to another machine or
- * container, or the file's name contains no token.
+ * container, or because the file's name contains no token.
  */
 export type WriterState = 'living' | 'ended' | 'unknown';
 
@@ -31,7 +31,7 @@ export class Writer {
     this.#random = random;
   }
 
-  /** Creates a unique token of letters, digits and minuses for file names. */
+  /** Creates a unique token of letters, digits and hyphens for file names. */
   newToken(): string {
     const { scope, pid, processStart } = this.#identity;
     const digits = () =>

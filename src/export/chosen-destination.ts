@@ -69,7 +69,10 @@ export class DestinationChoice {
     return chosen;
   }
 
-  /** Has the Secret read again before the next use, because its credentials were refused or a user requested a retry. */
+  /**
+   * Discards the Secret that was read, so that the next use reads it again. Called after the store refused the credentials, or when a user
+   * requested a retry.
+   */
   forget(): void {
     this.#known = undefined;
     this.#forgottenAtMs = this.#options.clock.monotonic();
@@ -201,7 +204,7 @@ function incomplete(secret: string, problem: string): LogfleetError {
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
   const secrets: string[] = [];
-  // JSON shows credentials only as `[secret]`, so their texts are added to the hashed text.
+  // JSON shows credentials only as `[secret]`, so the hash would not change with them. The real texts are therefore added.
   const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
     const original = this[key];
     if (original instanceof SecretText) secrets.push(original.reveal());

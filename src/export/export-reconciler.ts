@@ -39,7 +39,7 @@ export interface ExportReconcilerOptions extends Ports {
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
   /** Wording of messages; by default for a SearchExport. */
   readonly wording?: ExportWording;
-  /** Part of the export that this process works on first, if it is one of several workers. */
+  /** Which worker of the export this process is. It searches its own share of the segments first. */
   readonly part?: WorkerPart;
   /** Called after each reconcile of an export, when its new status can be read from the host. */
   readonly onReconciled?: (key: ResourceKey) => void;

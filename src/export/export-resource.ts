@@ -59,7 +59,7 @@ export async function resolveTask(
   throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
 }
 
-/** Name by which an export is woken when one of its Secrets changes. */
+/** Key under which an export waits for changes of its Secrets. A change wakes the export. */
 export function waiterOf({ namespace, name }: ResourceKey): string {
   return `SearchExport ${namespace}/${name}`;
 }

@@ -3,8 +3,8 @@
  * writes the status.
  *
  * Invariant: this class never waits for the service or the destination. When the account, the destination or the task of the export
- * changes, running searches are finished first, and then new work starts. If one of them cannot be read at the moment, the work continues
- * with the old one.
+ * changes, running searches are finished first, and then new work starts. If one of them cannot be read for a time, the work continues with
+ * the previous one.
  */
 
 import type { Account } from '../account/accounts.ts';
@@ -47,7 +47,7 @@ export interface ExportRuntimeOptions extends RuntimeOptions {
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly wording: ExportWording;
-  /** Part of the export that this process works on first. */
+  /** Which worker of the export this process is. It searches its own share of the segments first. */
   readonly part: WorkerPart;
 }
 
@@ -207,7 +207,7 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // The work ends only when the status says that the export is complete.
+    // The work has ended only when the status also says that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
@@ -256,7 +256,7 @@ export class ExportRuntime {
     this.#begun = { means, work };
   }
 
-  /** Has credentials read again after the service or the object store refused them. */
+  /** Discards the credentials in memory after the service or the object store refused them, so that they are read again. */
   #rereadCredentials(resource: SearchExport, { lastError }: WorkView): void {
     if (!lastError || lastError === this.#lastCredentialsFailure) return;
     this.#lastCredentialsFailure = lastError;
@@ -372,7 +372,7 @@ function startOf({ status }: SearchExport): number | undefined {
 function recheckMs(problem: LogfleetError): number {
   const { handling, reason } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // After a change of the resource or a Secret, the export is reconciled at once (C2), so no timer is needed. Only a refused access key is
-  // tried again, because the service may accept the same key later.
+  // After a change of the resource or a Secret, the export is reconciled immediately (C2), so no timer is needed. Only a refused access key
+  // is tried again, because the service may accept the same key later.
   return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : stallRetryMs;
 }

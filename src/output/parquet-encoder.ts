@@ -26,7 +26,7 @@ export interface ParquetOptions {
   readonly compression: Compression;
   readonly groupBytes?: number;
   readonly footerBytes?: number;
-  /** Memory that this file shares with other files of the same columns. Absent if the file has memory of its own. */
+  /** Memory that this file shares with other files of the same columns. Absent if the file uses separate memory. */
   readonly memory?: ParquetMemory;
 }
 

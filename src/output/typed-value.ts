@@ -29,7 +29,7 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // A number with more digits may have a fraction that its double has lost, so it does not count as an integer.
+  // Converting a number with more digits to a double may have removed a fraction, so it does not count as an integer.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;
@@ -69,7 +69,7 @@ export function truthOf(text: string): TypedValue<boolean> {
   return value === 'true' || value === 'false' ? { value: value === 'true', fits: true } : misfit;
 }
 
-/** Returns whether a double can represent all digits of the text. */
+/** Returns whether all digits of the text survive the conversion to a double. */
 function isKept(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits === '' || value === 0) return digits === '';

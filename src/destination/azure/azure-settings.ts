@@ -4,7 +4,7 @@ import { destinationError } from '../destination-error.ts';
 import { folderSegments } from '../object-name.ts';
 import { checkEndpoint, checkName } from '../store-endpoint.ts';
 
-/** Credentials for a storage account: its name and a key, or a shared access signature (SAS). */
+/** Credentials for a storage account: the account's name with a key or a shared access signature (SAS). */
 export type AzureCredentials =
   | { readonly kind: 'key'; readonly accountName: string; readonly accountKey: SecretText }
   | { readonly kind: 'sas'; readonly sasToken: SecretText };

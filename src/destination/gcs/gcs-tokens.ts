@@ -5,9 +5,12 @@ import { destinationError } from '../destination-error.ts';
 import { checkTokensMayGoTo } from '../store-endpoint.ts';
 import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-settings.ts';
 
-/** Right of an access token: to read, write and remove objects. */
+/** OAuth scope of the access tokens, which allows reading, writing and removing objects. */
 const scope = 'https://www.googleapis.com/auth/devstorage.read_write';
-/** Service for which access tokens are issued. Private endpoints of Google Cloud Storage accept these tokens too. */
+/**
+ * Audience of the access tokens, that is, the service for which they are issued. Private endpoints of Google Cloud Storage accept these
+ * tokens too.
+ */
 const audience = `${defaultEndpoint}/`;
 
 /** Returns HTTP headers with a valid access token, which Google's library renews. */

@@ -163,12 +163,15 @@ function isGone(cause: unknown): boolean {
   return httpStatus(cause) === 404 || httpStatus(cause) === 410;
 }
 
-/** Error for an upload session with a wrong number of bytes. HTTP status 503 causes the upload to be repeated. */
+/** Error for an upload session in which the store has a wrong number of bytes. HTTP status 503 causes the upload to be repeated. */
 function unexpected(storedBytes: number): GcsError {
   return new GcsError('UploadIncomplete', `the store reports ${storedBytes} bytes of the upload`, 503);
 }
 
-/** Error for an object of the wrong size. HTTP status 409 causes the upload to be repeated, and the object is not taken for its result. */
+/**
+ * Error for an object of the wrong size. HTTP status 409 causes the upload to be repeated. The wrong object is then not mistaken for the
+ * uploaded file.
+ */
 function wrongSize(): GcsError {
-  return new GcsError('UploadIncomplete', 'the object in the store has another size than its file', 409);
+  return new GcsError('UploadIncomplete', 'the object in the store differs in size from its file', 409);
 }

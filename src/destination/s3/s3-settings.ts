@@ -33,7 +33,7 @@ export interface S3Settings {
   readonly insecure?: boolean;
 }
 
-/** Rule of Amazon S3 for the names of buckets. Compatible stores have the same rule. */
+/** Naming rule of Amazon S3 for buckets. Compatible stores have the same rule. */
 const bucketForm = /^(?=.{3,63}$)[a-z0-9][a-z0-9.-]*[a-z0-9]$/;
 const regionForm = /^[a-z0-9-]{1,64}$/;
 

@@ -55,7 +55,7 @@ export class NewFile {
     }
   }
 
-  /** Gives the file its final name. Resolves to 'exists' if another file has that name; the other file is then flushed to disk. */
+  /** Gives the file its final name. Resolves to 'exists' if another file already has that name. That file is then flushed to disk. */
   async place(): Promise<'placed' | 'exists'> {
     try {
       await this.#options.file.sync();

@@ -18,7 +18,7 @@ import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVari
 export const jobAnnotations = {
   /** Hash of everything that decides what the pods of a Job do. If it changes, the Job is replaced. */
   work: 'logfleet.dev/work',
-  /** Hash of the credentials and of a person's request to try again. If it changes, a Job that has ended is replaced. */
+  /** Hash of the credentials and of the user's request to try again. If it changes, a Job that has ended is replaced. */
   cause: 'logfleet.dev/cause',
   /** Share of the request budget, in JSON. */
   share: 'logfleet.dev/share',
@@ -59,7 +59,7 @@ export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share
   return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share.user]);
 }
 
-/** Returns a hash of everything that can let a failed Job succeed: credentials, image, proxy, and a person's request to try again. */
+/** Returns a hash of everything that can let a failed Job succeed: credentials, image, proxy, and the user's request to try again. */
 export function causeHash({
   resource,
   credentials,
@@ -115,7 +115,7 @@ export function buildJob(input: JobInput): BuiltJob {
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
       // The export is complete as soon as one worker has written the export manifest, even if other pods could not start.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // Another pod may use the share of a pod only after the pod has ended.
+      // A replacement pod may use a pod's share of the request budget only after that pod has ended.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [

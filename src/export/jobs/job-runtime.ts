@@ -158,7 +158,7 @@ export class JobRuntime {
       if (other !== job && other.metadata.deletionTimestamp === undefined) await store.remove(other);
     }
     if (job) return this.#show(resource, job, store);
-    // A stalled export stays stalled when Kubernetes deletes its Job after `ttlSecondsAfterFinished`.
+    // A stalled export stays stalled after Kubernetes has removed its Job because of `ttlSecondsAfterFinished`.
     const shown = findCondition(resource.status?.conditions, 'Stalled');
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
@@ -277,7 +277,10 @@ export class JobRuntime {
     throw mendable(reasons.shareTooSmall, message);
   }
 
-  /** Returns a hash of the store's credentials, or '' for a PersistentVolumeClaim. Throws if the Secret is missing or incomplete. */
+  /**
+   * Returns a hash of the store's credentials, or an empty string for a PersistentVolumeClaim. Throws if the Secret is missing or
+   * incomplete.
+   */
   async #storeCredentials(resource: SearchExport): Promise<string> {
     const { destination } = this.#options;
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
@@ -363,7 +366,7 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 }
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
-  // If the credentials now belong to another user of the service, the operator replaces the Job without a person's request.
+  // If the credentials now belong to another user of the service, the operator replaces the Job without a request.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
   return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }

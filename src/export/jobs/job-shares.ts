@@ -105,7 +105,7 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // A person may have removed the annotation of the Job or of a pod.
+  // Takes the share from any object that still has the annotation, because a user may have removed it from some.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     if (held) found.push({ job, held, hasEnded: ended });

@@ -24,7 +24,7 @@ export interface JobState {
   /** Report of the pod that decides how the export ended. Undefined if this pod has not reported. */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;
-  /** True if no running pod can continue, because each has an obstacle. */
+  /** True if each running pod has an obstacle, so that none of them can continue. */
   readonly isHeldUp?: boolean;
 }
 

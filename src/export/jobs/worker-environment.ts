@@ -31,5 +31,5 @@ export const manifestFile = 'export.json';
 /** Name of the volume for the PersistentVolumeClaim. */
 export const claimVolume = 'claim';
 
-/** Exit status of a worker if a person must correct something. Kubernetes does not start another pod after this status. */
+/** Exit status of a worker if a user must correct something. After this status, Kubernetes starts no other pod. */
 export const needsPersonStatus = 3;

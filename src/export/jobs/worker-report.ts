@@ -9,7 +9,7 @@ const maxMessage = 1_024;
 const shortMessage = 256;
 
 export interface WorkerReport {
-  /** Result of the export. After `stalled` and `failed`, a person must correct something. */
+  /** Result of the export. After `stalled` and `failed`, a user must correct something. */
   readonly end: 'complete' | 'failed' | 'stalled';
   /** Reason of the condition `Ready`. */
   readonly reason: string;

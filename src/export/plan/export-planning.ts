@@ -195,8 +195,8 @@ class RangePlanning {
   }
 
   /**
-   * Runs a test search that ends before `toMs`, and ignores its rows. Rejects if the service refuses credentials or query. Does nothing if
-   * the service accepts no search job for `turnMs`.
+   * Runs a test search that ends before `toMs`, and ignores its rows. Rejects if the service refuses credentials or query. Gives up without
+   * an error if the service accepts no search job within `turnMs`.
    */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
     const { task, quirks } = this.#tools;

@@ -30,7 +30,7 @@ export interface SliceTools {
 }
 
 /**
- * Counts the rows of an interval. Rejects if the signal is aborted, or because of a bug of logfleet. Any other error is part of the result.
+ * Counts the rows of an interval. Rejects if the signal is aborted, or because of a bug in logfleet. Any other error is part of the result.
  */
 export async function countSlices(interval: Interval, tools: SliceTools): Promise<SliceCounts> {
   const { text } = sliceLength(interval);

@@ -4,7 +4,7 @@
  *
  * The digest divides time into short periods (slices). A commit record has a hash of each figure for the periods inside its interval. If a
  * period belongs to several intervals, these intervals are compared together. Totals of whole intervals are compared if the service divides
- * time in another way than logfleet, or if the export searches by receipt time.
+ * time differently than logfleet, or if the export searches by receipt time.
  *
  * The service may round large figures, as in `1.788E12`. If rounding can explain a difference, the figure counts as not compared.
  */
@@ -191,7 +191,7 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
 
 /**
  * Compares the figures of the service with those of the written rows for each short period. Returns undefined if the service divides time
- * into other periods than the commit records.
+ * into different periods than the commit records do.
  */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
@@ -254,7 +254,7 @@ function outcomeOfHash(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** Returns the figures of the service without additional copies of messages that the service stores more than once. */
+/** Returns the service's figures, with each message counted once, even if the service stores it more than once. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
@@ -326,8 +326,9 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns the segments in which intervals are searched again because the service counts other rows than were written. If rows are missing,
- * the service may have cut the former searches short without saying so, so the segments get fewer rows than those searches returned.
+ * Returns the segments in which intervals are searched again because the service's number of rows differs from the written rows. If rows
+ * are missing, the service may have cut the earlier searches short without reporting it. The segments then get fewer rows than those
+ * searches returned.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,
@@ -340,7 +341,7 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // The service's message limit is unknown. If the former searches returned few rows, segments get up to one page of rows in the first
+  // The service's message limit is unknown. If the earlier searches returned few rows, segments get up to one page of rows in the first
   // round, and half as many in each further round.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
@@ -365,8 +366,8 @@ export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
 export const mostConfirmed = 100;
 
 /**
- * Messages of a group that were received more than once, if the service can confirm them. Undefined if there are none, too many for one
- * query, or some that no commit record lists.
+ * Messages of a group that were received more than once, to be confirmed by a query. Undefined if there are no such messages, too many for
+ * one query, or messages that the commit records do not list.
  */
 export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = intervals.flatMap((interval) => interval.repeated ?? []);

@@ -40,8 +40,8 @@ export type DenseOutcome =
   /** All rows of the dense millisecond are in `files`. The caller commits or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
-   * The searches by last digits failed, or found another number of rows than an aggregation. Another attempt may succeed. `isFailure` is
-   * false if the only reason is a lost answer to a status request.
+   * The searches by last digits failed, or found a different number of rows than an aggregation. Another attempt may succeed. `isFailure`
+   * is false if the only reason is a lost answer to a status request.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
   /** Searches by last digits cannot find all rows. `reason` is a text for users, without a full stop. */
@@ -243,8 +243,8 @@ class DenseSearch {
     }
     if (strays({ isEndMoved }, figures) > 0) return again('a search by _messageid returned rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, hasLostStatus };
-    // A repeated row may stand in place of a missing one if the search job had an error. After a lost status answer, the errors of the
-    // search job are unknown (E5).
+    // If the search job had an error, a repeated row may hide a missing row. After a lost status answer, the errors of the search job are
+    // unknown (E5).
     if (hasLostStatus)
       return {
         ...again(
@@ -253,12 +253,12 @@ class DenseSearch {
         isFailure: false,
       };
     if (await this.#comeAgain(pages, messageCount, figures)) return { kind: 'read', figures, hasLostStatus };
-    return again('the result pages of a search by _messageid had other rows when they were read again');
+    return again('the result pages of a search by _messageid contained different rows when they were read again');
   }
 
   /**
-   * Reads all rows of a search again. Returns true if this reading has as many repeated rows as the former one, which means that the
-   * service stores these rows twice.
+   * Reads all rows of a search again. Returns true if this reading has as many repeated rows as the previous one. In this case, the service
+   * stores these rows twice.
    */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RowFigures): Promise<boolean> {
     const filter = this.#newFilter();
@@ -284,7 +284,7 @@ class DenseSearch {
   }
 }
 
-/** True if the sign is only the number of rows, which does not prove that the service cut the search short. */
+/** True if only the number of rows suggests that the service cut the search short, which does not prove it. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

@@ -192,7 +192,7 @@ export class IntervalSearch implements RunningSearch {
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // The planning of an export may have searched a longer time range, which says nothing about the duration of other searches.
+    // The planning may have created this search job for a longer time range. The job's duration then says nothing about other searches.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -274,7 +274,7 @@ export class IntervalSearch implements RunningSearch {
         return this.#again(false, 'the service includes the end of a range');
       case 'bisect':
         if (verdict.atMs <= fromMs)
-          return this.#again(false, 'the service cut the search before it reached the interval');
+          return this.#again(false, 'the service cut the search short before it reached the interval');
         return { kind: 'narrowed', order: { segment, fromMs: verdict.atMs, toMs } };
       case 'dense':
         return this.#searchDense(judged, verdict);

@@ -1,8 +1,8 @@
 /**
  * Reads the result pages of one search job, from the newest row to the oldest, and again from the newest row if required.
  *
- * Invariant: each reading divides the rows into pages of other sizes. A row that the service repeats at the edge of two pages is therefore
- * not repeated by the next reading (E9).
+ * Invariant: each reading uses different page sizes than the readings before it. A row that the service repeats at the edge of two pages is
+ * therefore not repeated by the next reading (E9).
  */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';

@@ -82,7 +82,7 @@ export class JobSet {
     return job;
   }
 
-  /** Measures how long the search job of a count took. The next count is expected to take as long. */
+  /** Remembers how long an aggregation took to count rows. The next count is expected to take as long. */
   counted(job: SearchJob): void {
     this.#options.quirks.countMs = job.tookMs;
   }

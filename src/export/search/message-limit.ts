@@ -14,7 +14,7 @@ export type CutSign =
   | 'timeOver'
   /** The search job covers more time than the interval. Its older rows are left to other searches. */
   | 'beyondInterval'
-  /** The search found at least as many rows as an earlier search that the service cut short. */
+  /** The search found at least as many rows as an earlier search that the service cut short, so it was probably cut short, too. */
   | 'smallestLimit'
   /** The number of rows is a multiple of 1,000. Message limits are usually such numbers. */
   | 'roundCount';
@@ -43,7 +43,7 @@ export function isRoundCount(messageCount: number): boolean {
   return messageCount >= leastRound && messageCount % roundStep === 0;
 }
 
-/** Returns the smallest number of rows at which the service has cut a search short, including this search. */
+/** Returns the smallest number of rows at which the service has cut a search short, with this search taken into account. */
 export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | undefined): number | undefined {
   const { messageCount, isLimitReached, state } = facts;
   const isLimit = (isLimitReached || state === 'forcePaused') && messageCount > 0;

@@ -80,12 +80,12 @@ export class MessageReader extends ResultReader {
     await this.#readPages(this.#filter, this.files, end);
   }
 
-  /** Stores the number of rows that an aggregation counted for an interval. */
+  /** Passes on the number of rows that an aggregation counted for an interval. */
   override counts(counted: IndependentCount): void {
     this.#counted = counted;
   }
 
-  /** True if the search job covers more time than the interval. */
+  /** True if the time range of the search job begins before the interval. */
   get #isWider(): boolean {
     return this.#range.fromMs < this.#options.order.fromMs;
   }
@@ -105,10 +105,7 @@ export class MessageReader extends ResultReader {
     return Math.max(fromMs, Math.min(lastMs + 1, toMs - 1));
   }
 
-  /**
-   * Start of the part of the interval whose number of rows is known from a histogram or an aggregation. Undefined if the number of rows is
-   * unknown.
-   */
+  /** Start of the part of the interval whose number of rows a histogram or an aggregation shows. Undefined if neither shows the number. */
   #knownBegin({ sign, progress, isDone }: SearchEnd): number | undefined {
     const { job, order, countedRows } = this.#options;
     const wanted = this.#isWider ? order.fromMs : undefined;

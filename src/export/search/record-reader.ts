@@ -27,8 +27,8 @@ export class RecordReader extends ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // A search job has no records if its aggregation had no result, but also if its query has no aggregation. Only in the second case, the
-    // service refuses a request for records.
+    // A search job has no records if its aggregation had no result, but also if its query has no aggregation. Only in the second case does
+    // the service refuse a request for records.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();

@@ -39,7 +39,7 @@ export abstract class ResultReader {
   /** Reads the rows of a search job, which has ended, into new files. */
   abstract read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
 
-  /** Stores the number of rows that an aggregation counted for an interval. */
+  /** Passes on the number of rows that an aggregation counted for an interval. */
   counts(_counted: IndependentCount): void {}
 
   /** Completes the uploads of the last reading's files, and returns the files for a commit record. */

@@ -1,4 +1,7 @@
-/** Decides which rows of a search are written, and counts rows for `judge` in `search-verdict.ts` (E6). */
+/**
+ * Decides which rows of a search are written, and counts them. From these numbers, `judge` in `search-verdict.ts` decides whether the
+ * interval is complete (E6).
+ */
 import { assert } from '../../base/assert.ts';
 import { failure } from '../../base/errors.ts';
 import {
@@ -18,7 +21,7 @@ import type { Interval } from './message-limit.ts';
  */
 export interface RowFigures {
   readonly received: number;
-  /** Number of rows that pages repeat from the page before, because that page had left out other rows. */
+  /** Number of rows that a page repeated although the service stores them once. This happens after a page that left out rows. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
@@ -26,8 +29,8 @@ export interface RowFigures {
   /** Number of duplicates of written rows. */
   readonly duplicatesOfWritten: number;
   /**
-   * Number of rows inside the interval that are not written but left to the next search, because older rows of this search may be missing
-   * (E4).
+   * Number of rows inside the interval that are not written but left to the next search, because the service cut this search short and
+   * older rows may be missing (E4).
    */
   readonly left: number;
   /** Number of rows exactly at the interval's end, which is not part of the interval (E10). */
@@ -100,7 +103,10 @@ export class RowFilter {
     this.repeatedAtStart = 0;
   }
 
-  /** Reports that the previous page left out rows. The current page therefore repeats rows that the service does not store twice. */
+  /**
+   * Called when the previous page left out rows. If the current page begins with rows that were already received, these rows then do not
+   * count as stored twice by the service.
+   */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;
   }

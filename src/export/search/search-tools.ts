@@ -14,7 +14,7 @@ import type { ExportTask } from './export-task.ts';
 import type { Shortcoming } from './search-verdict.ts';
 import type { ServiceQuirks } from './service-quirks.ts';
 
-/** Order to search the interval `[fromMs, toMs)` of a segment. */
+/** Request to search the interval `[fromMs, toMs)` of a segment. */
 export interface SearchOrder {
   readonly segment: number;
   readonly fromMs: number;
@@ -67,7 +67,9 @@ export interface SearchTools extends ExportTools {
   readonly settleDelayMs: () => number;
   /** True if searches have scanned as many bytes as the export allows, so that no further search may start. */
   readonly isScannedOut: () => boolean;
-  /** Maximum number of search jobs that one search of an interval may run at once, so that the export stays within `parallelism`. */
+  /**
+   * Maximum number of search jobs that one search of an interval may run at the same time, so that the export stays within `parallelism`.
+   */
   readonly searchesAtOnce: () => number;
 }
 

@@ -133,13 +133,13 @@ export function judge(run: SearchFacts): Verdict {
   // search that ends 1 ms earlier returns more rows of the interval.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
-  // The pages may have been wrong. Another reading, in pages of other sizes, may return the right rows.
+  // The pages may have been wrong. A second reading, with different page sizes, may return the right rows.
   if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
-  // The service may have cut the search short within the oldest millisecond that was written. Another reading leaves this millisecond to
-  // the next search.
+  // The service may have cut the search short within the oldest millisecond that was written. The rows are therefore read again without
+  // this millisecond, which the next search reads.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
@@ -159,7 +159,7 @@ export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outsid
   return isEndMoved ? outside : outside - atEnd;
 }
 
-/** Verdict on a search with rows outside its range. They may have taken the place of rows inside, so the search proves nothing (E6). */
+/** Verdict on a search with rows outside its range. Rows inside the range may be missing instead, so the search proves nothing (E6). */
 function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
@@ -179,8 +179,8 @@ function cutOfRun(run: SearchFacts): Cut {
 }
 
 /**
- * True if the pages contain another number of rows than the search job reports. A job that was ended early may have found more rows since
- * its last report.
+ * True if the number of rows in the pages differs from the number that the search job reports. A job that was ended early may have found
+ * more rows since its last report.
  */
 function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RowFigures): boolean {
   if (overlapping > 0) return true;
@@ -218,7 +218,7 @@ function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
 }
 
 /**
- * Verdict on a search that the service cut, for a query that cannot be run for shorter time ranges (E8). The missing rows cannot be
+ * Verdict on a search that the service cut short, for a query that cannot be run for shorter time ranges (E8). The missing rows cannot be
  * exported.
  */
 function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): Verdict {
@@ -236,7 +236,7 @@ function stopOf({ sign, jobCount }: SearchFacts): string {
     case 'roundCount':
       return `the search found ${jobCount} rows, a number that may be a limit of the service (if the query itself limits its rows to ${jobCount}, write another number there)`;
     case 'smallestLimit':
-      return `the search found ${jobCount} rows, and the service has cut an earlier search at that number or fewer`;
+      return `the search found ${jobCount} rows, and the service has cut an earlier search short at that number or fewer`;
     default:
       return `the search stopped at ${jobCount} rows`;
   }
@@ -249,7 +249,7 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.hasLostStatus) return searchAgain(false, statusLost);
-  // The service can return all rows of this millisecond in one search, so a search that lacks some of them was wrong.
+  // The service can return all rows of this millisecond in one search. This search lacks some of them, so it was wrong.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
@@ -261,7 +261,7 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // The rows read may include duplicates and rows outside the range, in place of rows that are still unread. All rows are read next.
+  // The rows read may include duplicates and rows outside the range, so other rows may still be unread. All rows are therefore read now.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
   // A histogram may count duplicates and rows outside the range, so an aggregation must count the rows.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
@@ -271,8 +271,8 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
 }
 
 /**
- * True if the count was certainly not too small (E6): all rows of the search job were read, or a row older than the counted part of the
- * interval.
+ * True if the rows read reach past the counted part of the interval: all rows of the search job were read, or at least one row older than
+ * the counted part. Otherwise the count may be too small (E6).
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RowFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
@@ -293,7 +293,7 @@ function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): 
  */
 function isAsCounted(run: SearchFacts, figures: RowFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // After a lost status answer, a duplicate may stand in place of a missing row, so the written rows alone must equal the count.
+  // After a lost status answer, a duplicate may hide a missing row. The count must then equal the written rows without duplicates.
   const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
@@ -339,8 +339,8 @@ function recordOf(
 }
 
 /**
- * Number, sizes and times of the rows. The commit record stores them, and the service's aggregation (digest) confirms them later (E6).
- * Empty for records.
+ * Number, sizes and times of the rows. The commit record stores them, and the service's aggregation (digest) confirms them later (E6). An
+ * empty object for an export of records.
  */
 function provableOf(
   run: SearchFacts,

@@ -39,7 +39,7 @@ export class ServiceQuirks {
   clockBehindMs = 0;
   /** Usual duration of a search in ms; undefined until a search has ended. */
   searchMs: number | undefined;
-  /** True once the service has created a search job for an export of this process. */
+  /** True once the service has created a search job for any export of this process. */
   hasAnswered = false;
   #isDateKnown = false;
   /** Resolves when the first search of this service ends; undefined while no first search runs. */

@@ -128,8 +128,8 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
 /** Sentence about unneeded files that cannot be removed, with a leading space; empty if there are none. */
 function lockedText({ lockedFiles: count }: WorkView): string {
   if (count === 0) return '';
-  const files = counted(count, 'file that belongs', 'files that belong');
-  return ` The store keeps ${files} to no interval until the retention in the store ends.`;
+  const files = counted(count, 'unneeded file', 'unneeded files');
+  return ` The store keeps ${files} until the retention in the store ends.`;
 }
 
 /** Text with the names in `output.fields` that the service does not describe; empty if there are none. */
@@ -155,7 +155,7 @@ function againText({ startedAs }: ExportWording): string {
 function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
   const deadline = wording.fieldName('activeDeadlineSeconds');
-  // On the command line, the deadline counts from the start of the command, so a second run has a new one.
+  // On the command line, the deadline counts from the start of the command, so each run has a deadline of its own.
   const advice = wording.startedAs === 'process' ? 'Run the export again to continue.' : raiseText(deadline, wording);
   const message = `The deadline (${deadline}) has passed, so no more searches start.${kept(view, wording)} ${advice}`;
   return { ...failed, reason: reasons.deadlineExceeded, message };
@@ -344,7 +344,7 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
   return `; ${waiting} for a search job, because all exports of one user share the search jobs that the service allows`;
 }
 
-/** Text about the reason why no search starts at the moment, without a full stop; empty without a reason. */
+/** Text with the reason why no search can start now, without a full stop. Empty if there is no such reason. */
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':

@@ -36,7 +36,7 @@ export class ExportPace {
     this.#samples = [...(replacesLast ? recent.slice(0, -1) : recent), sample];
   }
 
-  /** Drops all samples, because the export is not searching at the moment. */
+  /** Drops all samples, because the export is not searching now. */
   reset(): void {
     this.#samples = [];
   }

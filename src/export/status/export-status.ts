@@ -129,7 +129,7 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, kubernetesJob, found };
 }
 
-/** Builds the numbers of the status that change often. Until the destination has been read, only the export's state is changed. */
+/** Builds the numbers of the status that change often. Until the destination has been read, changes only the export's state. */
 export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };

@@ -29,8 +29,8 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 
 /**
  * True if the conditions of an earlier process must stay in the status: they belong to the current spec, and this process has seen nothing
- * that disproves them. A search job of this export disproves most conditions; a search job of any export disproves an outage. `found` is
- * the health as this process sees it, `doneAtFirst` the number of committed intervals at its first reading of the destination.
+ * that disproves them. Most conditions are disproved by a search job of this export, and an outage by a search job of any export. `found`
+ * is the health as this process sees it, `doneAtFirst` the number of committed intervals at its first reading of the destination.
  */
 export function stillHolds(
   { metadata, status }: SearchExport,

@@ -18,7 +18,10 @@ import type { RunningSearch, SearchOrder, StopReason } from '../search/search-to
 import { settlingMs } from '../search/settling.ts';
 import { segmentsOfWorker, type WorkerPart } from './worker-part.ts';
 
-/** Delay of a segment's next search. Applies only while that search would end at `toMs`, which each new commit record changes. */
+/**
+ * Delay of a segment's next search. It ends when a commit record is added to the segment, because the next search then no longer ends at
+ * `toMs`.
+ */
 export interface IntervalDelay {
   readonly segment: number;
   readonly toMs: number;
@@ -47,7 +50,7 @@ export interface ExportLimits {
 export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
-  /** Stored comparisons of the written rows with the service's figures (digests), one for each round. */
+  /** Results of comparing the written rows with the service's figures (digests), in the order of the comparisons. */
   readonly verdicts: readonly DigestVerdict[];
   /** True if the service must confirm the written rows by an aggregation, the digest (E6). */
   readonly wantsDigest: boolean;
@@ -64,11 +67,11 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
-  /** Part of the export that this process works on first. */
+  /** Which worker of the export this process is. It searches its own share of the segments first. */
   readonly part: WorkerPart;
   /** Monotonic time until which this process leaves some work to the other workers of the export. */
   readonly patientUntilMs: number;
-  /** Monotonic time until which only the first worker makes the digest. */
+  /** Monotonic time until which only the first worker compares the written rows with the service's figures (digest). */
   readonly standInAtMs: number;
   readonly now: ExportMoment;
 }
@@ -129,8 +132,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
 }
 
 /**
- * Stands for the segment number in delays of time ranges whose rows the service's aggregation (digest) does not confirm, because such a
- * range can extend over several segments.
+ * Segment number in delays of time ranges whose rows the service's aggregation (digest) does not confirm. Such a range can extend over
+ * several segments.
  */
 export const digestSegment = -1;
 
@@ -249,7 +252,7 @@ function stopsOf<S extends RunningSearch>(
 }
 
 /**
- * Reason why a running search must stop; undefined if it may continue. `endMs` is the end of the rest of its segment that has no commit
+ * Reason why a running search must stop; undefined if it may continue. `endMs` is the end of the part of its segment that has no commit
  * record.
  */
 function stopReason(
@@ -306,8 +309,8 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
 }
 
 /**
- * Returns what the export waits for while the service's aggregation (digest) has not confirmed all rows: a user, if the last round has
- * ended, or the first worker, which requests the digest.
+ * Returns what the export waits for while the service's aggregation (digest) has not confirmed all rows: a user, if ranges still differ
+ * after the last repeated search, or the first worker, which requests the digest.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;

@@ -44,14 +44,14 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Maximum number of failures in a row that are not reported to users, because they often end without a user. */
+/** Maximum number of consecutive failures that are not reported to users, because such failures often end without a user's action. */
 const toleratedFailures = 3;
 /** Maximum number of times that an interval is searched again without a delay. */
 const hastySearches = 2;
 
 export class ExportDelays {
   readonly #clock: Clock;
-  /** Delays of intervals that end without a user's action. */
+  /** Delays of intervals that end after a time, without a user's action. */
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
@@ -80,7 +80,7 @@ export class ExportDelays {
     return [...this.#unproven.values()];
   }
 
-  /** Failure that delays the whole export at the moment; undefined if none does. */
+  /** Failure that delays the whole export now; undefined if none does. */
   get trouble(): Trouble | undefined {
     return this.#trouble && this.#trouble.untilMs > this.#clock.monotonic() ? this.#trouble : undefined;
   }

@@ -48,7 +48,7 @@ export interface ExportWorkOptions extends ExportTools {
   readonly search: (order: SearchOrder, tools: SearchTools, opened?: OpenedJob) => Search;
   /** Bytes scanned for this export by earlier processes. */
   readonly scannedBytes: number;
-  /** Part of the export that this process works on first. */
+  /** Which worker of the export this process is. It searches its own share of the segments first. */
   readonly part: WorkerPart;
   /** Called when new work may be possible. The caller then calls `advance`. */
   readonly onChange: () => void;
@@ -56,7 +56,10 @@ export interface ExportWorkOptions extends ExportTools {
 
 /** Minimum delay in ms of a timer that waits for a wall time, because the wall clock may be set back. */
 const minSettleWaitMs = 1_000;
-/** Maximum number of digests, each with a new search of the ranges that differ, before a user must request more. */
+/**
+ * Maximum number of digests (comparisons with the service) before a user must request more. Ranges that differ are searched again between
+ * two digests.
+ */
 const mostRounds = 3;
 /** Limits until the first call of `advance`. They allow no work. */
 const noLimits: WorkLimits = {
@@ -76,7 +79,10 @@ interface RunningTask {
 
 export class ExportWork {
   readonly #options: ExportWorkOptions;
-  /** Held during `advance`, so that each event is either handled there or announced by `requeueAfterMs`. */
+  /**
+   * Clock that shows one fixed time during each call of `advance`. Each event is therefore either handled in the call or announced by
+   * `requeueAfterMs`.
+   */
   readonly #clock: HeldClock;
   readonly #delays: ExportDelays;
   readonly #searches: RunningSearches;
@@ -84,12 +90,15 @@ export class ExportWork {
   readonly #warnings = new NewestTexts();
   readonly #chosenFields: ChosenFields;
   readonly #stored: StoredExport;
-  /** Maximum number of digests, each with a new search of the ranges that differ. A retry requested by a user adds one. */
+  /**
+   * Maximum number of digests (comparisons with the service). Ranges that differ are searched again between two digests. A user's request
+   * to retry raises the maximum by one.
+   */
   #maxRounds = mostRounds;
   #task: RunningTask | undefined;
   #taskEnded: Promise<void> | undefined;
   #limits = noLimits;
-  /** Bytes scanned by earlier processes, and by tasks of this process that have ended. */
+  /** Bytes scanned by earlier processes, and by plannings and digests of this process that have ended. */
   #scannedBefore: number;
   #isClosed = false;
 
@@ -111,7 +120,7 @@ export class ExportWork {
   /** True while the planning has open search jobs whose results must not be lost. */
   get isPlanning(): boolean {
     const planning = this.#planning;
-    // While the planning waits, its only search job is a test whose rows are not used.
+    // While the planning waits, its only search job is a test. The test's rows are not used, so losing the job does no harm.
     if (!planning || planning.settlesAtMs !== undefined || planning.jobs.signal.aborted) return false;
     return planning.jobs.views.length > 0;
   }
@@ -173,7 +182,9 @@ export class ExportWork {
     });
   }
 
-  /** Maximum number of searches at once. After a failure only one search runs, because the next ones may fail, too. */
+  /**
+   * Maximum number of searches that run at the same time. After a failure only one search runs, because others would probably fail, too.
+   */
   get #parallelism(): number {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
   }
@@ -184,8 +195,8 @@ export class ExportWork {
   }
 
   /**
-   * Monotonic time from which this process may make the plan and the digest. Before this time, only the first worker makes them. 0 for the
-   * first worker.
+   * Monotonic time from which this process may plan the export and compare its rows with the service's figures. Before this time, only the
+   * first worker does so. 0 for the first worker.
    */
   get #standInAtMs(): number {
     return this.#options.part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#options.part);
@@ -313,7 +324,7 @@ export class ExportWork {
     if (this.#isClosed || this.#task?.jobs.signal.aborted) return;
     const error = asLogfleetError(thrown);
     this.#options.log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
-    // A failed removal of unneeded uploads is not reported, because the export can continue.
+    // A failure to remove unneeded uploads is not reported, because the export can continue.
     if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
   }
 
@@ -344,8 +355,8 @@ export class ExportWork {
   }
 
   /**
-   * Stores the result of a digest. If a range still differs in the last round, users are told instead, unless incomplete intervals are
-   * kept.
+   * Stores the result of a digest. If ranges still differ after the last repeated search, reports them to users instead, unless
+   * `incompletePolicy` is `Keep`.
    */
   async #judge(shown: DigestResult, round: number): Promise<void> {
     const isLast = shown.differing.length > 0 && round > this.#maxRounds;
@@ -353,9 +364,7 @@ export class ExportWork {
     else await this.#stored.judge(verdictOf(round, shown, isLast));
   }
 
-  /**
-   * Tells users about ranges whose rows the service's digest does not confirm, even in the last round. These ranges wait until a user acts.
-   */
+  /** Reports ranges that still differ from the service's figures after the last repeated search. These ranges wait until a user acts. */
   #differs({ differing }: DigestResult): void {
     for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
       const figures = { received: written.rows, expected: counted.rows };
@@ -427,8 +436,8 @@ export class ExportWork {
   }
 
   /**
-   * Time in ms after which the state of the work may change even if nothing happens. Searches that wait for a free search job are not
-   * considered.
+   * Time in ms after which the state of the work may change even if nothing happens. Does not take into account searches that wait for a
+   * free search job.
    */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { trouble } = this.#delays;

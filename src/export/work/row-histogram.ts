@@ -11,7 +11,7 @@ interface RowSpan extends Interval {
 }
 
 export const rowSlices = 60;
-/** Stands for the unknown number of rows in a part that no commit record overlaps. */
+/** Value for parts of the time range without a commit record, whose number of rows is unknown. */
 export const unknownRows = -1;
 
 export class RowHistogram {
@@ -68,7 +68,10 @@ function spanOf({ fromMs, toMs }: Interval, rows: number): RowSpan {
   return { fromMs, toMs, rows };
 }
 
-/** Divides the rows of a commit record by the histogram of its search job. Undefined if the histogram has more rows than were written. */
+/**
+ * Divides the rows of a commit record among the periods of its search job's histogram. Returns undefined if the histogram contains more
+ * rows than were written.
+ */
 function spansOf(
   { fromMs, toMs, written }: CommitRecord,
   { buckets }: MessageHistogram,
@@ -80,7 +83,7 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // Rows that no complete bucket contains are at the start of the record's interval, before the first complete bucket.
+  // The oldest rows of the commit record may be in no complete bucket. They are counted in the period before the first complete bucket.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

@@ -45,7 +45,7 @@ export class RunningSearches {
   readonly #options: RunningSearchesOptions;
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
-  /** Searches that began before a user changed `incompletePolicy` from `Fail` to `Keep`. */
+  /** Running searches that began before a user changed `incompletePolicy` from `Fail` to `Keep`. */
   #ofFormerPolicy = new WeakSet<Search>();
 
   constructor(options: RunningSearchesOptions) {
@@ -155,8 +155,8 @@ export class RunningSearches {
 const usualCreationMs = 10_000;
 
 /**
- * Returns the number of searches whose search job takes unusually long to be created. `delayMs` is the time in ms until one more search
- * counts.
+ * Returns the number of searches whose search job takes unusually long to be created. `delayMs` is the time in ms until the next search
+ * counts as slow.
  */
 export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
   const leftMs = searches

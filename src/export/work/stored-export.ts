@@ -27,7 +27,7 @@ import type { StoredManifest } from './work-view.ts';
 
 /** Size in bytes of the probe file, which shows whether the destination can be written. Usually enough to notice a full disk or quota. */
 const probeBytes = 256 * 1_024;
-/** Age in ms of an upload after which its process must have ended, including 60 s for differences between clocks. */
+/** Age in ms at which an unfinished upload counts as abandoned. Includes 60 s for differences between clocks. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 /**
  * Contradictory commit records are read again from time to time: all of them every 20th time, otherwise only new ones, because an export
@@ -48,7 +48,7 @@ export class StoredExport {
   plan: ExportPlan | undefined;
   /** Manifest of the export; undefined if the destination has none. */
   manifest: StoredManifest | undefined;
-  /** Stored comparisons of the written rows with the service's figures (digests), one for each round. */
+  /** Results of comparing the written rows with the service's figures (digests), in the order of the comparisons. */
   verdicts: readonly DigestVerdict[] = [];
   readonly #open: () => Promise<Destination>;
   readonly #task: ExportTask;
@@ -161,7 +161,7 @@ export class StoredExport {
     await this.#destination?.close();
   }
 
-  /** Uses the plan at the destination. Throws if the plan has another time range than the export. */
+  /** Uses the plan at the destination. Throws if the plan's time range differs from the export's. */
   adopt(plan: ExportPlan): void {
     const { layout, identity } = this.#task;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
@@ -226,8 +226,8 @@ export class StoredExport {
   }
 
   /**
-   * Stores the result of a digest, unless another process has stored one for the same round. Removes the files of commit records that are
-   * now void.
+   * Stores the result of a digest, unless another process has stored the result of the same comparison. Removes the files of commit records
+   * that are no longer valid.
    */
   async judge(verdict: DigestVerdict): Promise<void> {
     const { layout } = this.#task;
@@ -245,7 +245,7 @@ export class StoredExport {
     const name = this.#probe ?? this.#task.layout.within(`data/probe-${token}`);
     this.#probe = name;
     const upload = await this.destination.open(name, 'temporary');
-    // Even a failed write may leave the probe file at the destination.
+    // The probe file may exist even if writing it failed.
     this.#mayProbeStand = true;
     try {
       await upload.write(Buffer.alloc(probeBytes));

@@ -65,7 +65,10 @@ export interface WorkView {
   readonly messages: readonly string[];
   /** Warnings of search jobs, newest first. */
   readonly warnings: readonly string[];
-  /** Names in `output.fields` that the service does not describe. Empty if another process read a part of the rows. */
+  /**
+   * Names in `output.fields` that the service does not describe. Empty if another process read some of the rows, because this process does
+   * not know the fields of those rows.
+   */
   readonly undescribedFields: readonly string[];
   /** Number of files without a commit record that stay at the destination, because the store keeps them locked. */
   readonly lockedFiles: number;

@@ -18,7 +18,7 @@ export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 export const patienceMs = 5 * 60_000;
 /**
  * Monotonic time at which a worker may take over the plan and the digest from the first worker. While no other worker writes an object, one
- * more worker takes over every five minutes. So the workers do not all repeat a long search at once.
+ * more worker may take over every five minutes, so that the workers do not all repeat the same long search.
  */
 export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): number {
   return othersSeenAtMs + index * patienceMs;
@@ -26,12 +26,12 @@ export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): numb
 
 /** Time in ms after which a worker reads again what other workers have written, before it starts a search. */
 export const rereadMs = 3_000;
-/** Time in ms after which a worker with searches that starts no more reads again which of its intervals other workers have committed. */
+/** Time in ms after which a worker with running searches, and none to start, reads again which intervals other workers have committed. */
 export const busyRereadMs = 15_000;
 
 /**
  * Time in ms after which a worker without searches reads again what other workers have written: a tenth of the time since an object of
- * another worker was last found. So a short wait is noticed at once, and a long wait costs few requests.
+ * another worker was last found. The worker therefore notices new objects soon after a short wait, and spends few requests on a long wait.
  */
 export function idleRereadMs(sinceOthersMs: number): number {
   return Math.min(busyRereadMs, Math.max(1_000, sinceOthersMs / 10));
@@ -78,7 +78,7 @@ function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: Work
   return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
 }
 
-/** Remainder of a division, which is at least 0 for negative dividends, too. */
+/** Remainder of a division. Unlike with `%`, the result is never negative. */
 function remainder(dividend: number, divisor: number): number {
   return ((dividend % divisor) + divisor) % divisor;
 }

@@ -234,7 +234,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, []), lockedFiles: 2 }) }),
-      '1 row is in 3 files, and the manifest proves by digests that no row is missing. The store keeps 2 files that belong to no interval until the retention in the store ends.',
+      '1 row is in 3 files, and the manifest proves by digests that no row is missing. The store keeps 2 unneeded files until the retention in the store ends.',
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, [byCount, bySearch]) }) }),
