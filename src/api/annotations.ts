@@ -31,7 +31,7 @@ export interface RolloutRequest {
   readonly suffix: string;
 }
 
-/** Form of a rollout id: its number and its target, as in `3-19.500-1`. The length limit equals that of `status.rollout.id`. */
+/** Matches a rollout id: its number and its target, as in `3-19.500-1`. The maximum length equals that of `status.rollout.id`. */
 const rolloutIdForm = /^[1-9]\d*-[^\s/]+$/;
 const maxRolloutIdLength = 64;
 /** Form of a stage name, which is a DNS label. */

@@ -115,7 +115,7 @@ export const reasons = {
   collectorRefused: 'CollectorRefused',
   /** A request was cancelled, for example at shutdown. */
   callAborted: 'CallAborted',
-  /** A request was not sent, because another process may be the leader. Appears only in logs. */
+  /** A request was not sent, because this process cannot be sure that it is still the leader. Appears only in logs. */
   notLeading: 'NotLeading',
   /** A request was not sent, because no resource uses its credentials any more. */
   clientClosed: 'ClientClosed',
@@ -134,9 +134,9 @@ export const reasons = {
   countMissing: 'CountMissing',
   /** No search job can start: the service runs the maximum number of search jobs, and none of them ends. */
   jobsExhausted: 'JobsExhausted',
-  /** The transfer of a result page was stopped, because the destination accepted the bytes too slowly. */
+  /** The download of a page of results was stopped, because the destination accepted the data too slowly. */
   destinationSlow: 'DestinationSlow',
-  /** A failure without a more specific reason. logfleet retries. */
+  /** An error for which there is no more specific reason. logfleet retries. */
   internalError: 'InternalError',
 
   // Reasons of resources with the conditions Ready=False and Stalled=True: a person must act.

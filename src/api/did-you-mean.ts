@@ -34,7 +34,7 @@ export function resembles(written: string, name: string): boolean {
   return editDistance(written.toLowerCase(), name.toLowerCase()) <= longestDistance;
 }
 
-/** Maximum length of a text that can be a misspelt name. */
+/** Maximum length of a text that is compared with known names. */
 const longestCompared = 64;
 
 /** Returns the smallest number of letters to insert, delete, replace or swap that turns one text into the other. */

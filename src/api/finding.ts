@@ -34,7 +34,7 @@ export interface Finding {
   /** Severity of a finding. `error`: an API server or logfleet rejects the resource. `warning`: it works, but probably not as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** Tells whether the finding is about the name of the member (`key`) or about its value. */
+  /** `key` if the finding is about the name of the member, `value` if it is about its value. */
   readonly part: 'key' | 'value';
   readonly reason: FindingReason;
   /** Description of the problem, as a clause that follows the name of the field. */

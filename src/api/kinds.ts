@@ -28,7 +28,7 @@ export interface ObjectMeta {
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Writers of logfleet's own annotations, as the host reads them. Absent if unknown. */
+  /** Writer and time of each logfleet annotation. Absent if the host does not know them. */
   readonly annotationWriters?: AnnotationWriters;
   /** Resource of logfleet that created this resource and owns it. Absent if a person created it. */
   readonly owner?: { readonly kind: KindName; readonly name: string; readonly uid: string };

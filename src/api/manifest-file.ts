@@ -40,7 +40,7 @@ export interface ManifestDocument {
 export type TextProblem = Position & Explanation;
 
 export interface ManifestFile {
-  /** Documents of the file. Documents that could not be parsed are omitted. */
+  /** YAML or JSON documents in the file. Documents that could not be parsed are omitted. */
   readonly documents: readonly ManifestDocument[];
   readonly problems: readonly TextProblem[];
   /** True if the whole text was rejected without parsing, because it is empty, too large, or in an unsupported encoding. */
@@ -220,10 +220,10 @@ const unknownToKubernetes = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** Form of a YAML number with an exponent. A digit must precede the exponent, so `e2` is a string. */
+/** Matches a YAML number with an exponent. A digit must precede the exponent, so `e2` is a string. */
 const exponentForm = /^[-+]?(?:\.[0-9]|[0-9])[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9][0-9_]*$/;
 
-/** Integers in a notation that Go accepts beyond YAML 1.1: `0o10`, `0O10`, `0X1F` and `0B11`. */
+/** Matches integers in notations that YAML 1.1 lacks but Go accepts: `0o10`, `0O10`, `0X1F` and `0B11`. */
 const goInteger: ScalarTag = {
   tag: 'tag:yaml.org,2002:int',
   identify: () => false,

@@ -19,9 +19,9 @@ export interface SourceFile {
 export interface ManifestReport {
   /** Findings (errors and warnings) about all manifests, ordered by file, then by position. */
   readonly findings: readonly PlacedFinding[];
-  /** Number of checked logfleet resources and settings, including invalid ones. */
+  /** Number of logfleet resources and ConfigMaps with settings that were checked, including invalid ones. */
   readonly checked: number;
-  /** Number of skipped documents of other kinds. Checked Secrets are not counted. */
+  /** Number of documents that were skipped because logfleet does not use their kind. Secrets are not counted if they were checked. */
   readonly passedOver: number;
 }
 

@@ -20,7 +20,7 @@ const schema: StructuralSchema = {
     metadata: {
       type: 'object',
       properties: {
-        // Any value of `name` and `namespace` is accepted here, because `checkNames` checks them.
+        // The schema accepts any value of `name` and `namespace`, because `checkNames` checks them.
         ...{ name: {}, generateName: text, namespace: {}, labels: texts, annotations: texts },
         finalizers: { type: 'array', items: text },
         ownerReferences: {

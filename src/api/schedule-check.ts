@@ -102,7 +102,7 @@ function spellingOf(zone: string): string | undefined {
   return known === zone ? undefined : known;
 }
 
-/** Well-known names of time zones that the list of Node lacks. */
+/** Well-known names of time zones that Node supports but does not list. */
 const otherNames = [
   'UTC',
   'Asia/Kolkata',

@@ -17,7 +17,7 @@ const int32Bound = 2 ** 31;
 const ajv = new Ajv({
   allErrors: true,
   strict: false,
-  // With `verbose`, an error of ajv contains the wrong value and the schema that it violates.
+  // With `verbose`, each error of ajv contains the wrong value and the schema that the value violates.
   verbose: true,
   formats: {
     int32: { type: 'number', validate: (value: number) => value >= -int32Bound && value < int32Bound },

@@ -11,7 +11,7 @@ import type { JsonPath } from './json-path.ts';
 
 export interface SecretMember {
   readonly path: JsonPath;
-  /** Decoded value of a key of the Secret. Undefined if the value is invalid. */
+  /** Decoded value of a key of the Secret. Undefined if the value cannot be decoded. */
   readonly text: string | undefined;
 }
 
@@ -60,9 +60,9 @@ function decodeBase64(text: string): string | undefined {
 }
 
 export interface SecretRules {
-  /** Required keys of a Secret, each with the remedy if the key is missing. */
+  /** Keys that the Secret must contain, each with the instruction that is shown if the key is missing. */
   readonly required: Readonly<Record<string, string>>;
-  /** All keys that a Secret may contain, including required ones. */
+  /** All keys that the Secret may contain, including required ones. Other keys are reported as unknown. */
   readonly known: readonly string[];
   /** Checks a value of the Secret that is not empty. */
   readonly check?: (name: string, text: string, path: JsonPath) => Iterable<Finding>;

@@ -9,7 +9,7 @@
 import { type Condition, findCondition } from './conditions.ts';
 import type { ObjectMeta } from './kinds.ts';
 
-/** True if the status was written for an earlier export of the same name. */
+/** Returns whether the status was written for an earlier export of the same name. */
 export function isOlderThanResource(
   status: { readonly conditions?: readonly Condition[] } | undefined,
   { creationTimestamp }: Pick<ObjectMeta, 'creationTimestamp'>,
@@ -18,12 +18,12 @@ export function isOlderThanResource(
   return secondOf(ready?.lastTransitionTime) < secondOf(creationTimestamp);
 }
 
-/** Current time in ms for conditions and other times in a status. Never earlier than the creation of the export. */
+/** Returns the current time in ms, to be written into a status. The time is never earlier than the creation of the export. */
 export function statusTimeMs({ creationTimestamp }: Pick<ObjectMeta, 'creationTimestamp'>, nowMs: number): number {
   return Math.max(nowMs, Date.parse(creationTimestamp) || nowMs);
 }
 
-/** Seconds since 1970 of a time in RFC 3339. NaN if there is no time. */
+/** Returns the seconds since 1970 of an RFC 3339 time, or NaN if there is no time. */
 function secondOf(time: string | undefined): number {
   return Math.floor(Date.parse(time ?? '') / 1_000);
 }

@@ -1,6 +1,6 @@
-/** Type of the CRD schemas that logfleet uses, and the schema of each kind. */
+/** Types for the schemas of the CRDs, and the schema of each kind. */
 
-/** CEL rule about the value of the schema that contains it (`x-kubernetes-validations`). */
+/** CEL rule (`x-kubernetes-validations`) that applies to the value which the surrounding schema describes. */
 export interface ValidationRule {
   readonly rule: string;
   /** Description of what is wrong with a value that breaks the rule. Undefined if that is obvious from the value. */

@@ -109,14 +109,16 @@ type Zone = NonNullable<ReturnType<typeof timeZone>>;
 
 const forms =
   'a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as 1793491200000';
-/** Form of a time in milliseconds. Up to 15 digits are exact in a double and valid for `Date`. */
+/** Matches a time in milliseconds. Numbers of up to 15 digits are exact in a double, and valid for `Date`. */
 const millisecondsForm = /^\d{1,15}$/;
-/** Form of a time that is probably in seconds: ten digits mean a year from 2001 to 2286. As milliseconds they would mean early 1970. */
+/** Matches a time that is probably in seconds: ten digits mean a year from 2001 to 2286. As milliseconds they would mean early 1970. */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
-/** Maximum length in ms of a clock change. If `to` is before `from` by more than this length, no clock change is the cause. */
+/**
+ * Maximum amount in ms by which clocks are changed. If `to` is before `from` by more than this amount, a clock change cannot be the reason.
+ */
 const maxClockChangeMs = 3 * 3_600_000;
-/** Time in ms after which a clock change near a local time is over. */
+/** Time in ms after a local time at which a clock change near that local time is over in any case. */
 const afterClockChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 

@@ -131,7 +131,7 @@ export function validateResource(
   for (const violation of violations) {
     const { path } = violation;
     const { problem, remedy } = scheduleExplanation(path, valueAt(resource, path)) ?? violation;
-    // Several CEL rules can report the same problem of a schedule, which is shown only once.
+    // Several CEL rules can report the same problem of a cron schedule, so repeated findings are dropped.
     if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
     findings.push(error(path, 'Invalid', { problem, remedy }));
   }
@@ -153,9 +153,9 @@ export function validateResource(
 }
 
 interface KindChecks {
-  /** Finds all places at which a resource violates its schema. */
+  /** Finds all members of a resource that violate its schema. */
   readonly checkForm: (resource: unknown) => readonly Finding[];
-  /** Finds problems that neither schema nor CEL can express, in a spec without errors. */
+  /** Finds problems that neither schema nor CEL rules can express. Runs only on a spec that schema and CEL rules accept. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
   /** Check of the member at `path` that runs even if other members have errors, so that people see all errors at once. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };

@@ -23,7 +23,7 @@ export interface Clock {
   after(delayMs: number, callback: () => void): Timer;
 }
 
-/** Point in time, measured on both clocks (wall and monotonic). */
+/** Point in time, as shown by the wall clock and by the monotonic clock. */
 export interface Instant {
   readonly monotonicMs: number;
   readonly wallMs: number;

@@ -15,7 +15,7 @@ export class CronSchedule {
   /** Times in ms since midnight at which the schedule fires on each of its days, in ascending order. */
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
-  /** Cache, by local day: first scheduled day on or after that day; undefined if there is none. */
+  /** Cache, by local day: first day on or after that day on which the schedule fires; undefined if there is none. */
   readonly #days = new Map<number, number | undefined>();
 
   constructor(text: string) {
@@ -35,7 +35,7 @@ export class CronSchedule {
     }
   }
 
-  /** Yields the local midnight of each scheduled day, beginning with the day of `localMs`. */
+  /** Yields the local midnight of each day on which the schedule fires, beginning with the day of `localMs`. */
   *days(localMs: number): Generator<number> {
     let day = this.#dayFrom(Math.floor(localMs / dayMs) * dayMs);
     while (day !== undefined) {
@@ -53,7 +53,7 @@ export class CronSchedule {
   }
 }
 
-/** Returns the fields of a cron schedule, as a person wrote them. */
+/** Returns the fields of a cron schedule in the order in which they are written. */
 export function cronFields(text: string): readonly string[] {
   return text.trim().split(/ +/);
 }

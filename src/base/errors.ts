@@ -57,7 +57,7 @@ export function failure(
   return new LogfleetError({ code, message, handling: { kind }, ...more });
 }
 
-/** Whether the failed action can succeed later without a person's help. */
+/** Returns whether the failed action can succeed later without a person's help. */
 export function mayPass({ handling }: LogfleetError): boolean {
   return handling.kind === 'backoff' || handling.kind === 'retryAfter';
 }
@@ -76,12 +76,12 @@ export function asLogfleetError(error: unknown): LogfleetError {
   });
 }
 
-/** Message of an error. Other thrown values are converted to text. */
+/** Returns the message of an error. Converts any other thrown value to text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Code of an error of the system, such as `ENOENT`. Undefined for other errors. */
+/** Returns the code of an error of the operating system, such as `ENOENT`. Undefined for other errors. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,4 +1,4 @@
-/** Reads the values of command-line flags that several commands have. */
+/** Parses the values of command-line flags that several commands have. */
 import { InvalidArgumentError } from 'commander';
 
 /** Address on which a server listens. Port 0 stands for any free port. */
@@ -9,7 +9,7 @@ export interface ListenAddress {
 
 const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/;
 
-/** Reads the address of a server from `HOST:PORT`, `[IPv6]:PORT` or `:PORT`. */
+/** Parses the address of a server: `HOST:PORT`, `[IPv6]:PORT` or `:PORT`. */
 export function listenAddress(text: string): ListenAddress {
   const match = addressForm.exec(text);
   const port = Number(match?.[3]);
@@ -21,7 +21,7 @@ export function listenAddress(text: string): ListenAddress {
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
 }
 
-/** Reads a whole number of at least 0. The command that has the flag checks the maximum. */
+/** Parses a whole number of at least 0. The command that has the flag checks the maximum. */
 export function wholeNumber(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Write a whole number, as in 120.');

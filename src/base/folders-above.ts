@@ -1,4 +1,4 @@
-/** Creates the folders that a flag of the command line names. */
+/** Creates a folder that a command-line flag names, including missing parent folders. */
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 

@@ -38,7 +38,7 @@ export function marked(text: string): Uint8Array {
   return marks;
 }
 
-/** Lookup table by byte value: 1 for each byte that JSON allows between tokens. */
+/** Lookup table by byte value: 1 for each byte that may occur between JSON tokens. */
 export const whitespace: Uint8Array = marked(' \t\n\r');
 /** Lookup table by byte value: 1 for each byte that forms a complete escape after a backslash in a JSON string. */
 export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
@@ -124,7 +124,7 @@ export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): b
   return true;
 }
 
-/** Name of a byte in error messages, including its character if the character is printable. */
+/** Returns the name of a byte for error messages, with its character if that is printable. */
 export function nameOfByte(byte: number): string {
   const name = `0x${byte.toString(16).padStart(2, '0')}`;
   return byte > 0x20 && byte < 0x7f ? `${String.fromCharCode(byte)} (${name})` : name;

@@ -7,7 +7,7 @@ export function groupedText(count: number): string {
   return grouped.format(count);
 }
 
-/** Returns the form of a word that fits a number: `is` for 1, otherwise `are`. */
+/** Returns the form of a word that agrees with a number, such as `is` for 1 and `are` for other numbers. */
 export function wordFor(count: number, one: string, several: string): string {
   return count === 1 ? one : several;
 }

@@ -53,7 +53,7 @@ export function proxyCredentials(proxy: URL): { readonly user: string; readonly 
   return { user: unescaped(proxy.username), password: unescaped(proxy.password) };
 }
 
-/** Reads the variables. An empty variable counts as absent. */
+/** Reads the environment variables that configure the proxy. An empty variable counts as absent. */
 function proxySettings(environment: Environment) {
   return {
     proxy: environment.https_proxy || environment.HTTPS_PROXY,

@@ -1,6 +1,6 @@
 /** JSON objects of unknown content. */
 
-/** Whether a value is a JSON object, that is, neither null nor an array. */
+/** Returns whether a value is a JSON object, that is, neither null nor an array nor a primitive value. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -22,7 +22,7 @@ export function retryDelayMs({ handling }: LogfleetError, failures: number, long
   return handling.kind === 'retryAfter' ? Math.max(handling.delayMs, delayMs) : delayMs;
 }
 
-/** Exponential delay in ms before a retry: one second at first, doubled after each failure. */
+/** Returns the delay in ms before a retry: one second at first, doubled after each further failure up to `longestMs`. */
 export function backoffMs(failures: number, longestMs = longestRetryMs): number {
   return doubledMs(firstRetryMs, failures, longestMs);
 }

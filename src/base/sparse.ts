@@ -49,7 +49,7 @@ export class SparseSets<L, T> {
     return this.#sets.get(label) ?? none;
   }
 
-  /** Adds the value to the set of a label if `isIn` is true, and removes the value if `isIn` is false. */
+  /** Adds `value` to the set of this label if `isIn` is true. Otherwise removes it. */
   put(label: L, value: T, isIn: boolean): void {
     const values = this.#sets.get(label);
     if (isIn && !values) this.#sets.set(label, new Set([value]));

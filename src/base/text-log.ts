@@ -11,7 +11,7 @@ import type { LogFields, Logger, LogLevel } from './log.ts';
 
 export interface TextLogOptions {
   readonly level: LogLevel;
-  /** Whether the log shows its levels in colour. The caller checks the terminal and `NO_COLOR`. */
+  /** True if log levels are coloured. The caller decides this by the terminal and `NO_COLOR`. */
   readonly colors: boolean;
   readonly clock: Clock;
   /** Output that receives each line of the log with its line feed, for example `process.stderr`. */

@@ -1,4 +1,4 @@
-/** Order of texts by their code units, independent of any locale. */
+/** Sorts texts by their UTF-16 code units, so that the order does not depend on a locale. */
 
 /**
  * Compares two texts by their code units. Returns a negative number if `left` comes first, a

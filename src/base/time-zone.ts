@@ -62,7 +62,7 @@ export class TimeZone {
     this.name = this.#format.resolvedOptions().timeZone;
   }
 
-  /** Returns the local time in this time zone at an instant, a wall time in ms. */
+  /** Returns the local time that clocks in this time zone show at an instant. `wallMs` is the instant in ms since the epoch. */
   localMs(wallMs: number): number {
     const beforeMs = this.#dayOffsetMs(wallMs);
     const afterMs = this.#dayOffsetMs(wallMs + dayMs);

@@ -27,7 +27,7 @@ interface Subcommand {
   readonly name: string;
   readonly description: string;
   readonly flags: readonly Flag[];
-  /** Words to complete as arguments. If empty, the shell completes names of files. */
+  /** Words that the shell completes as the first argument. If there are none, the shell completes file names. */
   readonly words: readonly string[];
 }
 

@@ -20,7 +20,7 @@ import { chooseCluster } from './resources/plain-cluster.ts';
 
 export interface OperatorVersion {
   readonly namespace: string;
-  /** Version of the last leader. Undefined if no leader has written its version yet. */
+  /** Version that the last leader wrote. Undefined if no leader has written its version yet. */
   readonly version: string | undefined;
 }
 

@@ -98,7 +98,7 @@ export class Operator {
     this.#running = Promise.all(this.#controllers.map((controller) => controller.run(signal)));
   }
 
-  /** Resolves when nothing is left to do for any resource. */
+  /** Resolves when no resource has anything left to do. */
   async whenSettled(): Promise<void> {
     while (!this.#controllers.every((controller) => controller.idle())) {
       for (const controller of this.#controllers) await controller.whenSettled();
@@ -119,7 +119,7 @@ export class Operator {
     await this.kill();
   }
 
-  /** Stops the operator immediately, without waiting for answers. */
+  /** Stops the operator immediately, without waiting for answers to requests in flight. */
   async kill(): Promise<void> {
     this.#stop.abort(new Error('the operator stops'));
     await Promise.all(this.#reconcilers.map((reconciler) => reconciler.close()));

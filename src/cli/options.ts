@@ -88,9 +88,9 @@ export interface GetOptions extends TargetOptions {
 }
 
 export interface VersionOptions extends ClusterOptions {
-  /** True if the command must not connect to a cluster. */
+  /** True if `logfleet version` must not connect to a cluster. */
   readonly client?: boolean;
-  /** Namespace of the operator. Absent to find operators in all namespaces. */
+  /** Namespace of the operator whose version is printed. Absent to find operators in all namespaces. */
   readonly operatorNamespace?: string;
 }
 

@@ -11,7 +11,7 @@ import { type CommandContext, exitStatus, type Output, type StopSignal } from '.
  */
 const sameWishMs = 300;
 
-/** Exit status when the reader of stdout has closed it: 128 plus the number of SIGPIPE, as in shells. */
+/** Exit status after the reader of stdout has closed the pipe: 128 plus the number of SIGPIPE, as in shells. */
 const brokenPipe = 141;
 
 export function processContext(): CommandContext {

@@ -49,7 +49,7 @@ export interface Run {
   command: string;
 }
 
-/** Returns the parser of command lines. `run` gets the exit status of the command that runs. */
+/** Returns the command-line parser. `run` receives the exit status of the command. */
 export function createProgram(context: CommandContext, run: Run): Command {
   const program = new Command('logfleet')
     .description(
@@ -231,7 +231,7 @@ function isGiven(command: Command, attribute: string): boolean {
   return command.getOptionValueSource(attribute) === 'cli';
 }
 
-/** Returns the first of these flags that the command line has. */
+/** Returns the first of these flags that is on the command line. */
 function flagAmong(command: Command, attributes: readonly string[]): string | undefined {
   const attribute = attributes.find((each) => isGiven(command, each));
   return command.options.find((option) => option.attributeName() === attribute)?.long;
@@ -463,7 +463,10 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
   throw new UsageError(`an export without a manifest needs ${flags}: add ${flags}, or name a manifest`);
 }
 
-/** Returns the flags of stores that have no effect on a destination such as `s3://…`, by their attributes in the parsed options. */
+/**
+ * Returns the flags for object stores that have no effect on this destination, such as `region` for a local directory, by their attributes
+ * in the parsed options.
+ */
 function unusedAttributes(place: string | undefined): readonly string[] {
   if (place?.startsWith('s3://')) return [];
   const isOtherStore = place !== undefined && (place.startsWith('gs://') || isContainerAddress(place));
@@ -627,7 +630,7 @@ function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';
 }
 
-/** Codes of errors that the user's input causes, for example a wrong directory, kubeconfig or bucket. */
+/** Codes of errors that wrong input by the user causes, such as a wrong directory, kubeconfig or bucket. */
 const unusableInput: readonly string[] = [
   ...['host.directory', 'host.misconfigured', 'host.noCluster'],
   ...['destination.invalid', 'destination.name', 'destination.missing', 'destination.absent'],

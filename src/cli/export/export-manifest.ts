@@ -171,6 +171,6 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
 /** Fields that describe an object store. A warning that names one of these fields is about missing credentials of the store. */
 const storePlaces: ReadonlySet<string> = new Set(['s3', 'azureBlob', 'gcs'].map((kind) => `spec.destination.${kind}`));
 
-/** Hint about time formats that flags accept but manifests do not. */
+/** Hint that flags accept some forms of times that manifests do not. */
 const shortTimes =
   '--from and --to also accept a date such as 2026-11-01, the word now, and a time before now such as -24h';

@@ -35,10 +35,10 @@ export interface WorkerProgressOptions {
   readonly log: Logger;
 }
 
-/** Part of a worker's item in `status.workers` that changes while the worker runs. */
+/** Part of a worker's entry in `status.workers` that changes while the worker runs. */
 type ShownWork = Pick<WorkerStatus, 'progress' | 'obstacle'>;
 
-/** Interval in ms at which the worker compares its item in the status with the state of the export. */
+/** Interval in ms at which the worker checks whether its entry in `status.workers` still shows the state of the export. */
 const intervalMs = 10_000;
 /** Time in ms after which an unchanged item is written again. The operator may have removed the item before it noticed the worker's pod. */
 const repeatMs = 60_000;

@@ -125,7 +125,7 @@ async function userOf({ metadata, spec }: SearchExport, secrets: SecretReader): 
   }
 }
 
-/** Returns the report of an export that is complete, failed or stalled. */
+/** Returns the report about an export that is complete, failed or stalled. */
 export function reportOf({ status }: SearchExport): WorkerReport {
   const has = (type: 'Complete' | 'Failed') => findCondition(status?.conditions, type) !== undefined;
   const ready = findCondition(status?.conditions, 'Ready');

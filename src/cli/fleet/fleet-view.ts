@@ -77,14 +77,14 @@ function renderVersions(collectors: readonly Collector[]): readonly string[] {
 }
 
 interface VersionShare {
-  /** Version of the collectors. Undefined for hosted collectors, which have no version. */
+  /** Version that these collectors run. Undefined for hosted collectors, which have no version. */
   readonly version: string | undefined;
   readonly count: number;
   /** Fraction of all shown collectors, from 0 to 1. */
   readonly share: number;
 }
 
-/** Returns the number and the share of each version, newest first. */
+/** Returns the number and the share of collectors for each version, newest version first. */
 function versionShares(collectors: readonly Collector[]): readonly VersionShare[] {
   const groups = Map.groupBy(collectors, ({ collectorVersion }) => collectorVersion || undefined);
   const shares = Array.from(groups, ([version, { length: count }]) => ({
@@ -95,7 +95,7 @@ function versionShares(collectors: readonly Collector[]): readonly VersionShare[
   return shares.sort((left, right) => newestFirst(left.version, right.version));
 }
 
-/** Orders versions by age. Versions that cannot be parsed follow, and a missing version comes last. */
+/** Sorts versions by age. Texts that are not versions follow, and a missing version comes last. */
 function newestFirst(left = '', right = ''): number {
   const [former, latter] = [parseBuildVersion(left), parseBuildVersion(right)];
   if (former && latter) return compareBuildVersions(latter, former);

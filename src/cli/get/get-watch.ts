@@ -21,7 +21,7 @@ import type { ResourceReader } from '../resources/resource-reader.ts';
 export interface GetRequest {
   readonly kinds: readonly KindName[];
   readonly name: string | undefined;
-  /** Namespace of the resources. Undefined to select all namespaces. */
+  /** Namespace whose resources are shown. Undefined for all namespaces. */
   readonly namespace: string | undefined;
   readonly options: GetOptions;
   readonly reader: ResourceReader;

@@ -21,7 +21,7 @@ export class LiveOperator {
   readonly clock = systemClock;
   readonly random = systemRandom;
   readonly log: Logger;
-  /** Metrics of the operator. They also count the requests for the request rate in the live view. */
+  /** Metrics of the operator, which also supply the request rate for the live view. */
   readonly metrics: Metrics;
   readonly #view: LiveView;
   readonly #context: CommandContext;
@@ -75,7 +75,7 @@ interface ShownHost {
 }
 
 export function showHost(view: LiveView, host: Host): ShownHost {
-  /** UIDs of resources whose status this run has written or confirmed. */
+  /** UIDs of the resources to show with their status, because this run of logfleet has written or confirmed the status. */
   const known = new Set<string>();
   const show = (kind: KindName, key: ResourceKey) => {
     const resource = host.resources(kind).get(key);

@@ -117,7 +117,7 @@ export class LiveView {
     } else this.#write(line);
   }
 
-  /** Draws the last state of all resources, and restores the terminal. */
+  /** Draws the final state of all resources, and restores the terminal. */
   end(): void {
     if (this.#ended) return;
     this.#draw();

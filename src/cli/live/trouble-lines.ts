@@ -25,7 +25,7 @@ export class TroubleLines {
     this.#write = write;
   }
 
-  /** Reports a failure of `subject`. `message` is a sentence about the failure and its cause. */
+  /** Call it for each failure of `subject` that is retried. `message` is a sentence about the failure and its cause. */
   failed(subject: string, message: string): void {
     const nowMs = this.#clock.monotonic();
     const known = this.#troubles.get(subject);
@@ -42,7 +42,7 @@ export class TroubleLines {
     this.#tell(`${subject}: failing for ${duration}, trying again`, message);
   }
 
-  /** Reports that `subject` works again. Does nothing if no failure of `subject` was reported. */
+  /** Prints that `subject` works again. Does nothing if no failure of `subject` was printed. */
   works(subject: string): void {
     const known = this.#troubles.get(subject);
     if (!known) return;

@@ -90,7 +90,7 @@ function sectionOf(kind: string, outlook: Outlook | ExportOutlook): Section {
   return { name, title, blocks: blocksOf(outlook), hasContent: isNoteworthy(outlook) };
 }
 
-/** Returns whether a plan has changes, or an obstacle to report. */
+/** Returns whether a plan contains changes, or an obstacle to report. */
 function isNoteworthy(outlook: Plan): boolean {
   if (outlook.kind !== 'plan') return outlook.kind === 'waiting';
   if (!('rolloutId' in outlook.plan)) return true;

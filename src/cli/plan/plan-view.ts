@@ -44,11 +44,11 @@ interface Cells {
 const namedCollectors = 5;
 const namedWindows = 3;
 const widestHistogram = 60;
-/** Number of intervals that the table of an export lists without `-o wide`. */
+/** Number of intervals that the plan of an export lists without `-o wide`. */
 const listedIntervals = 5;
 const factsLayout = { margin: 2, nameWidth: 11 };
 
-/** Plan of a resource, without the case that the planning failed. */
+/** Plan of a resource whose planning did not fail. */
 export type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
 
 /** Renders the plans of policies and exports, with an empty line between plans. Resources whose planning failed are omitted. */

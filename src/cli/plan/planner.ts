@@ -51,7 +51,7 @@ export type Outlook = { readonly resource: CollectorVersionPolicy } & (
 );
 
 export interface Planned {
-  /** Results for the policies, in the order of `wanted`. */
+  /** Results of planning, in the order of `wanted`. */
   readonly outlooks: readonly Outlook[];
   /** Problems of existing policies that are not in `wanted`. These policies are left out of the plan. */
   readonly others: readonly Problem<CollectorVersionPolicy>[];

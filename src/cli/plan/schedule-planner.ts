@@ -42,7 +42,7 @@ export interface ScheduleRuns {
   readonly sample: ScheduleSample | undefined;
 }
 
-/** Time range whose export is planned as an example for all runs of a schedule. */
+/** Example run of a schedule. It is planned like a single export, and its figures stand for all runs. */
 export interface ScheduleSample {
   readonly span: TimeRange;
   /** True if the sample is from a time before the first run, because no run of the schedule has complete data yet. */
@@ -55,7 +55,7 @@ export interface ScheduleOutlook extends ScheduleRuns {
   readonly outlook: ExportOutlook | undefined;
 }
 
-/** Counts the runs of a valid schedule, and chooses its sample. */
+/** Counts the runs of a valid schedule that are due, failed or upcoming, and chooses an example run. */
 export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleRuns {
   const { spec, status } = resource;
   const zone = timeZone(spec.timeZone);

@@ -100,7 +100,7 @@ interface Piece extends TimeRange {
 }
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
-/** Character for a column whose number of rows is unknown. */
+/** Character for a histogram column whose number of rows is unknown. */
 const unknown = '·';
 const empty = ' ';
 
@@ -122,8 +122,8 @@ function block(rows: number, highest: number): string {
 }
 
 /**
- * Returns the number of rows in the time range of a column. Undefined if more than half of this time is unknown, and the rest
- * has no rows.
+ * Returns the number of rows in the time range of a histogram column. Undefined if more than half of this time range is unknown, and no
+ * rows were found in the rest.
  */
 function rowsWithin({ fromMs, toMs }: TimeRange, pieces: readonly Piece[]): number | undefined {
   let [rows, knownMs] = [0, 0];

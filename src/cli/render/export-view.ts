@@ -154,7 +154,7 @@ function renderRates({ progress }: SearchExportStatus): string | undefined {
   return parts.length === 0 ? undefined : `${parts.join(' and ')} received a second`;
 }
 
-/** Renders a start and an end time with the same precision. */
+/** Renders the start and end of a time range with the same precision. */
 function renderSpan(from: string, to: string): string {
   const timesMs = [from, to].map((time) => Date.parse(time));
   const isWhole = (unitMs: number) => timesMs.every((timeMs) => timeMs % unitMs === 0);

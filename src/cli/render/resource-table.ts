@@ -61,7 +61,7 @@ export function renderYaml(document: unknown): string {
 
 interface PrinterColumn {
   readonly name: string;
-  /** Type of the column in the CRD. The value of a `date` column is shown as an age. */
+  /** Type of the column in the CRD. Values of the type `date` are shown as ages. */
   readonly type: string;
   /** JSON path of the column's value in the resource. It may filter by one field: `.status.conditions[?(@.type=="Ready")].message`. */
   readonly jsonPath: string;

@@ -3,7 +3,7 @@ import { type Paint, printable, widthOf, wrap } from './text.ts';
 
 const widestGap = 3;
 
-/** Width of each table column. Callers keep these widths to add rows later. */
+/** Widths of the table's columns. Callers keep them to print further rows with the same widths. */
 type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {

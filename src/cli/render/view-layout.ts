@@ -18,7 +18,7 @@ export interface LiveEvent {
 
 export interface ViewOptions {
   readonly width: number;
-  /** Maximum number of lines. Details are omitted to stay within it, if possible. Undefined means that everything is shown. */
+  /** Maximum number of lines of the view. Details are omitted to stay within it, if possible. If undefined, everything is shown. */
   readonly height?: number | undefined;
   readonly colour: boolean;
 }
@@ -26,7 +26,7 @@ export interface ViewOptions {
 /** Data that the view of a resource shows, but that the resource itself does not contain. */
 export interface Moment {
   readonly nowMs: number;
-  /** Time in ms since the run started. Undefined for `logfleet get`. */
+  /** Time in ms since `logfleet run` or `logfleet export` started. Undefined for `logfleet get`. */
   readonly elapsedMs?: number | undefined;
   /** Number of collectors that reached the target version in the last minute. Undefined before the first measurement. */
   readonly updatedPerMinute?: number | undefined;

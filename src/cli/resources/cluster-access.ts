@@ -27,7 +27,7 @@ import { chooseCluster } from './plain-cluster.ts';
 import { type Annotation, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 const pageLimit = 500;
-/** Time in ms for which watch events are collected, because each report contains all resources. */
+/** Time in ms for which watch events are collected before they are reported together, because each report lists all resources. */
 const collectMs = 100;
 
 /** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster` if no connection is possible. */

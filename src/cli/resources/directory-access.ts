@@ -23,7 +23,7 @@ import { UsageError } from '../usage-error.ts';
 import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 interface DirectoryPorts extends Pick<Ports, 'clock' | 'random'> {
-  /** Returns the name of the user, which requests contain as their author. Undefined if the name is unknown. */
+  /** Returns the name of the user, which is stored as the author of each request file. Undefined if the name is unknown. */
   readonly user: () => string | undefined;
 }
 
@@ -45,7 +45,7 @@ export async function openDirectory(
   }
   return {
     place: dir,
-    // Without a default namespace, a name is searched in all namespaces of the directory.
+    // The directory has no default namespace, so resource names without a namespace are searched in all its namespaces.
     defaultNamespace: undefined,
     list: async (kind, namespace) => inOrder(view.resources(kind).list(), namespace),
     get: async (kind, key) => {

@@ -14,7 +14,7 @@ export interface HealthServerOptions {
   readonly listen: ListenAddress;
   /** Returns a sentence for each background loop of the operator that has stopped, so that the kubelet must restart the process. */
   readonly unhealthy: () => readonly string[];
-  /** Returns a sentence for each problem that prevents the operator from working. */
+  /** Returns one sentence for each problem that prevents the operator from working. */
   readonly unready: () => readonly string[];
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
 }

@@ -39,7 +39,7 @@ export function showOutcome(
   const flagsOf = flagsAmong(resources, dirOf);
   for (const resource of resources) {
     const line = renderOutcome(resource, flagsOf(resource), resumeAll);
-    // Without wrapping, the terminal would break the line inside a word.
+    // The text is wrapped here, because the terminal would break lines inside words.
     const text = stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line;
     stdout.write(`${text}\n`);
   }

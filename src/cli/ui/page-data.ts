@@ -50,9 +50,9 @@ export interface ResourceDetail extends ListRow {
   readonly commands: readonly ResourceCommand[];
 }
 
-/** Message about changed resources. The server sends at most four a second. */
+/** Message that resources have changed. The server sends at most four a second. */
 export interface ChangeMessage {
-  /** Identities of the changed and deleted resources. Absent if any resource may have changed. */
+  /** Identities of the resources that were changed or deleted. Absent if any resource may have changed. */
   readonly changed?: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export interface PlaceMessage {
   readonly warnings: readonly string[];
 }
 
-/** Data in the HTML of the page, so that the first rows need no further request. */
+/** Data in the HTML of the page, with which the page shows its first rows without another request. */
 export interface StartData {
   readonly list: ListPage;
   readonly place: PlaceMessage;

@@ -47,7 +47,7 @@ export class ResourceModel {
       const id = idOf(resource);
       const known = before?.get(id);
       const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
-      // The new object replaces an equal one, so that no resource is in memory twice after a relist.
+      // Even if the resource is unchanged, the new object replaces the old one, so that no resource is in memory twice after a relist.
       after.set(id, isSame ? { ...known, resource } : entryOf(resource));
       if (!isSame) changed.push(id);
     }

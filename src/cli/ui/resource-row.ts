@@ -1,4 +1,4 @@
-/** Makes the data of the list and of the detail pane from a resource. All functions are pure. */
+/** Builds the data that the list and the detail pane show about a resource. All functions are pure. */
 import { type AnyResource, kinds, referenceOf } from '../../api/kinds.ts';
 import type { TargetOptions } from '../options.ts';
 import { collectorStates } from '../render/bars.ts';
@@ -29,7 +29,7 @@ export function rowOf(resource: AnyResource): ListRow {
   };
 }
 
-/** Returns the figures of a row, which differ from kind to kind. */
+/** Returns the figures of a row. Each kind of resource has its own figures. */
 function figuresOf(resource: AnyResource): Pick<ListRow, 'figure' | 'lagSince' | 'bar'> {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {

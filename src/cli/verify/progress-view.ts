@@ -10,7 +10,7 @@ const lineIntervalMs = 10_000;
 const widestBar = 40;
 
 export interface ProgressView {
-  /** Shows how much of the work is done, as a ratio from 0 to 1, and a text about the progress. */
+  /** Shows the progress: the completed part as a ratio from 0 to 1, and a text. */
   show(ratio: number, text: string): void;
   end(): void;
 }

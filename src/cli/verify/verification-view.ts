@@ -60,7 +60,7 @@ export function renderVerification(
 
 const layout = new ExportLayout('');
 
-/** Returns sentences that say what to do about the differences. */
+/** Returns sentences that tell the user how to fix the differences. */
 function advice({ manifest: { intervals }, differences }: Verification): readonly string[] {
   const has = (...checks: readonly Check['name'][]) => differences.some(({ kind }) => checks.includes(against[kind]));
   const named = new Set(differences.map(({ where }) => where));
@@ -106,7 +106,7 @@ function checksOf(verification: Verification): readonly Check[] {
   const { manifest, differences, incomplete, files, rows, bytes } = verification;
   const { export: identity, intervals, totals } = manifest;
   const differing = new Set(differences.map(({ kind }) => against[kind]));
-  /** Returns a row of the table of checks: `proven` with the result `ok`, unless this check found differences or is incomplete. */
+  /** Returns a row of the table of checks. It shows `proven` and the result `ok`, unless this check found differences or is incomplete. */
   const check = (name: Check['name'], proven: string, isIncomplete = false): Check => {
     const differs = differing.has(name);
     return {
@@ -259,7 +259,7 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
   sharedFile: ({ where }) => `${where} belongs to more than one interval`,
 };
 
-/** Renders the time range between the expected and the found end of an interval. */
+/** Renders the time range of a gap or an overlap, which lies between the expected and the found time. */
 function spanOf({ expected, found }: Difference): string {
   return [`${expected}`, `${found}`].sort().join(' to ');
 }

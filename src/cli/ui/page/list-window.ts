@@ -11,10 +11,10 @@ export interface RowRange {
   readonly count: number;
 }
 
-/** Number of rows that are read before and after the rows in view. */
+/** Number of rows that are read above and below the visible rows. */
 const margin = 30;
 
-/** Returns the rows that a scrolled list shows. All sizes are in pixels. */
+/** Returns which rows of a scrolled list are visible. All sizes are in pixels. */
 export function rangeInView(scrollTop: number, height: number, rowHeight: number, total: number): RowRange {
   const first = Math.max(0, Math.floor(scrollTop / rowHeight) - 2);
   return { first, count: Math.max(0, Math.min(total - first, Math.ceil(height / rowHeight) + 4)) };
@@ -32,7 +32,7 @@ export class ListWindow {
   #isReading = false;
   /** True if the rows in view must be read. */
   #mustRead = false;
-  /** True if the rows that were read before may be outdated. */
+  /** True if rows that were read earlier may be outdated. */
   #isOutdated = false;
 
   /** @param start the first rows without a filter */
@@ -71,7 +71,7 @@ export class ListWindow {
     this.#readSoon();
   }
 
-  /** Reads the rows in view. Requests run one after the other. */
+  /** Reads the visible rows. Requests run one after the other. */
   #readSoon(): void {
     this.#mustRead = true;
     if (!this.#isReading) void this.#readAll();

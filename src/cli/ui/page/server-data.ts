@@ -1,4 +1,4 @@
-/** Reads data from the server of the page, and receives its messages about changes. */
+/** Reads data from the server of the page, and receives its messages about changed resources. */
 import type { ChangeMessage, ListPage, PlaceMessage, ResourceDetail } from '../page-data.ts';
 
 export interface Filter {
