@@ -46,6 +46,8 @@ export class StatusWriter<K extends KindName> {
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #heldBack = false;
   #isOutdated = false;
+  /** Status before the first write without an answer, which may have taken effect. No Event has reported the change yet. */
+  #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
   constructor(options: StatusWriterOptions<K>) {
     this.#options = options;
@@ -99,7 +101,10 @@ export class StatusWriter<K extends KindName> {
     if (this.#heldBack) return waitMs;
     const status = { ...essentials, ...figures() };
     if (!before || this.#differs(before, status)) await this.#write(resource, status, before, health);
-    else if (health) host.confirmStatus?.(rules.kind, resource);
+    else if (health) {
+      host.confirmStatus?.(rules.kind, resource);
+      this.#report(before, status, health);
+    }
     return health ? outageDueMs(status, clock.now()) : Number.POSITIVE_INFINITY;
   }
 
@@ -110,7 +115,7 @@ export class StatusWriter<K extends KindName> {
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
     const before = this.known(resource);
     const status = { ...essentials, ...figures() };
-    if (!before || this.#differs(before, status)) return undefined;
+    if (!before || this.#unreported || this.#differs(before, status)) return undefined;
     this.#heldBack = false;
     const { host, clock, rules } = this.#options;
     host.confirmStatus?.(rules.kind, resource);
@@ -139,6 +144,7 @@ export class StatusWriter<K extends KindName> {
       if (this.#isOutdated) return;
       // It is unknown whether the status was written, so the status in the cache is used.
       this.#written = undefined;
+      this.#unreported ??= { status: before };
       throw error;
     }
     // The cache uses the same status object, because copies of the statuses of thousands of resources would double the
@@ -146,8 +152,15 @@ export class StatusWriter<K extends KindName> {
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();
-    const { owner } = this.#options;
-    for (const event of health ? transitionsTo(before?.conditions, status.conditions, health) : [])
+    if (health) this.#report(before, status, health);
+  }
+
+  /** Publishes Events about the changes since `before`, or since an older status whose changes are not reported yet. */
+  #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
+    const { host, owner } = this.#options;
+    const reported = this.#unreported ? this.#unreported.status : before;
+    this.#unreported = undefined;
+    for (const event of transitionsTo(reported?.conditions, status.conditions, health))
       host.events.publish(owner, event);
   }
 }

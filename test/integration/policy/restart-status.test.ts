@@ -227,3 +227,20 @@ describe('H1 and H2: an outage that lasted ten minutes while no process ran', ()
     expect(await reconciles(metrics)).toBeLessThan(50);
   });
 });
+
+describe('an Event about a change of the status', () => {
+  test('is published once, also if the answer to the write of the status is lost', async () => {
+    const { world, untilReason } = staged({ stages: [canary, { ...rest, approval: 'Required' }] });
+    let lost = 0;
+    world.api.onRequest = ({ subresource, body }) => {
+      const isWanted = subresource === 'status' && JSON.stringify(body).includes('AwaitingApproval');
+      return isWanted && lost++ === 0 ? { kind: 'reset', when: 'after' } : undefined;
+    };
+    const told = recordTold<CollectorVersionPolicyStatus>(world.api, 'production');
+    world.start();
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    await world.clock.advance(10 * minuteMs);
+    expect(lost).toBeGreaterThan(0);
+    expect(told.events.filter(({ reason }) => reason === 'AwaitingApproval')).toHaveLength(1);
+  });
+});
