@@ -249,7 +249,7 @@ export const reasons = {
   /** The resource is paused by `spec.paused`, by its annotation, or by the switch that pauses the whole operator. */
   paused: 'Paused',
 
-  // Reason that appears only in Events. The condition `Outage` has the same reason as the condition `Ready`.
+  // Reason of Events about an outage. The condition `Outage` itself has the same reason as the condition `Ready`.
   /** The service, the store or something else that logfleet needs has not worked for ten minutes. */
   outage: 'Outage',
 
@@ -317,7 +317,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Returns the place of a condition's type in a status, where conditions have a fixed order. Unknown types come last. */
+/** Returns the position of a condition type in a status, where conditions have a fixed order. Unknown types come last. */
 function rank({ type }: Condition): number {
   const index = typeOrder.indexOf(type);
   return index === -1 ? typeOrder.length : index;

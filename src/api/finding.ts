@@ -37,9 +37,9 @@ export interface Finding {
   /** `key` if the finding is about the name of the member, `value` if it is about its value. */
   readonly part: 'key' | 'value';
   readonly reason: FindingReason;
-  /** Description of the problem, as a clause that follows the name of the field. */
+  /** Description of the problem, such as `must be a number`. The name of the field is printed before it. */
   readonly problem: string;
-  /** Instruction that fixes the problem, as a clause with an imperative. */
+  /** Instruction that fixes the problem, such as `write 1 or more`. */
   readonly remedy: string;
 }
 

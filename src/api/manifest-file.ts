@@ -167,7 +167,7 @@ function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentPro
   return [{ offset: escaped, problem: 'an escape that only JSON has', remedy: 'write the character itself' }];
 }
 
-/** Returns the offset in the text of the first node of a YAML document for which `isWanted` returns true. */
+/** Returns the offset in the text of the first YAML node for which `isWanted` returns true. */
 function firstOffset(parsed: Document.Parsed, isWanted: (node: Node) => boolean): number | undefined {
   let offset: number | undefined;
   visit(parsed, {

@@ -99,7 +99,7 @@ function* checkExpression({ key, operator, values }: CollectorExpression, path: 
 function* checkFieldValue(field: string, value: string, path: JsonPath): Generator<Finding> {
   if (field === 'collectorVersion' && parseBuildVersion(value) === undefined) {
     yield warning(path, 'Risky', {
-      problem: `${JSON.stringify(value)} is not a collector version, so the selector matches no collector by it`,
+      problem: `${JSON.stringify(value)} is not a collector version, so no collector matches this value`,
       remedy: 'write one as in 19.253-26',
     });
   }

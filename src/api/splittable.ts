@@ -31,7 +31,7 @@ export function splittability(query: string): Splittability {
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
 /**
- * Returns the first reason why a query cannot be searched interval by interval. Undefined if it can. Operators that match
+ * Returns the first reason why a query cannot be searched interval by interval, or undefined if it can. Operators that match the pattern
  * `overlooked` are not checked.
  */
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
@@ -94,7 +94,7 @@ function shown(text: string): string {
 const withoutMulti = /^(?![\s\S]*\bmulti)/i;
 const any = /^/;
 
-/** Operators that process each row on its own. The pattern of an operator matches the allowed text after its name, without quoted texts. */
+/** Operators that process each row on its own. Apart from quoted texts, the text after the name must match the pattern of the operator. */
 const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['where', any],
   ['fields', any],

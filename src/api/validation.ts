@@ -178,8 +178,8 @@ const checks: { readonly [K in KindName]: KindChecks } = {
 };
 
 /**
- * Returns whether a value at `path` was already rejected, or is inside a rejected value, or contains one. A CEL rule would only repeat that
- * error.
+ * Returns whether `path` leads to a rejected value, into one, or to a value that contains one. A CEL rule about such a value would only
+ * repeat the error.
  */
 function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));

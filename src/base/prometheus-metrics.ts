@@ -24,7 +24,7 @@ interface MetricOptions {
   readonly labelNames: readonly string[];
   /** Upper bounds of the buckets of a histogram. */
   readonly buckets?: number[];
-  /** Called at each scrape, to compute the series of a gauge. */
+  /** Function that computes the series of a gauge. It is called at each scrape. */
   readonly collect?: () => void;
   readonly registers: Registry[];
 }

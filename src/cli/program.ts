@@ -226,7 +226,7 @@ function refuseMixedHosts(command: Command): void {
   if (flag) throw new UsageError(`${flag} is for a cluster, but ${directory} is a directory: remove one of them`);
 }
 
-/** Returns whether the command line has this flag. `attribute` is the flag's name in the parsed options. */
+/** Returns whether a flag is on the command line. `attribute` is the flag's name in the parsed options. */
 function isGiven(command: Command, attribute: string): boolean {
   return command.getOptionValueSource(attribute) === 'cli';
 }

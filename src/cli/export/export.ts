@@ -263,7 +263,7 @@ async function writeRows(location: string, { writeBytes, env, signal }: CommandC
   }
 }
 
-/** Returns the error in the log service's credentials of an export. Undefined if the credentials are complete and valid in form. */
+/** Returns what is wrong with an export's credentials for the log service. Undefined if they are complete and have a valid form. */
 async function credentialsProblem(
   { metadata: { namespace }, spec }: SearchExport,
   secrets: SecretReader,

@@ -111,7 +111,7 @@ export function storeFlags(withS3: string): readonly FieldFlag[] {
   ];
 }
 
-/** Returns the flag that sets a field or a part of the field. Undefined if no flag sets it. */
+/** Returns the flag that sets this field of the spec, or the field that contains it. Undefined if there is no such flag. */
 export function flagOf(path: string): string | undefined {
   return fieldPaths.find(
     ([prefix]) => path === prefix || path.startsWith(`${prefix}.`) || path.startsWith(`${prefix}[`),

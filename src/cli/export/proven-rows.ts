@@ -82,7 +82,10 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
 /** Splits the bytes of a file, which is read from its end, into whole records in reverse order. */
 class RecordSplitter {
   readonly #countsQuotes: boolean;
-  /** True if the bytes read so far begin inside quotes. Because quotes come in pairs, counting them from the end of the file works too. */
+  /**
+   * True if the read part of the file begins inside quotes. The file is read backwards, and counting quotes from its end works, because
+   * quotes come in pairs.
+   */
   #isQuoted = false;
   /** End of a record whose beginning was not read yet. */
   #carry: Uint8Array = new Uint8Array();

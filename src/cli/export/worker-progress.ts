@@ -43,7 +43,7 @@ const intervalMs = 10_000;
 /** Time in ms after which an unchanged item is written again. The operator may have removed the item before it noticed the worker's pod. */
 const repeatMs = 60_000;
 const deadlineMs = 5_000;
-/** Maximum length of an obstacle's message in characters. */
+/** Maximum length in characters of the message that says what blocks the worker. */
 const maxMessage = 1_024;
 
 export class WorkerProgress {

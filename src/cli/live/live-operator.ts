@@ -43,7 +43,7 @@ export class LiveOperator {
   }
 
   /**
-   * Runs the operator until nothing is left to do for any resource, or until a signal if `isEndless` is true. Then stops the operator, and
+   * Runs the operator until no resource has anything left to do or, if `isEndless` is true, until a signal. Then stops the operator, and
    * resolves when no request is in flight.
    */
   async run(

@@ -70,7 +70,7 @@ export class LiveView {
     this.#begunMs = clock.monotonic();
   }
 
-  /** Shows a resource that is new or has changed, as soon as it has a status. */
+  /** Shows a resource that is new or has changed. Without a terminal, nothing is printed until the resource has a status. */
   show(resource: AnyResource): void {
     const key = keyOf({ kind: resource.kind, ...resource.metadata });
     const shown = this.#shown.get(key) ?? {

@@ -63,8 +63,8 @@ function renderResumption(
 }
 
 /**
- * Returns a sentence with the cause of a pause of the whole operator, or undefined if none is known. In a cluster, the cause is read from
- * the status, and cannot be known if the resource itself is paused.
+ * Returns a sentence that says what pauses the whole operator, or undefined if this is not known. In a cluster, the cause is read from the
+ * status of the resource, which does not show it if the resource itself is paused.
  */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {

@@ -59,7 +59,7 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   };
 }
 
-/** Returns the numbers of a schedule's runs that `logfleet retry` starts again. */
+/** Returns how many failed and stalled runs of a schedule `logfleet retry` starts again. */
 function runsToRetry({ status: { gaps = [], runs = [] } = {} }: SearchExportSchedule) {
   return { failed: gaps.length, stalled: runs.filter(({ state }) => state === 'Stalled').length };
 }

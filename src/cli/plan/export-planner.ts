@@ -49,10 +49,10 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
   | Problem<SearchExport>
 );
 
-/** Planned figures of an export, including the part that it has already exported. */
+/** Planned figures of an export, including what it has already exported. */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
-  /** Time up to which data is old enough to be searched now. Newer data is searched later. */
+  /** Time up to which messages are old enough to be searched now. Newer messages are searched later. */
   readonly settledMs: number;
   readonly toMs: number;
   /** Planned number of search jobs of the export, including jobs that only count rows. */
@@ -196,8 +196,8 @@ function figuresOf(
 }
 
 /**
- * Returns the bytes that the service will scan for all searches: those scanned by the first search and by counts (`ofCounts`), and an
- * estimate for the rest. Undefined if the service reports no bytes, or if the remaining searches are unknown.
+ * Returns how many bytes the service will scan for all searches: those of the first search and of the counting searches (`ofCounts`), plus
+ * an estimate for the remaining searches. Undefined if the service reports no bytes, or if the remaining searches are unknown.
  */
 function bytesOf(
   { segments, areKnown }: ExportForecast,

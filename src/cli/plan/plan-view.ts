@@ -63,7 +63,7 @@ export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], opti
     });
 }
 
-/** Returns the plan as text: the end of its title, which follows the resource's name, and the lines below it. */
+/** Returns the end of the plan's title, which is printed after the name of the resource, and the lines of the plan. */
 function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly [string, readonly string[]] {
   const title = titleOf(outlook);
   if (outlook.kind === 'waiting' && 'message' in outlook) {
@@ -84,7 +84,7 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   return [title, [...facts, ...sections]];
 }
 
-/** Returns the rest of the title of a plan, after the name of the resource. */
+/** Returns the end of a plan's title, which is printed after the name of the resource. */
 export function titleOf(outlook: Plan): string {
   if (outlook.kind === 'complete') return ': nothing to do, it is complete';
   if ('untilMs' in outlook)

@@ -140,7 +140,7 @@ async function plan(
   }
 }
 
-/** Returns the policies of the manifests, and the existing policies, which can select the same collectors. */
+/** Returns the policies in the manifests, and also the existing policies, because these can select the same collectors. */
 async function policiesAmong(
   decoded: readonly DecodedFile[],
   place: PlanPlace,

@@ -17,7 +17,7 @@ export function renderSchedulePlan(
   ];
 }
 
-/** Returns the rest of the title of a schedule's plan, after the name of the schedule. */
+/** Returns the end of the title of a schedule's plan, which is printed after the name of the schedule. */
 export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending } = planned;
   const isEnded = planned.nextDueMs === undefined;

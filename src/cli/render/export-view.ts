@@ -110,7 +110,7 @@ function renderObstacles({ workers = [] }: SearchExportStatus): readonly string[
   );
 }
 
-/** Renders the exported part of the time range as a bar, and the histogram below it, in the same width if possible. */
+/** Renders the exported part of the time range as a bar, with the histogram of the rows below it. Both have the same width if possible. */
 function coverage(status: SearchExportStatus, width: number, paint: Paint): readonly string[] {
   const { progress, timeRange } = status;
   if (!progress) return [];

@@ -21,7 +21,7 @@ export interface StepOptions extends TargetOptions {
 export interface NextSteps {
   /** Instruction that ends a pause of the resource. */
   readonly resume?: string | undefined;
-  /** Command that approves the stage that waits for approval. */
+  /** Command that approves the stage of the rollout that waits for an approval. */
   readonly approve?: string | undefined;
   /** Command that continues a stopped rollout. */
   readonly retry?: string | undefined;
@@ -37,7 +37,10 @@ export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll
   };
 }
 
-/** Returns a sentence that says how to end a pause or give an approval. Empty if the resource is neither paused nor waits for approval. */
+/**
+ * Returns a sentence that says how to end a pause, or how to give an approval. Empty if the resource is not paused and waits for no
+ * approval.
+ */
 function renderNextStep({ resume, approve }: NextSteps): string {
   if (resume !== undefined) return ` To resume: ${resume}`;
   return approve === undefined ? '' : ` To approve: ${approve}`;

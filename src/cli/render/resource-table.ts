@@ -63,7 +63,9 @@ interface PrinterColumn {
   readonly name: string;
   /** Type of the column in the CRD. Values of the type `date` are shown as ages. */
   readonly type: string;
-  /** JSON path of the column's value in the resource. It may filter by one field: `.status.conditions[?(@.type=="Ready")].message`. */
+  /**
+   * JSON path from the resource to the value of the column. It may filter by one field: `.status.conditions[?(@.type=="Ready")].message`.
+   */
   readonly jsonPath: string;
   readonly priority?: number;
 }

@@ -19,7 +19,7 @@ export function viewOf({ kind }: AnyResource): KindView<AnyResource> {
 }
 
 interface StateLine {
-  /** State and figures of the resource, as a text. On outputs without a terminal, a line is printed only if this text has changed. */
+  /** State and figures of the resource, as a text. If the output is not a terminal, a line is printed only when this text has changed. */
   readonly key: string;
   readonly line: string;
   /** Reason why the resource waits, as shown at the end of the line. */

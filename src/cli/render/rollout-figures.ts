@@ -23,7 +23,7 @@ interface StageLinesOptions {
   readonly most: number;
   readonly width: number;
   readonly nowMs: number;
-  /** Command that approves the stage that waits for approval. */
+  /** Command that approves the stage of the rollout that waits for an approval. */
   readonly approve?: string | undefined;
 }
 

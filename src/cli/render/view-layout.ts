@@ -143,7 +143,7 @@ function renderStall(
 
 const timeWidth = 10;
 
-/** Renders the newest Events, at most `most`, in order of time. Each Event takes at most two lines. */
+/** Renders the newest Events in order of time, at most `most` of them. Each Event takes at most two lines. */
 function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
   return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);

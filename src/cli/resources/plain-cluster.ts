@@ -123,7 +123,9 @@ async function parsed(file: string): Promise<Members | undefined> {
   }
 }
 
-/** Returns the field `member` of the element called `name` in a list of the kubeconfig, such as `clusters`. */
+/**
+ * Returns a field of a named entry in a list of the kubeconfig. For example, `clusters` is a list of entries with a `name` and a `cluster`.
+ */
 function memberOf(
   config: Members | undefined,
   list: string,

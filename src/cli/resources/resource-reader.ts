@@ -27,7 +27,7 @@ export interface RetainedResource {
 export interface ResourceReader {
   /** Name of the cluster or directory in messages, such as `context kind-dev` or `./policies`. */
   readonly place: string;
-  /** Namespace in which a resource name without a namespace is searched. Undefined if all namespaces are searched. */
+  /** Namespace in which commands search a resource if its namespace is not given. Undefined if they search all namespaces. */
   readonly defaultNamespace: string | undefined;
   /** Lists resources, ordered by namespace and name. An undefined namespace stands for all namespaces. */
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;

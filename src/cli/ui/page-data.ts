@@ -20,8 +20,8 @@ export interface ListRow {
   /** Time since which a schedule lags behind. */
   readonly lagSince?: string;
   /**
-   * Lengths of the bar's segments. For a policy: number of collectors in each state, in the order of `collectorStates`. For an export:
-   * exported percent, and the rest to 100.
+   * Lengths of the segments of a progress bar. For a policy: number of collectors in each state, in the order of `collectorStates`. For an
+   * export: exported percent and remaining percent.
    */
   readonly bar?: readonly number[];
   /** Figures of the resource or, if it makes no progress, the reason, in one line. */

@@ -69,12 +69,12 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
   ];
 }
 
-/** Returns which time selects the rows of the runs: message time, receipt time, or the number of runs for each. */
+/** Returns whether the runs select rows by message time or by receipt time. If both occur, returns the number of runs for each. */
 function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';
   if (byReceiptTime === runs) return 'receipt time';
   const others = runs - byReceiptTime;
-  return `receipt time in ${renderCount(byReceiptTime, 'run')}, message time in ${renderCount(others, 'run')}: where such runs meet, a row can be missing or exported twice`;
+  return `receipt time in ${renderCount(byReceiptTime, 'run')}, message time in ${renderCount(others, 'run')}: where runs of both types meet, a row can be missing or exported twice`;
 }
 
 const problemTexts: { readonly [K in RunProblemKind]: string } = {
