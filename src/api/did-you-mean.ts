@@ -17,7 +17,7 @@ export function nearest(written: string, known: readonly string[]): string | und
 }
 
 /**
- * Returns the remedy for a misspelt name: the question whether the most similar known name was meant, or `otherwise` if no known name is
+ * Returns the remedy for a misspelt name: `did you mean NAME?` with the most similar known name, or `otherwise` if no known name is
  * similar.
  */
 export function suggestion(written: string, known: readonly string[], otherwise: string): string {

@@ -157,7 +157,7 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
   }
 }
 
-/** Returns warnings about settings that have no effect, or a surprising effect, if the export runs in a Kubernetes Job. */
+/** Returns warnings about settings that have no effect, or an effect that users may not expect, if the export runs in a Kubernetes Job. */
 function* checkExecution({ execution, destination, activeDeadlineSeconds }: WrittenSpec): Generator<Finding> {
   if (execution?.mode !== 'Job') return;
   const path = ['spec', 'execution', 'job', 'serviceAccountName'];

@@ -154,7 +154,8 @@ function parseDocuments(text: string): ManifestFile {
 type DocumentProblem = Explanation & { readonly offset: number };
 
 /**
- * Returns all errors of the YAML parser. If there are none, returns the first problem that Kubernetes' tools would have with a document.
+ * Returns all errors of the YAML parser. If there are none, returns the first problem that Kubernetes' tools would report for a document
+ * that this parser accepts.
  */
 function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentProblem[] {
   if (parsed.errors.length > 0) return parsed.errors.slice(0, maxProblems).map((error) => errorProblem(error, parsed));

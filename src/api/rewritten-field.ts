@@ -14,7 +14,10 @@ const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
 /** Regular expression for the whole name of a field that the proof of an export needs. A longer name does not match. */
 const provingName = `(${provingFields})(?![\\w.-])`;
 
-/** Returns the field needed for the proof of an export that the query overwrites or hides, in lower case. Undefined if there is none. */
+/**
+ * Returns the first field, in lower case, that the query overwrites or hides although the proof of the export needs it. Undefined if there
+ * is none.
+ */
 export function rewrittenField(query: string): string | undefined {
   const [, ...operators] = operatorsOf(query);
   for (const { outside, texts } of operators) {
@@ -45,7 +48,7 @@ const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 /** Splits a query into operators, at its pipes outside of quotes. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
-  // While the query is split at its pipes, each quoted text is replaced by its index between two mark characters.
+  // Replace each quoted text by its index between two mark characters, so that the query can be split at the pipes outside of quotes.
   const marked = query.replace(quotedForm, (_quoted, text: string) => `${mark}${texts.push(text) - 1}${mark}`);
   return marked.split('|').map((part) => {
     const own = [...part.matchAll(markedText)].map(([, index]) => texts[Number(index)] ?? '');

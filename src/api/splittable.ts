@@ -14,8 +14,8 @@ export type Splittability =
       /** Reason why the query cannot be searched interval by interval, as a sentence without a full stop. */
       readonly reason: string;
       /**
-       * True if the query is not splittable only because operators select or sort rows. The results of the query are then messages, not
-       * records.
+       * True if the only operators that prevent splitting select or sort rows, such as `limit`. The results of the query are then messages,
+       * not records.
        */
       readonly onlyChooses: boolean;
     };

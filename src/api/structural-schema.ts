@@ -6,7 +6,9 @@ export interface ValidationRule {
   /** Description of what is wrong with a value that breaks the rule. Undefined if that is obvious from the value. */
   readonly problem?: string;
   readonly remedy: string;
-  /** Path of the member that an error about the rule names, as in `.values`. Without it, the error names the value that has the rule. */
+  /**
+   * Path of the member that errors about this rule name, such as `.values`. Without it, errors name the value to which the rule applies.
+   */
   readonly fieldPath?: string;
 }
 

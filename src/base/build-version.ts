@@ -1,5 +1,5 @@
 /**
- * Versions of collector builds such as `19.253-26`: major, minor, build (9.3). Libraries for semantic versions do not
+ * Versions of collector builds such as `19.253-26`: major, minor, build (service.md 9.3). Libraries for semantic versions do not
  * support this form.
  */
 

@@ -134,7 +134,7 @@ export class TimeZone {
 }
 
 /**
- * Returns the cached value of the UTC day that contains `timeMs`. `find` computes a missing value from the beginning of
+ * Returns the cached value for the UTC day that contains `timeMs`. If the cache lacks the value, `find` computes it from the beginning of
  * the day in ms.
  */
 function cached<V>(days: Map<number, V>, timeMs: number, find: (startMs: number) => V): V {

@@ -1,4 +1,4 @@
-/** Names and types of the parsed flags of each command. A flag that was not given is absent. */
+/** Types of the parsed flags of each command. The attribute of a flag that was not given is absent. */
 import type { ListenAddress } from '../base/flag-values.ts';
 
 /** Selects a cluster, like the flags of kubectl. */

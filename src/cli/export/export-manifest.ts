@@ -141,8 +141,7 @@ export function momentText(text: string, nowMs: number): string {
 }
 
 /**
- * Flags with which the command can be started again for the same time range. Empty unless `--from` or `--to` is relative to the current
- * time.
+ * Flags that select the same time range when the command is started again. Empty unless `--from` or `--to` is relative to the current time.
  */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,

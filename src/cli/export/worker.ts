@@ -32,7 +32,7 @@ export interface Worker {
   readonly part: WorkerPart;
   /** Shows the progress of the export in its status. Resolves to undefined if this pod has no token for the API server. */
   progressOf(resource: SearchExport, host: Host, ports: ProgressPorts): Promise<WorkerProgress | undefined>;
-  /** Writes the report of an export that has ended, and returns the exit status of the worker. */
+  /** Writes the final report of the worker, and returns the exit status of its process. */
   end(ended: SearchExport): number;
   /**
    * Checks that the Secret still belongs to the same user of the log service as when the Kubernetes Job was created. If it does not, writes

@@ -55,8 +55,8 @@ const periodMs = 60_000;
 /** Measures how many collectors of a policy reached their target in the last minute. */
 export class UpdatePace {
   /**
-   * Numbers of upgraded collectors with their times, oldest first. The first one may be older than a minute, because the minute begins
-   * between two of them.
+   * Numbers of upgraded collectors in the last minute with their times, oldest first. One number from before that minute is kept as the
+   * starting point.
    */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 

@@ -234,7 +234,7 @@ function hindrancesOf(
   }
   const isOneSearch = areKnown && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
-    // The export finishes running searches when it reaches `maxMessages`, so it can write more rows than that.
+    // After an export has reached `maxMessages`, it still finishes its running searches, so it can write more rows than that.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
     sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before its end.`);
   }

@@ -90,7 +90,7 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
 interface PauseOfAll {
   /** Directory of the manifests, as written on the command line. */
   readonly directory: string;
-  /** File that pauses the operator, relative to the directory. */
+  /** File that pauses the operator, relative to the directory of the manifests. */
   readonly manifest: string;
   /**
    * Kind of the file that pauses the operator: a ConfigMap among the manifests, a request of `logfleet pause --all`, or an unreadable file.

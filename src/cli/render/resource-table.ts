@@ -14,7 +14,7 @@ import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
 
 export interface TableOptions {
-  /** True if columns with a priority above 0 are shown, too (`-o wide`). */
+  /** True (`-o wide`) if the table also has the columns whose priority is above 0. */
   readonly wide: boolean;
   readonly withNamespace: boolean;
   readonly nowMs: number;

@@ -42,7 +42,7 @@ export function renderLine(resource: AnyResource): StateLine | undefined {
 }
 
 /**
- * Returns why a resource makes no progress, for outputs without a terminal. Undefined for a resource that is ready or has upgrades in
+ * Returns why a resource makes no progress, for outputs that are not a terminal. Undefined if the resource is ready, or has upgrades in
  * flight.
  */
 export function renderReason(resource: AnyResource): string | undefined {

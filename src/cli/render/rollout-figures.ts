@@ -81,9 +81,7 @@ export function renderStages(
   ];
 }
 
-/**
- * Returns the index of the first stage that the view shows: one before the stage that the rollout has reached, if there is space for both.
- */
+/** Returns the index of the first stage to show. If there is space, this is the stage before the one that the rollout has reached. */
 function firstShown(stages: readonly StageStatus[], most: number): number {
   const current = stages.findIndex(({ state }) => state !== 'Completed');
   const wanted = (current === -1 ? stages.length : current) - Math.min(1, most - 1);

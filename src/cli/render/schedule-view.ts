@@ -1,4 +1,7 @@
-/** Renders a schedule: the time up to which all is exported, gaps, latest runs, the template of its runs, and its times. All functions are pure. */
+/**
+ * Renders a schedule: the time up to which all data is exported, gaps, the latest runs, their query, and the cron schedule with its
+ * start and end. All functions are pure.
+ */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type {
   RunStatus,

@@ -38,7 +38,7 @@ export interface Moment {
 }
 
 export interface KindView<R extends AnyResource> {
-  /** Renders the state and the figures of a resource. Without a maximum height, all details are shown. */
+  /** Renders the state and the figures of a resource. If the options set no maximum height, all details are shown. */
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
   /** Returns the figures of a resource in one line, for outputs without a terminal. Empty if there are none. */
   figuresOf(status: StatusOf<R>): string;

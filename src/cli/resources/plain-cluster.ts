@@ -38,7 +38,7 @@ interface PlainClusterOptions {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the cluster that the options select. Undefined if this module cannot read the kubeconfig, and client-node must. */
+/** Returns the cluster that the options select. Undefined if only the library client-node can read the kubeconfig. */
 export async function readPlainCluster(options: PlainClusterOptions): Promise<ClusterTarget | undefined> {
   const { kubeconfig, environment, home = homedir(), accountDirectory = serviceAccount } = options;
   const named = kubeconfig ?? (environment['KUBECONFIG'] || undefined);

@@ -1,4 +1,4 @@
-/** Finds the resources that a command names, in the directory of `--dir` or in a cluster. */
+/** Finds the resources that are named on the command line, in the directory of `--dir` or in a cluster. */
 import { type AnyResource, type KindName, kindNames, kinds, referenceOf } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommandContext } from '../context.ts';
@@ -11,7 +11,7 @@ import type { ResourceReader, RetainedResource } from './resource-reader.ts';
 
 export type OpenResources = (options: TargetOptions, context: CommandContext) => Promise<ResourceReader>;
 
-/** Opens the directory of `--dir`. Without `--dir`, opens the cluster of the kubeconfig. */
+/** Opens the directory of manifests that `--dir` names. Without `--dir`, connects to the cluster of the kubeconfig. */
 export const openResources: OpenResources = async (options, context) => {
   if (options.dir !== undefined) {
     const { openDirectory } = await import('./directory-access.ts');

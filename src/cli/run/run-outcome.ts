@@ -74,7 +74,7 @@ export function hasFailed(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }
 
-/** Returns whether the message of the resource does not say which collectors failed. The user is then told how to see them. */
+/** Returns whether upgrades failed or were refused. The message does not name all the collectors, so the user is told how to see them. */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;

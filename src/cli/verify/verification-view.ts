@@ -252,7 +252,7 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
   strayFile: ({ where }) => `${where} is not in the manifest`,
   figures: ({ where: figure, expected, found }) =>
     found === undefined
-      ? `the messages in the files have other ${figure} than the commit record`
+      ? `the messages in the files differ from the commit record in ${figure}`
       : `the messages in the files have ${figure} = ${found}, but the commit record has ${expected}`,
   proof: () =>
     'the proof in the manifest contradicts the intervals in the manifest, or the stored results of digest comparisons',

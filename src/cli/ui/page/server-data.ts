@@ -26,7 +26,7 @@ export async function readDetail(id: string): Promise<ResourceDetail | null> {
 interface Listener {
   onChange(message: ChangeMessage): void;
   onPlace(message: PlaceMessage): void;
-  /** Called when the connection to the server is lost, and when it works again. */
+  /** Called with `false` when the connection to the server is lost, and with `true` when it works again. */
   onConnection(isConnected: boolean): void;
 }
 
