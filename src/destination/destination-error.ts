@@ -1,4 +1,7 @@
-/** Errors of destinations. Each failure has an error code, a reason for status conditions, and a rule for how the operator handles it. */
+/**
+ * Errors of destinations. Each failure has an error code, a reason for status conditions, and a rule that tells the operator how to handle
+ * it.
+ */
 import { type Handling, LogfleetError } from '../base/errors.ts';
 
 const kinds = {

@@ -46,7 +46,7 @@ export type RangeFigures = Stored<typeof rangeFigures>;
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
-/** Rows that the service stores several times, with the number of their extra copies. Each row was written once (E9). */
+/** Rows that the service stores more than once, with the number of their extra copies. Each row was written once (E9). */
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
@@ -63,7 +63,7 @@ export const provenMembers = {
    * return them.
    */
   compared: list(choice(comparableFigures)),
-  /** Rows that the service stores several times; absent if there are none. */
+  /** Rows that the service stores more than once; absent if there are none. */
   repeated: optional(repeatedRows),
   /** True if totals of whole intervals were compared with the service. Absent if the values of short periods were compared. */
   wholeIntervals: trueOrAbsent,

@@ -92,8 +92,8 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   }
 
   /**
-   * Returns what a failed request to create an object shows. A store that rejects a request may close the connection before it has read the
-   * whole body, so a lost connection can mean that the object exists. Throws any other error.
+   * Handles a failed request to create an object. Returns `exists` if the object exists afterwards. A store that rejects a request may
+   * close the connection before it has read the whole body, so a lost connection can mean that the object exists. Throws any other error.
    */
   protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
     if (this.#errors.isTaken(cause)) return 'exists';

@@ -16,7 +16,7 @@ export type PlannedField = Stored<typeof plannedField>;
 const exportPlan = object({
   /** Boundaries of the segments in milliseconds since the epoch. Segment `i` is the range `[boundariesMs[i], boundariesMs[i + 1])`. */
   boundariesMs: list(moment),
-  /** Names and types of the message fields, as the service describes them (2.4). Present for file formats with columns. */
+  /** Names and types of the message fields, as the service describes them. Present if the format of the files has columns. */
   describedFields: optional(list(plannedField)),
 });
 export type ExportPlan = Stored<typeof exportPlan>;

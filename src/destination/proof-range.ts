@@ -94,7 +94,7 @@ function partsOf(intervals: readonly CommitRecord[], verdicts: readonly DigestVe
   return parts;
 }
 
-/** Maps each interval to the result of its newest comparison with the service, if there is one. */
+/** Maps each interval that has been compared with the service to the result of its newest comparison. */
 function judgedOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],

@@ -73,7 +73,7 @@ export class StoreErrors {
 const takenCodes: readonly string[] = ['BlobAlreadyExists', 'PreconditionFailed'];
 const brokenOffCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
-/** Kinds of failure of answers whose error code is not listed, by their HTTP status. */
+/** Kind of failure by the HTTP status of the store's answer. Used if the error code of the answer is not listed. */
 const commonFailureByStatus: Readonly<Record<number, DestinationFailure>> = {
   401: 'credentials',
   403: 'denied',

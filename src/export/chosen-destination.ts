@@ -145,7 +145,7 @@ export class DestinationChoice {
       const advice = `create the Secret with the keys ${wanted.join(' and ')} of the store`;
       throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);
     }
-    // Values made from files often end in a line break that is not part of the credential.
+    // Secret values that were made from files often end in a line break, which is not part of the credential.
     return { name, text: (member) => members.get(member)?.reveal().trim() || undefined };
   }
 }

@@ -158,7 +158,7 @@ export class ExportRuntime {
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#destination.forget();
-    // The user may have moved the export manifest away, so the destination is read again.
+    // The user may have removed the export manifest, so the destination is read again.
     if (this.#isOver) this.#end();
     this.#begun?.work.tryAgain();
     return true;
@@ -348,7 +348,7 @@ export class ExportRuntime {
   }
 }
 
-/** Codes of errors about credentials or permissions that the object store refuses. */
+/** Error codes for credentials that the object store refuses, or that lack a permission. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
 /**
@@ -360,7 +360,7 @@ function shownComplete({ spec, status }: SearchExport): Condition | undefined {
   return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');
 }
 
-/** True if the manifest of a complete export is gone from the destination, so that the export starts again. */
+/** True if the manifest of a complete export has disappeared from the destination, so that the export starts again. */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }

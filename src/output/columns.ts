@@ -11,7 +11,7 @@ export interface Column {
   readonly type: ColumnType;
 }
 
-/** Description of a field by the service (2.4). */
+/** Description of a field by the service (section 2.4 of docs/service.md). */
 export interface DescribedField {
   readonly name: string;
   readonly fieldType?: string | undefined;
@@ -30,7 +30,7 @@ export function messageColumns(chosen: readonly string[], described: readonly De
   return recordColumns(chosen, [...documented, ...described]);
 }
 
-/** Returns the columns for records of an aggregation, whose fields the service describes (2.6). */
+/** Returns the columns for records of an aggregation, whose fields the service describes (section 2.6 of docs/service.md). */
 export function recordColumns(chosen: readonly string[], known: readonly DescribedField[]): ColumnSet {
   const fields = new Map<string, DescribedField>();
   for (const field of known) if (!fields.has(foldedName(field.name))) fields.set(foldedName(field.name), field);
@@ -41,7 +41,7 @@ export function recordColumns(chosen: readonly string[], known: readonly Describ
 
 /**
  * Returns a form of a field's name for comparisons. The service spells its own field names in several ways, such as `_messagetime` and
- * `_messageTime` (10.3), so their case is ignored.
+ * `_messageTime`, so their case is ignored.
  */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;

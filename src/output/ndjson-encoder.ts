@@ -12,7 +12,7 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export class NdjsonEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
-  /** Start of the rows that were not searched for line breaks yet. `#lineEnds` contains the ends of these rows. */
+  /** Start of the rows that have not been searched for line breaks yet. `#lineEnds` contains the ends of these rows. */
   #from = 0;
   readonly #lineEnds: number[] = [];
 

@@ -1,4 +1,4 @@
-/** Formats and compressions of an export's files. Creates the encoder and the compressor of a file. */
+/** Formats and compressions of an export's files. Also creates the encoder and the compressor of a file. */
 import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';

@@ -44,7 +44,7 @@ export interface PageTotals {
 
 /** Memory for the current page, which is reused for the next page. */
 export class PageMemory {
-  /** Flags of the rows, which show the rows with a value. */
+  /** Definition levels of the page in the Parquet format, which show the rows that have a value. */
   readonly levels = new ByteWriter();
   /** Encoded values. */
   readonly values = new ByteWriter();

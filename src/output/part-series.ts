@@ -31,7 +31,7 @@ export class PartSeries {
   #begun = 0;
   /** Number of parts that accept no more rows and are still being written. */
   #finishing = 0;
-  /** Promise for callers that wait until a part which accepts no more rows is written. */
+  /** Promise of `drained` that resolves when one more of the ended parts is written. Undefined while no caller waits. */
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 

@@ -1,6 +1,6 @@
 /**
- * Parses the text of a value for a column of numbers, times or booleans. The service writes all values as strings (2.5), and some computed
- * integers in a form such as `1.788E12` (10.3).
+ * Parses the text of a value for a column of numbers, times or booleans. The service writes all values as strings, and some computed
+ * integers in a form such as `1.788E12` (sections 2.5 and 10.3 of docs/service.md).
  *
  * A parsed value is exactly the value in the text. Any other text is stored in the extra column.
  */

@@ -163,7 +163,7 @@ function isGone(cause: unknown): boolean {
   return httpStatus(cause) === 404 || httpStatus(cause) === 410;
 }
 
-/** Error for an upload session in which the store has a wrong number of bytes. HTTP status 503 causes the upload to be repeated. */
+/** Error for an upload session of which the store has an unexpected number of bytes. HTTP status 503 causes the upload to be repeated. */
 function unexpected(storedBytes: number): GcsError {
   return new GcsError('UploadIncomplete', `the store reports ${storedBytes} bytes of the upload`, 503);
 }

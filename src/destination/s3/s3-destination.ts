@@ -161,7 +161,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     }
   }
 
-  /** Returns whether a retention or a legal hold locks the object, or false if the request fails. */
+  /** Returns whether a retention or a legal hold locks the object. Returns false if the request fails. */
   async #isLocked(name: string): Promise<boolean> {
     try {
       const found = await this.#client.send(new HeadObjectCommand(this.#at(name)));

@@ -117,7 +117,7 @@ export class Folder {
     }
   }
 
-  /** Creates a hard link to a file in this folder. Errors of the file system are thrown unchanged, such as EEXIST. */
+  /** Creates a hard link to a file in this folder. Throws errors of the file system unchanged, such as EEXIST. */
   link(from: string, to: string): Promise<void> {
     return link(this.#at(from), this.#at(to));
   }

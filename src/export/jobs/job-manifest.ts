@@ -113,9 +113,9 @@ export function buildJob(input: JobInput): BuiltJob {
     spec: {
       completionMode: 'Indexed',
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
-      // The export is complete as soon as one worker has written the export manifest, even if other pods could not start.
+      // The Job succeeds as soon as one worker has written the export manifest, even if other pods could not start.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // A replacement pod may use a pod's share of the request budget only after that pod has ended.
+      // A replacement pod may use the share of a pod only after that pod has ended.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [

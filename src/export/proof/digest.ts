@@ -45,7 +45,7 @@ interface CountedFigures {
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
-  /** Sum over the rows of a short period (slice): time in ms from the start of the period to the row. Undefined for longer ranges. */
+  /** Sum of the rows' times in a short period (slice), each in ms from the start of the period. Undefined for longer ranges. */
   readonly offsetsMs: Figure | undefined;
 }
 

@@ -24,7 +24,7 @@ import { sliceMsOf } from './slice-length.ts';
 
 export interface DenseMillisecond {
   readonly atMs: number;
-  /** Number of rows in the dense millisecond, counted by an aggregation. */
+  /** Number of rows in the dense millisecond, as an aggregation counted them. */
   readonly rows: number;
   /** Interval whose search found only rows of the dense millisecond, because the service cut the search short. */
   readonly order: SearchOrder;

@@ -2,7 +2,8 @@
  * Detects rows that a search returned before: rows with the same `_messageid` and the same bytes (E9). Intervals share no millisecond, so
  * rows of different searches are never compared.
  *
- * - `InOrder` compares rows of the same millisecond, because pages come newest first (4.3). It needs little memory.
+ * - `InOrder` compares rows of the same millisecond, because pages come newest first (section 4.3 of docs/service.md). It needs little
+ *   memory.
  * - `AnyOrder` compares a row with all earlier rows, if the rows are not in order of time. It needs about 100 bytes of memory per row.
  */
 import { hash } from 'node:crypto';

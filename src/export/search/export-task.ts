@@ -43,7 +43,10 @@ export interface ExportTask {
    * the service includes the end of a range (E10).
    */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;
-  /** Returns the format of the files. CSV and Parquet get their columns from the fields that the service describes (2.4). */
+  /**
+   * Returns the format of the files. CSV and Parquet get their columns from the fields that the service describes (section 2.4 of
+   * docs/service.md).
+   */
   form(described: readonly DescribedField[]): FileForm;
 }
 

@@ -24,8 +24,7 @@ export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'l
 
 /**
  * Maximum number of data files of one search that accept rows at the same time, one for each partition. The service returns rows ordered by
- * message time (4.3), so two files are enough for partitions by message time. Partitions by receipt time alternate when messages arrived
- * late.
+ * message time, so two files are enough for partitions by message time. Partitions by receipt time alternate when messages arrived late.
  */
 const maxOpenParts = { byMessageTime: 2, byReceiptTime: 8 } as const;
 

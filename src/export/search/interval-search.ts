@@ -76,7 +76,10 @@ export class IntervalSearch implements RunningSearch {
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
-  /** Registers this search while its duration is unknown; undefined if the planning of the export created the job. */
+  /**
+   * Registration of this search in `ServiceQuirks`, so that other searches can wait for its duration. Undefined if the planning of the
+   * export created the job.
+   */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   /** True if a commit record may name the files of this search, so that they must not be removed. */

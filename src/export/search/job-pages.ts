@@ -71,7 +71,7 @@ export class JobPages {
     return true;
   }
 
-  /** Time of the row with the index `count - 1`, which is the oldest one because pages come newest first (4.3). */
+  /** Time of the row with the index `count - 1`. This row is the oldest one, because pages come newest first. */
   async lastMs(count: number): Promise<number> {
     return (await this.#rowAt(count - 1)).timeMs;
   }

@@ -16,12 +16,12 @@ export type CutSign =
   | 'beyondInterval'
   /** The search found at least as many rows as an earlier search that the service cut short, so it was probably cut short, too. */
   | 'smallestLimit'
-  /** The number of rows is a multiple of 1,000. Message limits are usually such numbers. */
+  /** The number of rows is a multiple of 1,000, which is typical of message limits. */
   | 'roundCount';
 
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
 
-/** Message limits are assumed to be multiples of `roundStep`, and at least `leastRound` (10.2). */
+/** The service's message limit is assumed to be a multiple of `roundStep`, and at least `leastRound` (section 10.2 of docs/service.md). */
 const roundStep = 1_000;
 const leastRound = 10_000;
 

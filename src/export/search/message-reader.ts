@@ -47,7 +47,7 @@ export class MessageReader extends ResultReader {
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
   }
 
-  /** What the latest reading of the rows has shown; `judge` in `search-verdict.ts` uses these facts. */
+  /** Result of the latest reading of the rows, as `judge` in `search-verdict.ts` uses it. */
   get found(): Findings {
     const figures = this.#filter?.figures();
     return {
@@ -80,7 +80,7 @@ export class MessageReader extends ResultReader {
     await this.#readPages(this.#filter, this.files, end);
   }
 
-  /** Passes on the number of rows that an aggregation counted for an interval. */
+  /** Receives the number of rows that an aggregation counted for an interval. */
   override counts(counted: IndependentCount): void {
     this.#counted = counted;
   }

@@ -1,4 +1,6 @@
-/** Reads the records of one finished search job into files (4.4). The records of a running job may still change (10.3). */
+/**
+ * Reads the records of one finished search job into files. The records of a running job may still change (section 10.3 of docs/service.md).
+ */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { recordRow } from '../../output/record-row.ts';

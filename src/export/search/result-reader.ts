@@ -7,7 +7,7 @@ import type { CutSign } from './message-limit.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 import type { SearchFacts, Verdict } from './search-verdict.ts';
 
-/** What reading a search job's rows has shown. `judge` in `search-verdict.ts` uses these facts. */
+/** Result of reading the rows of a search job, as `judge` in `search-verdict.ts` uses it. */
 export type Findings = Pick<
   SearchFacts,
   'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'
@@ -32,14 +32,14 @@ export interface ReaderOptions {
 }
 
 export abstract class ResultReader {
-  /** Files of the latest reading; undefined before the first reading. */
+  /** Files with the rows of the latest reading of the result pages. Undefined before the first reading. */
   protected files: IntervalFiles | undefined;
 
   abstract readonly found: Findings;
   /** Reads the rows of a search job, which has ended, into new files. */
   abstract read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
 
-  /** Passes on the number of rows that an aggregation counted for an interval. */
+  /** Receives the number of rows that an aggregation counted for an interval. */
   counts(_counted: IndependentCount): void {}
 
   /** Completes the uploads of the last reading's files, and returns the files for a commit record. */

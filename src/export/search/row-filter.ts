@@ -104,8 +104,8 @@ export class RowFilter {
   }
 
   /**
-   * Called when the previous page left out rows. If the current page begins with rows that were already received, these rows then do not
-   * count as stored twice by the service.
+   * Called when the previous page left out rows. Rows at the start of the current page may then repeat earlier rows, although the service
+   * stores them only once.
    */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;

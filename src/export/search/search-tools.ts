@@ -117,11 +117,11 @@ export type SearchOutcome =
   | { readonly kind: 'stopped'; readonly reason: StopReason };
 
 /**
- * Finds names in `output.fields` that the service does not describe (2.4), because they are probably misspelled. The result is only shown
+ * Finds names in `output.fields` that the service does not describe, because they are probably misspelled. The result is only shown
  * to users.
  */
 export class ChosenFields {
-  /** Names in `output.fields` that the service has not described, by their names in lower case. */
+  /** Names in `output.fields` that the service has not described, with the names in lower case as keys. */
   readonly #undescribed: Map<string, string>;
   #hasRows = false;
 

@@ -179,8 +179,8 @@ function cutOfRun(run: SearchFacts): Cut {
 }
 
 /**
- * True if the number of rows in the pages differs from the number that the search job reports. A job that was ended early may have found
- * more rows since its last report.
+ * True if the number of rows in the pages differs from the number that the search job reports. A search job that was ended early may have
+ * found more rows since its last report.
  */
 function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RowFigures): boolean {
   if (overlapping > 0) return true;

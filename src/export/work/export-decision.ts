@@ -69,7 +69,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly limits: ExportLimits;
   /** Which worker of the export this process is. It searches its own share of the segments first. */
   readonly part: WorkerPart;
-  /** Monotonic time until which this process leaves some work to the other workers of the export. */
+  /** Monotonic time until which this process assumes that other workers are active, and leaves some segments to them. */
   readonly patientUntilMs: number;
   /** Monotonic time until which only the first worker compares the written rows with the service's figures (digest). */
   readonly standInAtMs: number;
@@ -137,7 +137,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
  */
 export const digestSegment = -1;
 
-/** Maximum duration in ms of a search. The service ends a query after eight hours (3.1), and reading the rows found may take 20 minutes. */
+/** Maximum duration in ms of a search. The service ends a query after eight hours, and reading the rows found may take 20 minutes. */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
 export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): ExportDecision<S> {

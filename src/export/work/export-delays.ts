@@ -32,8 +32,8 @@ export interface Trouble {
 
 const longestIntervalHoldMs = 300_000;
 /**
- * Reasons for failures whose cause is in the query, the range or the rows. A user must create another export, so searches are repeated
- * rarely.
+ * Reasons for failures whose cause is in the query, the range or the rows. Only another export can avoid them, so searches are rarely
+ * repeated.
  */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
@@ -58,7 +58,7 @@ export class ExportDelays {
   /** Number of searches of each interval that could not prove it complete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Failure of the destination after which a probe file could be written, so that the destination works again. */
+  /** Last failure of the destination that was followed by a successful write of a probe file, so that the destination works again. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
   /** True once a search of this process has succeeded. Before that, users are told about every failure. */

@@ -189,7 +189,7 @@ export class ExportWork {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
   }
 
-  /** Monotonic time until which this process leaves some work to the other workers of the export. */
+  /** Monotonic time until which this process assumes that other workers are active, and leaves some segments to them. */
   get #patientUntilMs(): number {
     return this.#stored.othersSeenAtMs + patienceMs;
   }

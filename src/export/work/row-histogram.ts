@@ -11,7 +11,7 @@ interface RowSpan extends Interval {
 }
 
 export const rowSlices = 60;
-/** Value for parts of the time range without a commit record, whose number of rows is unknown. */
+/** Value for a part of the time range without a commit record, whose number of rows is unknown. */
 export const unknownRows = -1;
 
 export class RowHistogram {

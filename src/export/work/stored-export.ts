@@ -124,8 +124,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes unfinished uploads of processes that have ended (E15). If a process ran on another machine or in another container, only the
-   * age of its uploads shows that it has ended.
+   * Removes unfinished uploads of processes that have ended (E15). If a process ran on another machine or in another container, the age of
+   * its uploads is the only sign that it has ended.
    */
   async tidy(): Promise<void> {
     // If the removal fails, the next attempt follows after the same delay.

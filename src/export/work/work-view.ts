@@ -52,7 +52,7 @@ export interface WorkView {
   readonly waitsFor: Wait | undefined;
   /** Time in ms by which the service's clock is behind the clock of logfleet; at least 0. */
   readonly clockBehindMs: number;
-  /** True once the service has created a search job for any export of this process. */
+  /** True once the service has created a search job for any export of this process, which shows that the service works. */
   readonly hasServiceAnswered: boolean;
   /** Failure that currently delays the whole export. */
   readonly trouble: Trouble | undefined;
@@ -61,7 +61,7 @@ export interface WorkView {
   /** True if the last failure is unlikely to end without a user's action, because many failures preceded it. */
   readonly isTroubleLasting: boolean;
   readonly unproven: readonly Unproven[];
-  /** Why searches of intervals failed, newest first. Only intervals without a commit record. */
+  /** Messages about failed searches of intervals that still have no commit record, newest first. */
   readonly messages: readonly string[];
   /** Warnings of search jobs, newest first. */
   readonly warnings: readonly string[];

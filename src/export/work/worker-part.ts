@@ -64,7 +64,7 @@ export function segmentsOfWorker(
 
 /**
  * Number of segments that this worker leaves to their owner: those that the owner probably searches now, and half of the rest. This worker
- * searches the other half, and has committed it before the owner gets there.
+ * searches the other half, which it probably commits before the owner needs it.
  */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
