@@ -23,7 +23,7 @@ import {
   trueOrAbsent,
 } from './stored-json.ts';
 
-/** Members of a time range: its start (included) and end (excluded) in milliseconds since the epoch. */
+/** Fields of a stored time range: its start (included) and end (excluded) in milliseconds since the epoch. */
 const range = { fromMs: moment, toMs: moment };
 const timeRange = object(range);
 export type TimeRange = Stored<typeof timeRange>;
@@ -42,7 +42,7 @@ export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
 export const rangeFigures = object({ rows: integer(), ...messageFigures });
 export type RangeFigures = Stored<typeof rangeFigures>;
 
-/** Values that logfleet compares with an aggregation of the service for each time range, besides the number of rows. */
+/** Values that logfleet compares with an aggregation of the service for each time range, in addition to the number of rows. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
@@ -108,7 +108,7 @@ export async function settleVerdict(
   return checkRound(name, await verdictKind.settle(destination, name, ours), ours.round);
 }
 
-/** Reads the verdicts of an export in order of their numbers, except the first `known` ones. */
+/** Reads the digest verdicts of an export in order of their numbers, without the first `known` ones. */
 export async function readVerdicts(
   destination: Destination,
   layout: ExportLayout,

@@ -18,7 +18,7 @@ const exportOutput = object({
   csv: object({ formulaGuard: boolean }),
   /** Compression level. Absent for the default level, so that older exports keep their fingerprint. */
   compressionLevel: optional(integer(1)),
-  /** Whether data files are divided by day or hour. Absent if they are not divided, so that older exports keep their fingerprint. */
+  /** Partitioning of the data files by day or hour. Absent if they are not divided, so that older exports keep their fingerprint. */
   partitionBy: optional(choice(['Day', 'Hour'])),
 });
 export type ExportOutput = Stored<typeof exportOutput>;

@@ -108,7 +108,7 @@ export class PartedUpload implements FileUpload {
     const { key, shown } = this.#requests;
     try {
       if (this.#hasBegun) await this.#requests.removeParts();
-      // The store may have created the object, although its answer was lost.
+      // The answer of the store was lost, but the store may have created the object.
       if (this.#finishTried && (await this.#requests.hasMark())) await this.#requests.removeObject();
     } catch (cause) {
       this.#writer.abandon(key);

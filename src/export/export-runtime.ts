@@ -78,7 +78,7 @@ export class ExportRuntime {
   #isOver = false;
   /** Bytes scanned by all search jobs of the export, as far as this process knows. */
   #scannedBytes = 0;
-  /** Resolves when the most recently stopped work of this export has ended; undefined if no stopped work is still running. */
+  /** Promise that resolves when the previous work of this export has ended. Undefined if no previous work is still running. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;

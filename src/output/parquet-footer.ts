@@ -16,7 +16,7 @@ export interface Bounds {
   readonly least?: ValueBound | undefined;
   readonly greatest?: ValueBound | undefined;
   readonly nulls: number;
-  /** Number of NaN values. Only columns of doubles have it. */
+  /** Number of NaN values. Present only for columns of doubles. */
   readonly nans?: number;
 }
 

@@ -149,7 +149,7 @@ export class RowColumns {
   }
 }
 
-/** Maximum number of bytes that the result of `writeRest` can be longer than its row. */
+/** Maximum number of bytes by which the output of `writeRest` can exceed the length of its row. */
 export const restBytes = 2;
 
 /**

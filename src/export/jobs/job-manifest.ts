@@ -26,7 +26,7 @@ export const jobAnnotations = {
   manifest: 'logfleet.dev/search-export',
 } as const;
 
-/** Exit status of `logfleet export` if its input is invalid. */
+/** Exit status of `logfleet export` for invalid input. */
 const usageStatus = 2;
 const userId = 65_532;
 /** Limits that a Job has by default (`spec.execution.job`). */
@@ -115,7 +115,7 @@ export function buildJob(input: JobInput): BuiltJob {
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
       // The Job succeeds as soon as one worker has written the export manifest, even if other pods could not start.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // A replacement pod may use the share of a pod only after that pod has ended.
+      // A replacement pod may use a pod's share of the request budget only after that pod has ended.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [

@@ -278,7 +278,7 @@ export class JobRuntime {
   }
 
   /**
-   * Returns a hash of the store's credentials, or an empty string for a PersistentVolumeClaim. Throws if the Secret is missing or
+   * Returns a hash of the store's credentials, or an empty string for a PersistentVolumeClaim. Throws if the store's Secret is missing or
    * incomplete.
    */
   async #storeCredentials(resource: SearchExport): Promise<string> {
@@ -319,7 +319,7 @@ export class JobRuntime {
     });
     const failedPods = state?.failedPods ?? 0;
     const shown = job === undefined ? undefined : { name: job, ...(failedPods > 0 ? { failedPods } : {}) };
-    // The status keeps the name of a Job that no longer exists only if the export has ended.
+    // Only the status of an ended export keeps the name of a Job that no longer exists.
     const known = health.isComplete || health.isFailed ? before?.kubernetesJob : undefined;
     const kubernetesJob = shown ?? known;
     return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };

@@ -102,8 +102,8 @@ export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise
 /** Maximum wait in ms for the end of the first search. After a longer search, the range becomes a single segment. */
 const longestWaitMs = 30 * 60_000;
 /**
- * Maximum wait in ms for a free search job that counts rows. Without a maximum, planning could wait forever for the search job that it
- * holds itself.
+ * Maximum wait in ms for a free search job that counts rows. Without a maximum, planning could wait forever, because it may hold the last
+ * free search job itself.
  */
 const longestTurnMs = 60_000;
 /**

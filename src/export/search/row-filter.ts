@@ -61,13 +61,15 @@ export interface RowFilterOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /** Time before which rows are left to the next search, because the service cut this search short (E4); undefined if no row is left. */
+  /**
+   * Rows before this time are not written but left to the next search, because the service cut this search short (E4). Undefined if no row
+   * is left.
+   */
   readonly writtenFromMs: number | undefined;
   /** Length in ms of the periods for which rows are counted (E6); undefined if the search is by receipt time. */
   readonly sliceMs: number | undefined;
 }
 
-/** Numbers and times of rows before the first row is received. */
 export const noRows = {
   ...{ received: 0, overlapping: 0, written: 0, outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 },
   strayMs: undefined as number | undefined,

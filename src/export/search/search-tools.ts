@@ -49,7 +49,7 @@ export interface ExportTools {
   readonly writer: Writer;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called when data of a search job in the status may have changed. */
+  /** Called when the status may have to show new data of a search job. */
   readonly onProgress: () => void;
 }
 

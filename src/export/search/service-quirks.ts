@@ -7,8 +7,8 @@ import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * Factor for the expected duration after a search that has ended before its first status request. The search may have ended much earlier,
- * so the status of the next search is requested slightly sooner.
+ * Factor that shortens the expected duration after a search that had already ended at its first status request. That search may have ended
+ * much earlier, so the status of the next search is requested slightly sooner.
  */
 const soonerRatio = 0.99;
 

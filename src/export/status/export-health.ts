@@ -27,7 +27,7 @@ export interface ExportHealth extends Health {
 }
 
 export interface ExportHealthInput {
-  /** What pauses the export, such as a field or a command; undefined if nothing does. */
+  /** Field or command that pauses the export; undefined if the export is not paused. */
   readonly pausedBy: string | undefined;
   /** Problem in the spec, the Secrets or the destination's settings that prevents all work. */
   readonly problem?: LogfleetError | undefined;

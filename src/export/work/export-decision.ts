@@ -127,7 +127,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly unproven: readonly CommitRecord[];
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
-  /** Time in ms after which another decision may follow even if nothing happens; infinite if none can follow. */
+  /** Time in ms after which the decision may change without an event; infinite if it cannot. */
   readonly requeueAfterMs: number;
 }
 
@@ -137,7 +137,9 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
  */
 export const digestSegment = -1;
 
-/** Maximum duration in ms of a search. The service ends a query after eight hours, and reading the rows found may take 20 minutes. */
+/**
+ * Maximum duration in ms of a search. The service ends a query after eight hours, and 20 minutes of them are reserved for reading the rows.
+ */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
 export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): ExportDecision<S> {
@@ -327,7 +329,7 @@ function plannedProgress(input: ExportDecideInput, { intervals, remaining }: Cov
   return progressOf(intervals, coveredRatio, remaining.length, scannedBytes(input));
 }
 
-/** Progress of an export with these committed intervals. `openSegments` is the number of unfinished segments. */
+/** Progress of an export, computed from its committed intervals. `openSegments` is the number of unfinished segments. */
 export function progressOf(
   intervals: readonly CommitRecord[],
   coveredRatio: number,

@@ -258,7 +258,7 @@ export class ExportWork {
   #abortTask(decision: ExportDecision | undefined): void {
     const { kind, abort, settleDelayMs } = this.#task ?? {};
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
-    // After a change of `settleDelay`, a longer or shorter part of the range may be searched (E11).
+    // A change of `settleDelay` changes which part of the range is old enough to be searched (E11).
     const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || this.#halt;
     if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
@@ -436,8 +436,8 @@ export class ExportWork {
   }
 
   /**
-   * Time in ms after which the state of the work may change even if nothing happens. Does not take into account searches that wait for a
-   * free search job.
+   * Time in ms after which the state of the work may change without an event. Does not take into account searches that wait for a free
+   * search job.
    */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { trouble } = this.#delays;

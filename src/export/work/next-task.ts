@@ -15,7 +15,7 @@ export type Task =
   | { readonly kind: 'load' }
   /** Removes uploads that ended processes have left at the destination. */
   | { readonly kind: 'tidy' }
-  /** Writes a probe file to test whether the destination can be written. */
+  /** Writes a probe file, which shows whether the destination can be written. */
   | { readonly kind: 'probe' }
   | { readonly kind: 'plan' }
   | { readonly kind: 'readRecords' }

@@ -23,7 +23,7 @@ export class RowHistogram {
     this.#range = { fromMs, toMs };
   }
 
-  /** Stores the histogram of the search job whose rows a commit record lists. */
+  /** Stores the histogram of the search job that found the rows of a commit record. */
   learn(record: CommitRecord, found: MessageHistogram | undefined): void {
     const spans = found && spansOf(record, found);
     if (spans) this.#fine.set(recordKey(record), this.#spread([spanOf(record, 0), ...spans]));
@@ -57,7 +57,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Position of a time in the range, from 0 at its start to `rowSlices` at its end. */
+  /** Converts a time to a position in the range, from 0 at its start to `rowSlices` at its end. */
   #sliceAt(timeMs: number): number {
     const { fromMs, toMs } = this.#range;
     return ((timeMs - fromMs) * rowSlices) / (toMs - fromMs);

@@ -1,4 +1,7 @@
-/** The running searches of an export. Applies the outcome of each search to delays, messages and the intervals to search next. */
+/**
+ * The running searches of an export. After each search, updates the delays, the messages for users and the list of intervals to search
+ * next.
+ */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';

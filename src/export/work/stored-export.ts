@@ -67,7 +67,7 @@ export class StoredExport {
   /** Name of the probe file. All probes of this process use the same name, unless the store keeps the file locked. */
   #probe: string | undefined;
   #mayProbeStand = false;
-  /** Monotonic time at which uploads of ended processes are removed again; infinite if none are left. */
+  /** Monotonic time of the next attempt to remove uploads of ended processes; infinite if no such uploads are left. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
   /** `open` opens the destination and changes nothing there. */
@@ -170,7 +170,7 @@ export class StoredExport {
     this.plan = plan;
   }
 
-  /** Requests that new commit records of other processes are read. */
+  /** Requests a reading of the new commit records of other processes. */
   recordsWritten(): void {
     if (this.#recordsState !== 'doubted') this.#recordsState = 'old';
   }
@@ -312,7 +312,7 @@ export class StoredExport {
   }
 
   /**
-   * Removes files that no commit record names, then uses the export manifest. Needed for an existing export manifest, too, because the
+   * Removes files that no commit record names, then uses the export manifest. An existing export manifest needs this, too, because the
    * process that wrote it may have ended before it removed these files.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {

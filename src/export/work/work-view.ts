@@ -48,7 +48,7 @@ export interface WorkView {
   /** Number of searches whose search job takes unusually long to be created. */
   readonly waitingSearches: number;
   readonly jobs: readonly JobView[];
-  /** Reason why no search starts although work is left. */
+  /** Reason why no search starts although parts of the export are left to search. */
   readonly waitsFor: Wait | undefined;
   /** Time in ms by which the service's clock is behind the clock of logfleet; at least 0. */
   readonly clockBehindMs: number;
@@ -74,6 +74,6 @@ export interface WorkView {
   readonly lockedFiles: number;
   /** Manifest of a complete export; undefined for other exports. */
   readonly manifest: StoredManifest | undefined;
-  /** Time in ms after which this state may change even if nothing happens; infinite if it cannot change. */
+  /** Time in ms after which this state may change without an event; infinite if it cannot. */
   readonly requeueAfterMs: number;
 }

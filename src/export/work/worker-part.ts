@@ -78,7 +78,7 @@ function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: Work
   return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
 }
 
-/** Remainder of a division. Unlike with `%`, the result is never negative. */
+/** Returns the remainder of a division, which is never negative, unlike the result of `%`. */
 function remainder(dividend: number, divisor: number): number {
   return ((dividend % divisor) + divisor) % divisor;
 }
