@@ -145,12 +145,12 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
   for (const [index, field] of (fields ?? []).entries()) {
     if (fields?.indexOf(field) !== index) {
       yield warning([...path, index], 'Duplicate', {
-        problem: `${JSON.stringify(field)} is listed twice, but makes only one column`,
+        problem: `${JSON.stringify(field)} is listed twice, but is written only once`,
         remedy: 'write it once',
       });
     } else if (field.trim() !== field) {
       yield warning([...path, index], 'Risky', {
-        problem: `${JSON.stringify(field)} has spaces around it, which no field name has`,
+        problem: `${JSON.stringify(field)} begins or ends with a space, but no field name does`,
         remedy: `write ${field.trim() || 'a name'}`,
       });
     }
@@ -165,7 +165,7 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
     yield warning(path, 'Required', {
       problem:
         'the pod has no credentials for the store, because both serviceAccountName and credentialsSecretRef are missing',
-      remedy: 'write the name of a ServiceAccount with a workload identity, as in exporter',
+      remedy: 'set serviceAccountName to a ServiceAccount with a workload identity, such as exporter',
       part: 'key',
     });
   }
@@ -173,8 +173,8 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   yield* checkCopiedMetadata(metadataPath, execution.job?.template?.metadata);
   if (destination.persistentVolumeClaim && (execution.job?.workers ?? 1) > 1) {
     yield warning(['spec', 'destination', 'persistentVolumeClaim'], 'Risky', {
-      problem: 'is mounted by several pods, so several nodes must be able to mount it',
-      remedy: 'write a claim with the access mode ReadWriteMany, or 1 as workers',
+      problem: 'is mounted by several pods, so its access mode must allow several nodes to mount it',
+      remedy: 'name a claim with the access mode ReadWriteMany, or set workers to 1',
     });
   }
   if (activeDeadlineSeconds) {
@@ -251,7 +251,7 @@ function* checkBucketHost({ bucket, endpoint, forcePathStyle }: Written<S3Spec>,
   // Without `forcePathStyle`, requests put the bucket name before the host name. `localhost` and hosts in a cluster have no such names.
   if (url && !forcePathStyle && /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(url.hostname)) {
     yield warning([...path, 'endpoint'], 'Risky', {
-      problem: `the bucket name is put before the host name, but a cluster has no host ${bucket}.${url.hostname}`,
+      problem: `requests would go to the host ${bucket}.${url.hostname}, which does not exist in a cluster`,
       remedy: 'set forcePathStyle for path-style addresses',
     });
   }

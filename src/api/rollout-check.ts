@@ -176,7 +176,8 @@ function* checkLimits(
     });
   } else if (!isWritten(minSamples) && immediate) {
     yield warning(immediate.path, 'Risky', {
-      problem: 'a percentage applies from the first attempt, so a single failure can stop the rollout',
+      problem:
+        'without minSamples, the percentage applies from the first attempt, so a single failure can stop the rollout',
       remedy: 'write minSamples in failurePolicy, as in minSamples: 50',
     });
   }
@@ -203,7 +204,7 @@ function* checkMaintenance(
     });
   } else if (hasEnds && cutoffMs !== undefined && cutoffMs < longestUpgradeMs) {
     yield warning([...path, 'cutoff'], 'Risky', {
-      problem: `an upgrade can take half an hour, and with a cutoff of ${cutoff} it can outlast its window`,
+      problem: `an upgrade can take half an hour, and with a cutoff of ${cutoff} it can continue after the end of the maintenance window`,
       remedy: 'write 30m or more',
     });
   }
@@ -222,7 +223,7 @@ function* checkWindow(
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {
-    problem: `upgrades can start only in the first ${renderDuration(leftMs)} of the maintenance window, because none starts during the cutoff before the window ends`,
+    problem: `upgrades can start only in the first ${renderDuration(leftMs)} of the maintenance window, because the cutoff allows none near its end`,
     remedy: 'write a longer duration',
   });
 }

@@ -81,7 +81,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
   const problem = `contains ${JSON.stringify(name)}, but is not a manifest, since it lacks apiVersion or kind`;
   return error([], 'Invalid', {
     problem,
-    remedy: `write ${rightVersion}, kind, metadata and spec on the outermost level`,
+    remedy: `write ${rightVersion}, kind, metadata and spec at the top level`,
   });
 }
 

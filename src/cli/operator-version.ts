@@ -88,7 +88,7 @@ function versionIn({ namespace, annotations }: Readonly<Record<string, unknown>>
 
 function describeUnknown(error: LogfleetError): string {
   if (error.code !== 'host.forbidden') return `The version of the operator is unknown: ${error.message}`;
-  return 'The version of the operator is unknown, because you may not list its Lease. Name its namespace with --operator-namespace, or ask for the ClusterRole view there.';
+  return 'The version of the operator is unknown, because you have no permission to list its Lease. Name its namespace with --operator-namespace, or ask for the ClusterRole view there.';
 }
 
 /** Returns a warning if the major or minor versions differ. Undefined for equal and for unknown versions. */

@@ -81,13 +81,15 @@ function partIn(env: CommandContext['env']): WorkerPart {
   const workers = positive(env, workerVariables.workers);
   const index = Number(env[workerVariables.index]);
   if (Number.isInteger(index) && index >= 0 && index < workers) return { index, workers };
-  throw new UsageError(`the environment variable ${workerVariables.index} must be a number below ${workers}, from 0`);
+  throw new UsageError(
+    `the environment variable ${workerVariables.index} must be a whole number, at least 0 and below ${workers}`,
+  );
 }
 
 function positive(env: CommandContext['env'], name: string): number {
   const value = Number(env[name]);
   if (value > 0 && Number.isFinite(value)) return value;
-  throw new UsageError(`the environment variable ${name} must be a number above 0: write one such as 2`);
+  throw new UsageError(`the environment variable ${name} must be a number above 0, such as 2`);
 }
 
 /** Secrets in the folders that Kubernetes mounts: one folder for each Secret, one file for each key. */

@@ -89,7 +89,7 @@ function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: C
     });
   const list = async (scope?: string) =>
     (await reader.list('CollectorVersionPolicy', scope)) as readonly CollectorVersionPolicy[];
-  const onlyHere = `you may not list the policies of all namespaces, so the plan ignores policies outside namespace ${namespace} that select the same collectors`;
+  const onlyHere = `you have no permission to list the policies of all namespaces, so the plan ignores policies outside namespace ${namespace} that select the same collectors`;
   return {
     ...nowhere,
     namespace,
@@ -97,12 +97,12 @@ function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: C
     policies: () => (options.allNamespaces ? list() : ifAllowed(list(), onlyHere, () => list(namespace))),
     find: async <K extends PlannedKind>(kind: K, key: ResourceKey) => {
       const noun = nouns[kind];
-      const warning = `you may not read the ${noun} ${key.namespace}/${key.name}, so the plan treats it as a new ${noun}`;
+      const warning = `you have no permission to read the ${noun} ${key.namespace}/${key.name}, so the plan treats it as a new ${noun}`;
       return (await ifAllowed(reader.get(kind, key), warning, () => undefined)) as ResourceOf<K> | undefined;
     },
     ledgers: {
       read: (owner, shard) => {
-        const warning = `you may not read the ledger of the policy ${owner.namespace}/${owner.name}, so the policy is planned without its ledger`;
+        const warning = `you have no permission to read the ledger of the policy ${owner.namespace}/${owner.name}, so the policy is planned without its ledger`;
         return ifAllowed(ledgers.read(owner, shard), warning, () => undefined);
       },
     },

@@ -139,7 +139,7 @@ describe('an export is warned about', () => {
     [
       'spaces around a field name',
       { output: { fields: [' a'] } },
-      'spec.output.fields\\[0\\]: " a" has spaces.*write a$',
+      'spec.output.fields\\[0\\]: " a" begins or ends with a space.*write a$',
     ],
     [
       'a store without credentials',
@@ -160,7 +160,7 @@ describe('an export is warned about', () => {
     [
       'a Service of the cluster without path-style addresses',
       to({ endpoint: 'https://minio.storage.svc:9000' }),
-      'spec.destination.s3.endpoint: .*no host log-exports.minio.storage.svc; set forcePathStyle',
+      'spec.destination.s3.endpoint: .*the host log-exports.minio.storage.svc, which .*; set forcePathStyle',
     ],
     ['a bare host name without path-style addresses', to({ endpoint: 'https://store:9000' }), 'set forcePathStyle'],
     [

@@ -175,12 +175,12 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a percentage of the first attempt',
       { failurePolicy: { maxFailures: '2%' } },
-      'warning spec.failurePolicy.maxFailures: a percentage applies from the first attempt, so a single failure can stop the rollout; write minSamples in failurePolicy, as in minSamples: 50',
+      'warning spec.failurePolicy.maxFailures: without minSamples, the percentage applies from the first attempt, so a single failure can stop the rollout; write minSamples in failurePolicy, as in minSamples: 50',
     ],
     [
       'the same in a stage',
       stages({ name: 'canary', size: 5, maxFailures: '20%' }, { ...rest, maxFailures: '5%' }),
-      'warning spec.strategy.stages[0].maxFailures: a percentage applies from the first attempt, so a single failure can stop the rollout; write minSamples in failurePolicy, as in minSamples: 50',
+      'warning spec.strategy.stages[0].maxFailures: without minSamples, the percentage applies from the first attempt, so a single failure can stop the rollout; write minSamples in failurePolicy, as in minSamples: 50',
     ],
     [
       'percentages that leave no collectors for the last stage',
@@ -195,17 +195,17 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a window with hardly any usable time',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '31m' }] }),
-      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 1m of the maintenance window, because none starts during the cutoff before the window ends; write a longer duration',
+      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 1m of the maintenance window, because the cutoff allows none near its end; write a longer duration',
     ],
     [
       'a window with hardly any time before a custom cutoff',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '1h' }], cutoff: '50m1s' }),
-      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 9m59s of the maintenance window, because none starts during the cutoff before the window ends; write a longer duration',
+      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 9m59s of the maintenance window, because the cutoff allows none near its end; write a longer duration',
     ],
     [
       'a cutoff that is shorter than an upgrade',
       maintenance({ cutoff: '29m59s' }),
-      'warning spec.maintenance.cutoff: an upgrade can take half an hour, and with a cutoff of 29m59s it can outlast its window; write 30m or more',
+      'warning spec.maintenance.cutoff: an upgrade can take half an hour, and with a cutoff of 29m59s it can continue after the end of the maintenance window; write 30m or more',
     ],
     [
       'an exclusion that is over',
