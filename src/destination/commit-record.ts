@@ -85,7 +85,7 @@ const repeatedMessage = object({
   atMs: instant,
   /** Size of the message in bytes (`_size`). Absent if the message has none. */
   bytes: optional(integer()),
-  /** Number of extra copies of the message that were received. */
+  /** Number of received copies of the message in addition to the first one. */
   times: integer(1),
 });
 export type RepeatedMessage = Stored<typeof repeatedMessage>;

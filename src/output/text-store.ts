@@ -165,7 +165,7 @@ export class TextStore {
     return this.#bytes.subarray(this.#start(text) + lengthBytes, this.#ends[text]);
   }
 
-  /** Returns the index in `#bytes` of a text's length, which the text follows. */
+  /** Returns the index in `#bytes` at which the length of a text is stored. The text follows its length. */
   #start(text: number): number {
     return text === 0 ? 0 : (this.#ends[text - 1] as number);
   }

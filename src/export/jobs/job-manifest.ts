@@ -39,7 +39,7 @@ export interface JobInput {
   readonly share: HeldShare;
   /** Hash of the credentials for the service and the store. The credentials cannot be computed from it. */
   readonly credentials: string;
-  /** True if the pods get a token of the API server, with which they show their progress in status. */
+  /** True if the pods get a token for the API server, with which they write their progress to the export's status. */
   readonly showsProgress?: boolean;
   /** Variables of the operator's proxy, which the pods use, too. */
   readonly proxy?: readonly ProxyVariable[];

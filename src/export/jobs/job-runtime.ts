@@ -43,7 +43,7 @@ const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Label of ServiceAccounts that exports may use. */
 const workerLabel = 'logfleet.dev/export-worker';
-/** Label of a ServiceAccount whose pods show their progress in status, with the rights of `logfleet-export-progress`. */
+/** Label of a ServiceAccount whose pods write their progress to the export's status, with the rights of `logfleet-export-progress`. */
 const progressLabel = 'logfleet.dev/export-progress';
 const component = 'apply the component manifests/export-jobs of the operator';
 const noCluster =
@@ -206,7 +206,7 @@ export class JobRuntime {
         'The Kubernetes Job starts when enough requests of the operator to the service have ended, because the Job needs a share of the request limits.';
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
-    // This process may have lost the leadership while it read the ServiceAccount or the claim.
+    // This process may have lost the leadership while it read the ServiceAccount or the claim. It must then create no Job.
     if (!host.leadership.isLeader()) return { health: waiting(reasons.jobPending, 'Another operator leads.') };
     try {
       const result = await store.create(job, buildJob({ ...input, share, showsProgress }).manifest);

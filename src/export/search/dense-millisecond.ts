@@ -63,7 +63,9 @@ export async function searchDense(dense: DenseMillisecond, options: DenseTools):
 }
 
 const digits = Array.from('0123456789');
-/** Maximum number of last digits by which the rows of a dense millisecond are divided. Two digits need at most 110 searches. */
+/**
+ * Maximum number of last digits of message ids by which the rows of a dense millisecond are divided. Two digits need at most 110 searches.
+ */
 const mostDigits = 2;
 /** Maximum number of attempts for a search by last digits that fails before its first row is read. */
 const mostTries = 3;

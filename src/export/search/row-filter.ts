@@ -44,7 +44,7 @@ export interface RowFigures {
   readonly oldestMs: number | undefined;
   /** True if a row was newer than the row before it, although pages should come newest first. */
   readonly isDisordered: boolean;
-  /** True if every duplicate was certainly detected (E9). */
+  /** True if it is certain that every duplicate was detected (E9). */
   readonly areDuplicatesSure: boolean;
   /** Number, sizes and times of all written rows. */
   readonly messages: MessageFigures;

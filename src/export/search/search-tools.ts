@@ -103,7 +103,7 @@ export type SearchOutcome =
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
   /** The interval has too many rows for one search. `order` is its newer part, which must be searched first. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
-  /** The same interval must be searched again. `isFailure` is true if this search counts as a failed search of the interval. */
+  /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
   /** The interval cannot be proven complete, and another search would have the same result. No row is committed. */
   | {

@@ -152,8 +152,8 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Number of rows outside the requested range, which are errors of the service. Rows exactly at the end only show that the service includes
- * the end of a range (E10), so they are errors only if an end 1 ms earlier was requested.
+ * Number of rows that the service wrongly returned from outside the requested range. Rows exactly at the end only show that the service
+ * includes the end of a range (E10), so they count only if an end 1 ms earlier was requested.
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;

@@ -1,4 +1,4 @@
-/** Lengths of the short periods for each of which the service counts rows (E6). */
+/** Lengths of the short periods for which the service counts rows (E6). */
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 

@@ -160,7 +160,7 @@ export class ExportDelays {
     this.succeeded();
   }
 
-  /** Ends all delays, because a user requested a retry. */
+  /** Ends all delays after a user has requested a retry. */
   lift(): void {
     this.succeeded();
     for (const map of this.#all) map.clear();

@@ -143,7 +143,7 @@ export class ExportWork {
     return this.#view(this.#decide());
   }
 
-  /** Repeats failed work and reads all commit records again, because a user requested a retry. */
+  /** Repeats failed work and reads all commit records again, after a user has requested a retry. */
   tryAgain(): void {
     this.#delays.lift();
     this.#stored.doubtRecords();
@@ -249,7 +249,7 @@ export class ExportWork {
     };
   }
 
-  /** Bytes scanned for this export, except by running searches. */
+  /** Bytes scanned for this export, without those of running searches. */
   get #endedBytes(): number {
     return this.#scannedBefore + this.#searches.endedBytes + (this.#task?.jobs.scannedBytes ?? 0);
   }
@@ -338,7 +338,7 @@ export class ExportWork {
     const { settleDelayMs, jobs } = planning;
     const onWait = ({ settlesAtMs, isTried }: PlanningWait) => {
       planning.settlesAtMs = settlesAtMs;
-      // A successful test search shows that the service works and accepts the query.
+      // A successful test search shows that the service works and accepts the query, so the delays after earlier failures end.
       if (settlesAtMs !== undefined && isTried) this.#delays.searched();
       this.#options.onProgress();
     };
@@ -381,8 +381,8 @@ export class ExportWork {
   }
 
   /**
-   * Reason why an export without a plan does not start. Its deadline counts only after the destination was read, or could not be read,
-   * because the export may already be complete.
+   * Reason why an export without a plan does not start. The deadline counts only after an attempt to read the destination, because the
+   * export may already be complete.
    */
   get #waitBeforePlan(): Wait | undefined {
     const { quirks, task } = this.#options;

@@ -87,7 +87,7 @@ export class RunningSearches {
     this.#ofFormerPolicy = new WeakSet(this.#searches.keys());
   }
 
-  /** Stops all searches. Resolves when they have ended. */
+  /** Stops all searches. The returned promise resolves when they have ended. */
   async stop(reason: StopReason): Promise<void> {
     for (const search of this.#searches.keys()) search.stop(reason);
     await Promise.all(this.#searches.values());

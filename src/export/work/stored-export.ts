@@ -184,7 +184,7 @@ export class StoredExport {
   recheckDisorder(): void {
     if (this.#recordsState !== 'current' || this.#clock.monotonic() - this.#readAtMs < stallRetryMs) return;
     this.#readsInDisorder++;
-    // A user may also have changed a commit record that was already read.
+    // At times all commit records are read again, because a user may have changed one that was already read.
     this.#recordsState = this.#readsInDisorder % readingsOfNames === 0 ? 'doubted' : 'old';
   }
 
