@@ -45,7 +45,7 @@ interface StoredKindOptions<T> {
   /** Value of the member `kind` in stored objects, such as `logfleet.dev/export-plan`. */
   readonly kind: string;
   readonly form: Decoder<T>;
-  /** Remedy for a damaged object, as in `StoredObject`. */
+  /** Advice for users if the object is damaged. By default, to start the export again. */
   readonly advice?: string;
   /** Maximum size of a stored object in bytes, by default `largestObjectBytes`. */
   readonly mostBytes?: number;

@@ -114,7 +114,7 @@ export interface ExportProgress {
 export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly coverage: Coverage;
   readonly start: readonly SearchOrder[];
-  /** Running searches to be stopped without a commit record. */
+  /** Running searches that must stop and write no commit record. */
   readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
   /** Running searches that come close to the service's maximum duration of a query. The rows found so far are committed (E13). */
   readonly endAsCut: readonly S[];
