@@ -118,11 +118,7 @@ function addRun(program: Command, runs: Runs): void {
     )
     .argument('[DIR...]', 'Directories of manifests to work on (default: the cluster of the kubeconfig).');
   addClusterOptions(command)
-    .option(
-      '--namespaces <a,b>',
-      'The only namespaces that the operator acts on, separated by commas (default: all).',
-      nameList,
-    )
+    .option('--namespaces <a,b>', 'Namespaces that the operator acts on, separated by commas (default: all).', nameList)
     .option('--operator-namespace <namespace>', "Namespace of the operator's lease.")
     .option('--leader-election', 'Elect a leader among the replicas of the operator (default in a cluster).')
     .option('--no-leader-election', 'Run as the only replica.')
@@ -135,7 +131,7 @@ function addRun(program: Command, runs: Runs): void {
     )
     .option(
       '--allow-ambient-credentials',
-      'Let exports that name no Secret for their object store use the credentials in the environment of the operator.',
+      'Let exports that name no Secret for their object store use the credentials from the environment of the operator.',
     )
     .option(
       '--grace <duration>',
@@ -145,7 +141,7 @@ function addRun(program: Command, runs: Runs): void {
     .option('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress)
     .option(
       '--notification-secret <name>',
-      'Secret with the webhook of notifications, in the namespace of the operator, or as NAMESPACE/NAME.',
+      'Secret with the webhook for notifications: NAME in the namespace of the operator, or NAMESPACE/NAME.',
     );
   addLogOptions(command, 'info')
     .addHelpText(
@@ -178,10 +174,10 @@ function addManifests(program: Command, runs: Runs): void {
     .option('-n, --namespace <namespace>', 'Namespace of the operator.', 'logfleet')
     .option(
       '--namespaces <a,b>',
-      'The only namespaces that the operator may act on, separated by commas (default: all).',
+      'Namespaces that the operator may act on, separated by commas (default: all).',
       nameList,
     )
-    .option('--secrets <a,b>', 'The only Secrets that the operator may read (default: all).', nameList)
+    .option('--secrets <a,b>', 'Secrets that the operator may read, separated by commas (default: all).', nameList)
     .option(
       '--image <image>',
       'Container image of the operator (default: the image in manifests/base/deployment.yaml).',
@@ -259,7 +255,7 @@ function addPlan(program: Command, runs: Runs): void {
   addTargetOptions(command)
     .option(
       '-A, --all-namespaces',
-      'Plan with the policies of all namespaces of the cluster, and fail if you may not list them.',
+      'Take the policies of all namespaces into account. Fails if you have no permission to list them.',
     )
     .option(
       '--assume-upgrade <duration>',
@@ -280,11 +276,11 @@ function addFleet(program: Command, runs: Runs): void {
   const command = program
     .command('fleet')
     .description('List the collectors of the log service, or those that a selector selects, with their versions.')
-    .argument('[SELECTOR]', 'Selector as in a policy, in YAML or JSON. Without it: all collectors.');
+    .argument('[SELECTOR]', 'Selector of collectors, as in a policy, in YAML or JSON (default: all collectors).');
   addTargetOptions(command)
     .option(
       '--policy <policy>',
-      'Use the Secret of this policy, and its selector if SELECTOR is absent: the name of a policy, or a file.',
+      'Policy whose Secret the command uses, and whose selector if SELECTOR is absent: its name, or a file.',
     )
     .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'csv'], 'table'))
     .option('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration)
@@ -317,7 +313,9 @@ function addGet(program: Command, runs: Runs): void {
 function addUi(program: Command, runs: Runs): void {
   const command = program
     .command('ui')
-    .description('Show resources on a page for a browser on this machine. The page is live, and changes nothing.');
+    .description(
+      'Show resources on a page for a browser on this machine. The page updates itself, and changes nothing.',
+    );
   addTargetOptions(command)
     .option('-A, --all-namespaces', 'Show all namespaces.')
     .option('--port <port>', 'Port of the page on 127.0.0.1 (default: a free port).', port)
@@ -355,7 +353,10 @@ function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', descr
   const examples = [`logfleet ${name} sx/errors -n logging`, `logfleet ${name} --all`];
   const command: Command = addPersonCommand(program, name, description, '[KIND/NAME]', ...examples)
     .option('--all', 'All resources of the operator, in all namespaces.')
-    .option('--operator-namespace <namespace>', 'With --all: namespace of the operator (default: that of its lease).')
+    .option(
+      '--operator-namespace <namespace>',
+      'With --all: namespace of the operator (default: the namespace that contains its Lease).',
+    )
     .hook('preAction', () => refuseMixedTargets(command))
     .action(runs(() => import('./person/pause.ts').then((commands) => commands[`${name}Command`])));
 }
@@ -479,11 +480,11 @@ function addVerify(program: Command, runs: Runs): void {
   const command = program
     .command('verify')
     .description(
-      'Read the files of an export, and prove them against the list of files in the manifest.json of the export. Writes nothing.',
+      'Read the files of an export, and check them against the list of files in its manifest.json. Writes nothing.',
     )
     .argument(
       '<MANIFEST>',
-      'File manifest.json of an export, or the folder of the file: a path, s3://…, gs://… or https://…. A path can lead to several exports.',
+      'The manifest.json of an export, or the folder that contains it: a path, s3://…, gs://… or https://…. A local folder may contain several exports.',
     )
     .option(
       '--schedule',

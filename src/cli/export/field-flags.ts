@@ -53,7 +53,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   field('timeRange.from', '<time>', fromHelp),
   field('timeRange.to', '<time>', 'End of the time range to export (exclusive): a time as for --from, or now.'),
   field('timeRange.timeZone', '<zone>', 'Time zone of times without an offset, such as Europe/Berlin.'),
-  field('byReceiptTime', '', '--from and --to apply to the time of receipt of a message, not to its message time.'),
+  field('byReceiptTime', '', '--from and --to select messages by their time of receipt, not by their message time.'),
   choice('autoParsingMode', '<mode>', 'How fields of JSON messages are parsed', ['Manual', 'AutoParse']),
   choice('results', '<what>', 'Messages, or records of an aggregation', ['Messages', 'Records']),
   choice('output.format', '<format>', 'Format of the files; with -o -, NDJSON or CSV', ['NDJSON', 'CSV', 'Parquet']),

@@ -128,7 +128,7 @@ function retainedText(retained: RetainedResource, options: TargetOptions): strin
   const forget = `logfleet forget ${reference}${flags}`;
   const [since, until] = [renderMinute(sinceMs), renderMinute(untilMs)];
   return [
-    `the manifest of ${reference} in namespace ${key.namespace} is missing since ${since}: it was in ${file}.`,
+    `the manifest of ${reference} in namespace ${key.namespace} has been missing since ${since}. It was in ${file}.`,
     `The state of the resource is kept until ${until}. To continue, restore the manifest. To discard the state: ${forget}`,
   ].join(' ');
 }

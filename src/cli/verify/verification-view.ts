@@ -236,7 +236,7 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
     `the manifest has the fingerprint ${found}, but the fingerprint of the export settings in it is ${expected}`,
   gap: (difference) => `no interval of the manifest covers ${spanOf(difference)}`,
   overlap: (difference) =>
-    `intervals of the manifest cover ${spanOf(difference)}, which is covered already or outside the time range`,
+    `intervals of the manifest cover ${spanOf(difference)}, which another interval covers too, or which is outside the time range`,
   total: ({ where: total, expected, found }) =>
     `the manifest has ${total} = ${found}, but the sum over its intervals is ${expected}`,
   completeness: ({ expected, found }) =>
