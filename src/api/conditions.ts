@@ -54,7 +54,7 @@ export const reasons = {
    * intervals. The condition `Complete` is True as well.
    */
   exportedIncomplete: 'ExportedIncomplete',
-  /** A schedule has exported all time up to now, except the time of its newest run, which may still be active. */
+  /** The schedule has exported its time range up to now, except the time range of its newest run, which may still be active. */
   upToDate: 'UpToDate',
   /** The schedule has ended, and its whole time range is exported. */
   scheduleEnded: 'ScheduleEnded',

@@ -25,7 +25,10 @@ export function suggestion(written: string, known: readonly string[], otherwise:
   return meant === undefined ? otherwise : `did you mean ${meant}?`;
 }
 
-/** Maximum edit distance at which a text counts as a misspelt name. `ServiceExport` is no misspelt `SearchExport`: their distance is 4. */
+/**
+ * Maximum edit distance at which a text counts as a misspelt name. For example, `ServiceExport` does not count as a misspelt
+ * `SearchExport`, because their distance is 4.
+ */
 const longestDistance = 3;
 
 /** Returns whether a text is this name, apart from upper and lower case and at most `longestDistance` wrong letters. */

@@ -1,5 +1,5 @@
 /**
- * Checks labels and annotations, which CRD schemas leave to the API server. Also checks that logfleet's own annotations have values with an
+ * Checks labels and annotations, because CRD schemas do not cover them. Also warns about values of logfleet's own annotations that have no
  * effect.
  */
 import { isRecord } from '../base/record.ts';
@@ -107,7 +107,7 @@ export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: rea
   }
 }
 
-/** Returns the problem of an annotation's value that has no effect. Undefined if it has one. */
+/** Explains why the value of an annotation has no effect. Undefined if the value has an effect. */
 function ineffectiveValue(name: string, value: string): Explanation | undefined {
   const shown = JSON.stringify(value);
   switch (name) {

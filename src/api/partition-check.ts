@@ -11,7 +11,7 @@ const lengthsMs = { None: Number.POSITIVE_INFINITY, Day: 24 * hourMs, Hour: hour
  */
 const maxPartitions = 9_000;
 
-/** Returns the problem of a time range with too many partitions. Undefined if their number is allowed. */
+/** Returns what is wrong with a time range that has too many partitions. Undefined if their number is allowed. */
 export function partitionProblem(
   partitionBy: keyof typeof lengthsMs,
   { fromMs, toMs }: TimeRange,

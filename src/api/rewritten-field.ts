@@ -8,7 +8,10 @@
  */
 import type { Explanation } from './finding.ts';
 
-/** Names of the fields that the proof of an export needs, as alternatives of a regular expression. Field names are case-insensitive. */
+/**
+ * Names of the fields that logfleet needs to prove an export complete, as alternatives of a regular expression. Field names are
+ * case-insensitive.
+ */
 const provingFields = '_messagetime|_messageid|_receipttime';
 const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
 /** Regular expression for the whole name of a field that the proof of an export needs. A longer name does not match. */

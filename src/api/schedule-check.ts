@@ -34,7 +34,8 @@ const fieldCount = 5;
 const example = '"0 22 * * 1-5"';
 
 /**
- * Returns the problem of a cron schedule, for use after the word "schedule". Undefined if the schedule is valid and occurs at some time.
+ * Returns what is wrong with a cron schedule, for use after the word "schedule". Undefined if the schedule is valid and occurs at some
+ * time.
  */
 export function scheduleProblem(schedule: string): Explanation | undefined {
   const fields = cronFields(schedule);
@@ -87,7 +88,7 @@ function range(from: number, to: number): string {
   return from === to ? `${from}` : `${from}-${to}`;
 }
 
-/** Returns the problem of a time zone name, for use after the word "timeZone". Undefined if the zone is known. */
+/** Returns what is wrong with the name of a time zone, for use after the word "timeZone". Undefined if the zone is known. */
 export function timeZoneProblem(zone: string): Explanation | undefined {
   const spelling = spellingOf(zone);
   if (timeZone(zone) && spelling === undefined) return undefined;

@@ -17,9 +17,7 @@ function inOrder(_: string, member: unknown): unknown {
   return Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/**
- * Whether two JSON values are equal, regardless of the order of their fields. Faster than a comparison of canonical texts.
- */
+/** Returns whether two JSON values are equal, regardless of the order of their fields. Faster than comparing canonical texts. */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

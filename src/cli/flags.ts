@@ -111,7 +111,7 @@ export function example(...lines: readonly string[]): string {
   return `\n${title}:\n${commands}`;
 }
 
-/** Defines a flag whose values are fixed. `fallback` is its default. */
+/** Defines a flag that accepts only the given values. `fallback` is the default. */
 export function oneOf(flags: string, help: string, choices: readonly string[], fallback?: string): Option {
   const option = new Option(flags, help).choices(choices);
   return fallback === undefined ? option : option.default(fallback);

@@ -113,7 +113,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
  * manifests, it writes a request file; there, a ConfigMap among the manifests can pause the operator as well.
  */
 export interface OperatorSwitch {
-  /** Names the resources that the command pauses, for use after the word "everything". Example: `in ./policies`. */
+  /** Text that says where the paused resources are, for use after the word "everything". Example: `in ./policies`. */
   readonly scope: string;
   /** Flags with which another command selects the same operator. Each flag has a space before it. */
   readonly flags: string;

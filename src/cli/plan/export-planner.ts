@@ -78,7 +78,7 @@ interface PlannedDigest {
 /** Maximum time in ms for which failures of the service are retried, because it may still be starting. */
 const patienceMs = 30_000;
 const retryDelayMs = 2_000;
-/** Rounding error in ms of the service's clock, which has whole seconds (E11). */
+/** Maximum rounding error in ms of the service's clock, which shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
 
 /** Approximate number of requests that planning has sent before it estimates the remaining ones. */

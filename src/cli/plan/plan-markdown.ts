@@ -13,7 +13,7 @@ import type { Outlook } from './planner.ts';
 import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
 import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
 
-/** First line of the output, by which a later run finds the comment with an earlier plan. Markdown does not show this line. */
+/** First line of the output. A later CI run finds its earlier comment with a plan by this line. Markdown does not show the line. */
 export const planMarker = '<!-- logfleet plan -->';
 
 interface AllPlans {

@@ -16,7 +16,7 @@ import { union } from '../../schedule/time-spans.ts';
 import type { ExportOutlook } from './export-planner.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Rounding error in ms of the service's clock, which has whole seconds (E11). */
+/** Maximum rounding error in ms of the service's clock, which shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
 /**
  * Periods in ms over which the number of runs per day is averaged. The longer period is used if the schedule runs less than once a day in
@@ -32,7 +32,7 @@ export interface ScheduleRuns {
   readonly nextDay: number;
   /** Number of runs that are due and neither complete nor failed, counted up to `mostPending`. */
   readonly pending: number;
-  /** Number of failed runs, which are repeated only on request. */
+  /** Number of failed runs. A failed run is repeated only if a user requests it. */
   readonly failed: number;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;

@@ -101,8 +101,8 @@ function headersOf(user: Members): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns a field of the kubeconfig that names a file, or whose content is in the field with the suffix `-data`. The file takes precedence,
- * as in client-node.
+ * Returns the content of a file that a field of the kubeconfig names, or the content in the field with the suffix `-data`. The file takes
+ * precedence, as in client-node.
  */
 async function textOrFile(directory: string, members: Members, name: string): Promise<string | undefined> {
   const file = textOf(members, name);

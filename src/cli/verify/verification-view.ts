@@ -214,8 +214,8 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
 }
 
 /**
- * Returns a text about rows that a search received but that are in the files of another interval. At the end of an interval, rows can be
- * left to the next search, because older rows of the same search may be missing (E4).
+ * Returns a text about rows that a search received, but that are in the files of another interval. A search leaves rows to the next
+ * search if older rows may be missing from its own result (E4).
  */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
