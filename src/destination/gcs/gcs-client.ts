@@ -22,7 +22,8 @@ const defaultConnectTimeoutMs = 5_000;
 const answerTimeoutMs = 120_000;
 /** Maximum time in ms between two chunks of an answer. */
 const silenceTimeoutMs = 60_000;
-const tokenTimeoutMs = 30_000;
+/** Maximum time in ms until Google's library returns a token. The library itself repeats failed requests for tokens. */
+const tokenTimeoutMs = 15_000;
 /** Maximum number of connections to the store, which all uploads and other requests share. */
 const maxConnections = 32;
 /** Status of the answer to a chunk (`PUT`) of an upload session that expects more chunks. */
@@ -83,8 +84,9 @@ export class GcsClient {
 
   async #retried<T>(wanted: GcsRequest, read: (answer: Dispatcher.ResponseData) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
+      const authorization = await this.#tokenHeaders();
       try {
-        return await read(await this.#sendOnce(wanted));
+        return await read(await this.#sendOnce(wanted, authorization));
       } catch (cause) {
         if (attempt === maxTries || wanted.stop?.aborted || !mayPass(cause)) throw cause;
         await sleep(this.#clock, doubledMs(firstRetryMs, attempt - 1), wanted.stop);
@@ -92,11 +94,14 @@ export class GcsClient {
     }
   }
 
-  async #sendOnce({ method, path, headers, body, stop }: GcsRequest): Promise<Dispatcher.ResponseData> {
+  async #sendOnce(
+    { method, path, headers, body, stop }: GcsRequest,
+    authorization: Readonly<Record<string, string>>,
+  ): Promise<Dispatcher.ResponseData> {
     const answer = await request(`${this.#endpoint}${path}`, {
       dispatcher: this.#dispatcher,
       method,
-      headers: { ...headers, ...(await this.#tokenHeaders()) },
+      headers: { ...headers, ...authorization },
       body: body ?? null,
       signal: stop ?? null,
     });

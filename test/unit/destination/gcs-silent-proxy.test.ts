@@ -1,6 +1,9 @@
 /** Tests requests to Google Cloud Storage through a proxy that does not answer. */
-import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { GcsClient } from '../../../src/destination/gcs/gcs-client.ts';
 import { credentialsOfKeyFile } from '../../../src/destination/gcs/gcs-settings.ts';
 import { newServiceAccountKey } from '../../support/fake-gcs-server.ts';
@@ -19,5 +22,37 @@ test('a request for a tunnel that the proxy does not answer is sent three times 
   const answer = client.send({ method: 'GET', path: '/storage/v1/b/audit/o' });
   await expect(answer).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT' });
   expect(proxy.requests).toHaveLength(3);
+  await client.close();
+});
+
+test('a request for a token that the proxy does not answer fails after 15 s, and is not sent again', async () => {
+  const proxy = new RefusingProxy();
+  proxy.isSilent = true;
+  await proxy.start();
+  const folder = mkdtempSync(join(tmpdir(), 'logfleet-gcs-'));
+  onTestFinished(() => {
+    proxy.stop();
+    rmSync(folder, { recursive: true });
+    vi.unstubAllEnvs();
+  });
+  const file = join(folder, 'key.json');
+  writeFileSync(file, newServiceAccountKey());
+  const environment = { HTTPS_PROXY: `http://${proxy.address}`, GOOGLE_APPLICATION_CREDENTIALS: file };
+  // Google's library reads the environment of the process.
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  const delays: number[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    after: (delayMs, callback) => {
+      delays.push(delayMs);
+      return systemClock.after(delayMs / 15, callback);
+    },
+  };
+  const settings = { bucket: 'audit', root: '', credentials: 'ambient' as const };
+  const client = new GcsClient({ settings, environment, clock });
+  const answer = client.send({ method: 'GET', path: '/storage/v1/b/audit/o' });
+  await expect(answer).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+  expect(delays).toEqual([15_000]);
+  expect(proxy.requests).toHaveLength(1);
   await client.close();
 });
