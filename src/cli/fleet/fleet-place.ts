@@ -7,7 +7,7 @@ import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
-import { openView } from '../resources/directory-access.ts';
+import { openView, warnOfErrors } from '../resources/directory-access.ts';
 
 export interface FleetPlace {
   /** Name of the cluster or directory in messages. Undefined if no flag selects one. */
@@ -46,6 +46,7 @@ async function placeInDirectory(
   context: CommandContext,
 ): Promise<FleetPlace> {
   const { view } = await openView(dir, context);
+  warnOfErrors(dir, view, context);
   const isSelected = ({ metadata }: CollectorVersionPolicy) =>
     namespace === undefined || metadata.namespace === namespace;
   return {

@@ -4,6 +4,7 @@
  * only Secret that the policies of a cluster or directory use.
  */
 
+import { variables } from '../../account/credential-place.ts';
 import { placeFinding, renderExplanation, renderFinding } from '../../api/finding.ts';
 import type { CollectorSelector } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -44,7 +45,7 @@ export async function fleetTarget(
   const written = selector === undefined ? undefined : compileSelection(parseSelector(selector, context));
   const decoded = named !== undefined && isFile(named) ? await decodeFile(named, place, context) : [];
   const secrets = await secretsOf(decoded, place, context);
-  if (named === undefined) return { secret: await onlySecret(place), secrets, matches: written };
+  if (named === undefined) return { secret: await onlySecret(place, secrets), secrets, matches: written };
   const policy = isFile(named) ? onlyPolicy(named, decoded, ports) : await existingPolicy(named, place);
   const { selector: ofPolicy, exclude } = policy.spec;
   return { secret: secretOf(policy), secrets, matches: written ?? compileSelection(ofPolicy, exclude) };
@@ -98,19 +99,26 @@ async function existingPolicy(name: string, place: FleetPlace): Promise<Collecto
 
 /**
  * Returns the only Secret that the policies in the cluster or directory use. If there are no policies and environment variables contain the
- * credentials, returns a fixed name for them.
+ * credentials, returns a fixed name for them. Throws a `UsageError` if there are no credentials.
  */
-async function onlySecret(place: FleetPlace): Promise<ResourceKey> {
+async function onlySecret(place: FleetPlace, secrets: SecretReader): Promise<ResourceKey> {
   const policies = await place.policies();
-  const secrets = new Map(policies.map((policy) => [keyText(secretOf(policy)), secretOf(policy)]));
-  const [secret] = secrets.values();
-  if (secret && secrets.size === 1) return secret;
+  const used = new Map(policies.map((policy) => [keyText(secretOf(policy)), secretOf(policy)]));
+  const [secret] = used.values();
+  if (secret && used.size === 1) return secret;
   if (secret) {
     throw new UsageError(
-      `the policies of ${place.label} use ${secrets.size} Secrets: choose one of the policies with --policy NAME (${namesOf(policies)})`,
+      `the policies of ${place.label} use ${used.size} Secrets: choose one of the policies with --policy NAME (${namesOf(policies)})`,
     );
   }
-  if (place.takesVariables) return { namespace: place.namespace, name: 'log-service' };
+  if (place.takesVariables) {
+    const fixed = { namespace: place.namespace, name: 'log-service' };
+    if (await secrets.get(fixed)) return fixed;
+    const { baseURL, accessId, accessKey } = variables;
+    throw new UsageError(
+      `${place.label === undefined ? '' : `${place.label} has no valid policy, and `}no credentials are set: set ${baseURL}, ${accessId} and ${accessKey}, or use the Secret of a policy with -n NAMESPACE, --dir DIR or --policy FILE`,
+    );
+  }
   throw new UsageError(
     `${place.label} has no policy whose Secret could be used: select another namespace with -n, or write --policy FILE`,
   );

@@ -34,15 +34,7 @@ export async function openDirectory(
   ports: DirectoryPorts = { clock: systemClock, random: systemRandom, user: currentUser },
 ): Promise<ResourceReader> {
   const { directory, view } = await openView(dir, context, ports);
-  const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
-  if (first) context.stderr.write(`${renderFinding(first)}\n`);
-  // Only the first error is printed in full, because the command is usually about a manifest without errors.
-  if (others.length > 0) {
-    const more = counted(others.length, 'more error');
-    context.stderr.write(
-      `${more} in the manifests of ${dir}. To list all errors: logfleet validate ${shellWord(dir)}\n`,
-    );
-  }
+  warnOfErrors(dir, view, context);
   return {
     place: dir,
     // The directory has no default namespace, so resource names without a namespace are searched in all its namespaces.
@@ -69,6 +61,17 @@ export async function openDirectory(
         }),
     close: async () => {},
   };
+}
+
+/** Warns on stderr about manifests of a directory that have errors. */
+export function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
+  const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
+  if (first) stderr.write(`${renderFinding(first)}\n`);
+  // Only the first error is printed in full, because the command is usually about a manifest without errors.
+  if (others.length > 0) {
+    const more = counted(others.length, 'more error');
+    stderr.write(`${more} in the manifests of ${dir}. To list all errors: logfleet validate ${shellWord(dir)}\n`);
+  }
 }
 
 /** Returns the user name of this process. Undefined if the user has no name, for example in a container with a numeric user ID. */

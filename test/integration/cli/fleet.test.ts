@@ -188,7 +188,17 @@ describe('the credentials of logfleet fleet', () => {
   });
 
   test('are missing without variables', async () => {
-    await expect(fleet({ env: {} })).rejects.toThrow(expect.objectContaining({ reason: 'SecretNotFound' }));
+    const message = /^no credentials are set: set LOGFLEET_BASE_URL, .* with -n NAMESPACE, --dir DIR or --policy FILE$/;
+    await expect(fleet({ env: {} })).rejects.toThrow(
+      expect.objectContaining({ reason: 'WrongUsage', message: expect.stringMatching(message) }),
+    );
+  });
+
+  test('are taken from variables if the policies of a directory are invalid, after a line about the error', async () => {
+    await writeFile(join(folder, 'web.yaml'), policy('web').replace('selector:', 'selectr:'));
+    const { status, stderr } = await fleet({ flags: { dir: '.' } });
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/web\.yaml:6:3: spec\.selector: is missing; .*\n1 more error in the manifests of \./);
   });
 });
 
