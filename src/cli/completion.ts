@@ -77,28 +77,49 @@ function renderBash(commands: readonly Subcommand[]): string {
         return `    ${patterns}) words=${quoted(flag.values.join(' '))} ;;`;
       }),
   );
-  const flags = commands.map(
-    (command) => `      ${command.name}) words=${quoted(command.flags.flatMap(({ names }) => names).join(' '))} ;;`,
-  );
-  const words = commands
-    .filter((command) => command.words.length > 0)
-    .map((command) => `      ${command.name}) words=${quoted(command.words.join(' '))} ;;`);
+  const ofCommands = commands.map(({ name, flags, words }) => {
+    const valued = flags.filter(({ takesValue }) => takesValue);
+    const lists = { flags: namesOf(flags), valued: namesOf(valued), arguments: words.join(' ') };
+    return `    ${name}) ${Object.entries(lists)
+      .map(([variable, list]) => `${variable}=${quoted(list)}`)
+      .join(' ')} ;;`;
+  });
   return `# bash completion for logfleet
 _logfleet() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]} words=
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]}
+  local words= flags= valued= arguments= count=0 i
+  # Bash splits --flag=value into three words.
+  if [ "$cur" = = ]; then
+    cur=
+  elif [ "$prev" = = ]; then
+    prev=\${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  case "$command" in
+${ofCommands.join('\n')}
+  esac
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    case "\${COMP_WORDS[i]}" in
+      -*)
+        if [ "\${COMP_WORDS[i + 1]}" = = ]; then
+          ((i += 2))
+        elif [[ " $valued " == *" \${COMP_WORDS[i]} "* ]]; then
+          ((i += 1))
+        fi
+        ;;
+      *) ((count += 1)) ;;
+    esac
+  done
   case "$command $prev" in
 ${values.join('\n')}
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words=${quoted(commands.map(({ name }) => name).join(' '))}
-  elif [ -z "$words" ] && [ "\${cur#-}" != "$cur" ]; then
-    case "$command" in
-${flags.join('\n')}
-    esac
-  elif [ -z "$words" ] && [ "$COMP_CWORD" -eq 2 ]; then
-    case "$command" in
-${words.join('\n')}
-    esac
+    words=${quoted(`${commands.map(({ name }) => name).join(' ')} --help --version`)}
+  elif [ -z "$words" ] && [[ " $valued " != *" $prev "* ]]; then
+    if [ "\${cur#-}" != "$cur" ]; then
+      words=$flags
+    elif [ "$count" -eq 0 ]; then
+      words=$arguments
+    fi
   fi
   # Without a match, bash completes names of files.
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
@@ -106,6 +127,10 @@ ${words.join('\n')}
 }
 complete -o bashdefault -o default -F _logfleet logfleet
 `;
+}
+
+function namesOf(flags: readonly Flag[]): string {
+  return flags.flatMap(({ names }) => names).join(' ');
 }
 
 function renderZsh(commands: readonly Subcommand[]): string {

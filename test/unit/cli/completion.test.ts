@@ -46,6 +46,20 @@ describe('the completion of bash', () => {
       ['bash', 'zsh', 'fish'],
     ],
     [['logfleet', 'plan', ''], []],
+    [
+      ['logfleet', 'get', '-n', 'logging', '-A', 's'],
+      ['sx', 'sxs'],
+    ],
+    [['logfleet', 'get', '-n', 'c'], []],
+    [['logfleet', 'get', 'cvp', ''], []],
+    [['logfleet', 'fleet', '--output', '=', 'c'], ['csv']],
+    [
+      ['logfleet', 'fleet', '--output', '='],
+      ['table', 'wide', 'json', 'csv'],
+    ],
+    [['logfleet', 'get', '--namespace', '=', 'logging', 'c'], ['cvp']],
+    [['logfleet', '--v'], ['--version']],
+    [['logfleet', 'fleet', '--policy', '--'], []],
   ])('of %j is %j', (words, completions) => {
     expect(completionsOf(...words)).toEqual(completions);
   });
