@@ -158,7 +158,7 @@ function addCompletion(program: Command, runs: Runs): void {
     .command('completion')
     .description('Print a script with which a shell completes commands and flags.')
     .addArgument(new Argument('<SHELL>', 'Shell for which the script is.').choices(['bash', 'zsh', 'fish']))
-    .addHelpText('after', example('logfleet completion bash'))
+    .addHelpText('after', example('logfleet completion bash', 'logfleet completion fish | source'))
     .action(
       runs(async () => {
         const { completionCommand } = await import('./completion.ts');
@@ -574,8 +574,9 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
 
 const fleetHelp = `
-The credentials are in the Secret that the policies of the namespace or
-directory use, or in the variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID,
+With --policy, -n, --kubeconfig, --context or --dir, the credentials come from
+the Secret that the policies use. Without these flags, no cluster is read, and
+the credentials come from the variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID,
 LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
 
