@@ -59,8 +59,10 @@ function wordsOf(command: Command): readonly string[] {
   return argument?.name() === 'KIND/NAME' ? kinds.map((kind) => `${kind}/`) : [];
 }
 
+/** Returns the first sentence without its last character, and without the default of a flag. */
 function firstSentence(text: string): string {
-  return /^.*?[.:](?=\s|$)/.exec(text)?.[0].slice(0, -1) ?? text;
+  const sentence = /^.*?[.:](?=\s|$)/.exec(text)?.[0].slice(0, -1) ?? text;
+  return sentence.replace(/ \(default$/, '');
 }
 
 /** Quotes a text for bash, zsh and fish. Apostrophes become typographic apostrophes, because each shell escapes apostrophes differently. */
@@ -163,7 +165,9 @@ if [ "$funcstack[1]" = _logfleet ]; then _logfleet "$@"; else compdef _logfleet 
 function zshFlag({ names, description, takesValue, values }: Flag): string {
   const action = values.length > 0 ? `(${values.join(' ')})` : '_files';
   const value = takesValue ? `:value:${action}` : '';
-  return names.map((name) => quoted(`*${name}[${plain(description)}]${value}`)).join(' ');
+  // With `=`, zsh also completes the value in --flag=value.
+  const spelling = (name: string) => (takesValue && name.startsWith('--') ? `${name}=` : name);
+  return names.map((name) => quoted(`*${spelling(name)}[${plain(description)}]${value}`)).join(' ');
 }
 
 /** Completes the first argument of a command from these words, and offers no completions for further arguments. */
@@ -187,7 +191,8 @@ function renderFish(commands: readonly Subcommand[]): string {
       ...(words.length > 0 ? [`${isHere} -f -a ${quoted(words.join(' '))}`] : []),
     ];
   });
-  return `# fish completion for logfleet\n${lines.join('\n')}\n`;
+  const root = ['-s h -l help', '-s V -l version'].map((flag) => `complete -c logfleet -n ${quoted(none)} ${flag}`);
+  return `# fish completion for logfleet\n${[...root, ...lines].join('\n')}\n`;
 }
 
 function fishFlag({ names, description, takesValue, values }: Flag): string {

@@ -66,7 +66,7 @@ describe('the completion of bash', () => {
 });
 
 test.each([
-  ['zsh', /^ {2}case \$words\[1\] in$/m, /'\*--output\[Output format\]:value:\(table wide json csv\)'/],
+  ['zsh', /^ {2}case \$words\[1\] in$/m, /'\*--output=\[Output format\]:value:\(table wide json csv\)'/],
   [
     'fish',
     /^complete -c logfleet -n 'not __fish_seen_subcommand_from run /m,
@@ -76,6 +76,7 @@ test.each([
   const text = await script(shell);
   expect(text).toMatch(ofCommands);
   expect(text).toMatch(ofFlag);
+  expect(text).not.toMatch(/\(default['\]]/);
 });
 
 test('another shell is refused', async () => {
