@@ -63,9 +63,9 @@ export interface CollectorVersionPolicySpec {
    */
   readonly failurePolicy?: FailurePolicy;
   /**
-   * Treatment of collectors that are offline. `Skip` (default): stages choose no offline collectors; a collector that
-   * comes back online is upgraded with the last stage. `Wait`: stages choose offline collectors, too, and a stage ends
-   * only after its collectors are back online.
+   * Treatment of collectors that are offline. With `Skip` (default), stages choose no offline collectors, and a
+   * collector that comes back online is upgraded with the last stage. With `Wait`, stages choose offline collectors,
+   * too, and a stage ends only after its collectors are back online.
    */
   readonly offlinePolicy: 'Skip' | 'Wait';
   /** Times at which upgrades may start. By default, upgrades start at any time. */
@@ -141,9 +141,10 @@ export interface CollectorExpression {
     | 'osArch'
     | 'alive';
   /**
-   * Comparison of the collector's field with `values`. `In`: equal to one of them. `NotIn`: equal to none of them, or
-   * missing. `Exists` and `DoesNotExist`: whether the collector has the field. `Lt`, `Lte`, `Gt` and `Gte`: older, not
-   * newer, newer and not older than the version in `values`; only with the field `collectorVersion`.
+   * Comparison of the collector's field with `values`. `In` means equal to one of them, and `NotIn` means equal to none
+   * of them or missing. `Exists` and `DoesNotExist` test whether the collector has the field. `Lt`, `Lte`, `Gt` and
+   * `Gte` mean older, not newer, newer and not older than the version in `values`, and are allowed only with the field
+   * `collectorVersion`.
    */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Lt' | 'Lte' | 'Gt' | 'Gte';
   /**
@@ -255,10 +256,10 @@ export interface MessageAnalysis {
    */
   readonly duration: string;
   /**
-   * Period before the upgrade with which the messages after the upgrade are compared. `BeforeUpgrade` (default): just
-   * before the stage started. `DayBefore` and `WeekBefore`: the same time of day (UTC) on an earlier day, or on the
-   * same weekday of an earlier week, for traffic with a daily or weekly rhythm. The latest such period before the start
-   * of the stage is used.
+   * Period before the upgrade with which the messages after the upgrade are compared. `BeforeUpgrade` (default) is the
+   * period just before the stage started. `DayBefore` is the same time of day (UTC) on an earlier day, and `WeekBefore`
+   * also on the same weekday, for traffic with a daily or weekly rhythm. The latest such period before the start of the
+   * stage is used.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /**
@@ -293,10 +294,10 @@ export interface FailurePolicy {
    */
   readonly minSamples: number;
   /**
-   * Reaction to more failures than `maxFailures` allows. `Pause` (default): no further upgrade starts until a person
-   * runs `logfleet retry`. `Rollback`: the collectors that this rollout upgraded return to their former versions; after
-   * the rollout is completed, `Rollback` has the effect of `Pause`. `Continue`: the rollout continues, and the
-   * condition `Ready` reports the failures.
+   * Reaction to more failures than `maxFailures` allows. `Pause` (default) starts no further upgrade until a person
+   * runs `logfleet retry`. `Rollback` returns the collectors that this rollout upgraded to their former versions; after
+   * the rollout is completed, `Rollback` has the effect of `Pause`. `Continue` continues the rollout and reports the
+   * failures in the condition `Ready`.
    */
   readonly action: 'Pause' | 'Rollback' | 'Continue';
 }
@@ -388,14 +389,13 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Version of the format of the policy's ledger (its stored rollout state). If the field is absent, an older logfleet
-   * wrote the status. The current logfleet cannot read the ledger of that version, so it does not continue the rollout.
+   * Format version of the policy's ledger (stored rollout state). Absent if an older logfleet wrote this status. The
+   * current logfleet cannot read such an old ledger, so it does not continue the rollout.
    */
   readonly ledgerFormat?: number;
   /**
-   * Address of the log service. Present while the policy needs no ledger (stored rollout state), for example before the
-   * first upgrade, because this status contains the whole state of the rollout. After a restart, the field tells
-   * logfleet that no ledger was lost.
+   * Address of the log service, present only while the policy needs no ledger (stored rollout state), for example
+   * before the first upgrade. When a restarted logfleet finds no ledger, this field shows that none was lost.
    */
   readonly noLedgerFor?: string;
   /**
@@ -468,9 +468,9 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Latest time at which this operator showed that it is running. To check whether the other operators are running, an
-   * operator writes the current time into its own entry. Every running operator then copies this time into its own
-   * entry.
+   * Heartbeat of this operator, which is the latest time at which it showed that it is running. To ask whether the
+   * others are running, an operator writes the current time into its own entry. Each running operator answers by
+   * copying this time into its own entry.
    */
   readonly seen: string;
 }
@@ -519,8 +519,8 @@ export interface Rollout {
    */
   readonly stopped?: StoppedRollout;
   /**
-   * Actions of people in this rollout, such as approvals and retries, oldest first, at most 20. If there were more, the
-   * oldest are left out, but never the last retry, the last pause or resume, and each stage's last approval.
+   * Actions of people in this rollout, such as approvals and retries, oldest first, at most 20. Older actions are
+   * removed, except the last retry, the last pause or resume, and the last approval of each stage.
    */
   readonly actions?: readonly PersonAction[];
 }
@@ -548,7 +548,7 @@ export interface StoppedRollout {
   readonly stage?: string;
 }
 
-/** Action that a person took on the rollout by an annotation. */
+/** Action of a person on the rollout, such as a retry or an approval, requested by an annotation. */
 export interface PersonAction {
   /** Action that a person took on the rollout. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
@@ -584,8 +584,8 @@ export interface StageStatus {
    */
   readonly failed: number;
   /**
-   * Number of collectors of the stage whose upgrade is running, or has ended with a result that the service's collector
-   * list does not show yet. Absent if there are none, and until the stage has started.
+   * Number of collectors of the stage that are being upgraded. A collector counts until the service's collector list
+   * shows the result of its upgrade. Absent if the number is 0 or the stage has not started.
    */
   readonly inProgress?: number;
   /**
@@ -619,11 +619,11 @@ export interface StageStatus {
  */
 export interface StageAnalysisStatus {
   /**
-   * State of the message analysis of the stage. `Pending`: the period after the upgrade has not ended. `Running`: the
-   * messages are being counted. `Unavailable`: the log service gave no reliable count, and the search is repeated.
-   * `Passed`: no judged collector sent too few messages. `Failed`: at least one collector sent too few messages.
-   * `Inconclusive`: no collector could be judged, because all sent too few messages before the upgrade, or were
-   * upgraded after the period in `result` began.
+   * State of the message analysis of the stage. With `Pending`, the counting period after the upgrade (`result`) has
+   * not ended. With `Running`, the messages are being counted. With `Unavailable`, the log service gave no reliable
+   * count, and the search is repeated. With `Passed`, no judged collector sent too few messages, and with `Failed`, at
+   * least one did. With `Inconclusive`, no collector could be judged, because all sent too few messages before the
+   * upgrade, or were upgraded after the period in `result` began.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Passed' | 'Failed' | 'Inconclusive';
   /** Reason why the log service gave no reliable count of messages. Present only in the state `Unavailable`. */
@@ -636,11 +636,11 @@ export interface StageAnalysisStatus {
    */
   readonly quiet?: number;
   /**
-   * Number of collectors that the message analysis could not judge, because they sent fewer messages than `minMessages`
-   * before the upgrade, or were upgraded after the period in `result` began.
+   * Number of collectors that the message analysis could not judge. They sent fewer messages than `minMessages` before
+   * the upgrade, or were upgraded after the second counting period (`result`) began.
    */
   readonly unjudged?: number;
-  /** Number of bytes that the searches of the message analysis scanned, as far as the log service reports it. */
+  /** Number of bytes that the searches of the message analysis scanned, if the log service reports it. */
   readonly scannedBytes?: number;
   /** Period before the upgrade in which the messages of the stage's collectors are counted. */
   readonly baseline?: AnalysisPeriod;
@@ -652,8 +652,8 @@ export interface StageAnalysisStatus {
    */
   readonly quietest?: readonly QuietMember[];
   /**
-   * Check after a rollback whether the collectors that sent too few messages (listed in `quietest`) send enough
-   * messages again. Absent until a rollback is over.
+   * Result of the check, after a rollback, whether the collectors in `quietest` (which sent too few messages) send
+   * enough messages again. Absent until a rollback is over.
    */
   readonly recovery?: RecoveryStatus;
 }
@@ -684,22 +684,23 @@ export interface QuietMember {
 }
 
 /**
- * Check after a rollback whether the collectors that sent too few messages (listed in `quietest`) send enough messages
- * again. Absent until a rollback is over.
+ * Result of the check, after a rollback, whether the collectors in `quietest` (which sent too few messages) send enough
+ * messages again. Absent until a rollback is over.
  */
 export interface RecoveryStatus {
   /**
-   * State of the check, after a rollback, whether the collectors in `quietest` send enough messages again. `Pending`:
-   * the period after the rollback has not ended. `Running`: the messages are being counted. `Unavailable`: the log
-   * service gave no reliable count, and the search is repeated. `Recovered`: all collectors that were not deleted send
-   * enough messages again. `StillQuiet`: at least one collector still sends too few.
+   * State of the check, after a rollback, whether the collectors in `quietest` send enough messages again. With
+   * `Pending`, the counting period after the rollback has not ended. With `Running`, the messages are being counted.
+   * With `Unavailable`, the log service gave no reliable count, and the search is repeated. With `Recovered`, all
+   * collectors that were not deleted send enough messages again. With `StillQuiet`, at least one collector still sends
+   * too few.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Recovered' | 'StillQuiet';
   /** Reason why the messages after the rollback could not be counted. Present only in the state `Unavailable`. */
   readonly message?: string;
   /**
-   * Number of collectors in `quietest` that, after the rollback, send at least `minRatio` of their messages before the
-   * upgrade.
+   * Number of collectors in `quietest` that send enough messages again after the rollback, which means at least
+   * `minRatio` of their number of messages before the upgrade.
    */
   readonly recovered?: number;
   /** Period after the rollback in which the messages of the collectors in `quietest` are counted. */
@@ -732,9 +733,9 @@ export interface CollectorCounts {
   /** Number of collectors that run the target version. */
   readonly updated: number;
   /**
-   * Number of collectors whose upgrade is running, or has ended with a result that the service's collector list does
-   * not show yet. This number can exceed `strategy.maxInProgress`, because it includes ended upgrades and upgrades that
-   * other tools and policies started.
+   * Number of collectors that are being upgraded. A collector counts until the service's collector list shows the
+   * result of its upgrade. This number can exceed `strategy.maxInProgress`, because it includes ended upgrades and
+   * upgrades that other tools and policies started.
    */
   readonly inProgress: number;
   /**
@@ -825,8 +826,8 @@ export interface RolloutRecord {
   /** Number of collectors whose upgrade had failed, with all retries exhausted, when the rollout ended. */
   readonly failed: number;
   /**
-   * Actions of people in this rollout, such as approvals and retries, oldest first, at most 20. If there were more, the
-   * oldest are left out, but never the last retry, the last pause or resume, and each stage's last approval.
+   * Actions of people in this rollout, such as approvals and retries, oldest first, at most 20. Older actions are
+   * removed, except the last retry, the last pause or resume, and the last approval of each stage.
    */
   readonly actions?: readonly PersonAction[];
 }

@@ -167,9 +167,9 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Latest time at which this operator showed that it is running. To check whether the other operators are running, an
-   * operator writes the current time into its own `seen`. Every running operator then copies this time into its own
-   * `seen`.
+   * Heartbeat of this operator, which is the latest time at which it showed that it is running. To ask whether the
+   * others are running, an operator writes the current time into its own `seen`. Each running operator answers by
+   * copying this time into its own `seen`.
    */
   readonly seen: string;
 }

@@ -15,8 +15,8 @@ export interface SearchExportSpec {
   /**
    * Query in the language of the log service. If all operators work row by row (`where`, `parse`, `fields`, `json` and
    * similar), logfleet splits the time range into several searches. The query may then find any number of rows. Any
-   * other query, such as an aggregation, runs as one search job. Its result is incomplete if it has more rows than the
-   * service returns for one search.
+   * other query, such as an aggregation, runs as one search job. The result of that search job is incomplete if it has
+   * more rows than the service returns for one search.
    */
   readonly query: string;
   /**
@@ -640,8 +640,8 @@ export interface SearchExportStatus {
   /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
   readonly kubernetesJob?: KubernetesJobStatus;
   /**
-   * Running pods of the export's Kubernetes Job, each with the progress of the whole export as the pod knows it, and
-   * with the failure that keeps the pod from continuing. Each pod writes its own item, if its ServiceAccount has the
+   * Running pods of the export's Kubernetes Job. Each item has the progress of the whole export, as far as the pod
+   * knows it, and the failure that blocks the pod, if any. Each pod writes its own item, if its ServiceAccount has the
    * right to do so.
    */
   readonly workers?: readonly WorkerStatus[];
@@ -681,9 +681,9 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Latest time at which this operator showed that it is running. To check whether the other operators are running, an
-   * operator writes the current time into its own `seen`. Every running operator then copies this time into its own
-   * `seen`.
+   * Heartbeat of this operator, which is the latest time at which it showed that it is running. To ask whether the
+   * others are running, an operator writes the current time into its own `seen`. Each running operator answers by
+   * copying this time into its own `seen`.
    */
   readonly seen: string;
 }
@@ -754,8 +754,8 @@ export interface KubernetesJobStatus {
 }
 
 /**
- * A running pod of the Kubernetes Job, with the progress of the whole export as the pod knows it, and the failure that
- * keeps the pod from continuing.
+ * A running pod of the export's Kubernetes Job, with the progress of the whole export, as far as the pod knows it, and
+ * the failure that blocks the pod, if any.
  */
 export interface WorkerStatus {
   /** Number of the pod in the Kubernetes Job, from 0 (`JOB_COMPLETION_INDEX`). */
@@ -765,15 +765,15 @@ export interface WorkerStatus {
   /** Progress of the export, with the completed part of the time range, rows, bytes and speed. */
   readonly progress?: ProgressStatus;
   /**
-   * Failure that keeps the pod from continuing, such as a full destination. The pod tries again until the failure ends.
-   * Absent while the pod works.
+   * Failure that blocks the pod, such as a full destination. The pod tries again until it succeeds. Absent while no
+   * failure blocks the pod.
    */
   readonly obstacle?: WorkerObstacle;
 }
 
 /**
- * Failure that keeps the pod from continuing, such as a full destination. The pod tries again until the failure ends.
- * Absent while the pod works.
+ * Failure that blocks the pod, such as a full destination. The pod tries again until it succeeds. Absent while no
+ * failure blocks the pod.
  */
 export interface WorkerObstacle {
   /** Reason of the failure: a reason of the condition `Ready`, for example `DestinationFull`. */
