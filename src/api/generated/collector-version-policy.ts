@@ -213,8 +213,8 @@ export interface Stage {
   readonly soakDuration: string;
   /**
    * With `Required`, the stage starts only after a person has approved it, with the command `logfleet approve` or with
-   * the annotation `logfleet.dev/approve: ROLLOUT/STAGE`, which names the id of the rollout and the stage. By default,
-   * no approval is needed.
+   * the annotation `logfleet.dev/approve`, whose value is `ROLLOUT/STAGE` (id of the rollout and name of the stage). By
+   * default, no approval is needed.
    */
   readonly approval?: 'Required';
   /**
@@ -370,7 +370,7 @@ export interface Backoff {
   /** Wait before the first retry of a failed upgrade, from `1s` to `24h`. Defaults to `5m`. */
   readonly duration: string;
   /**
-   * Factor by which the wait before a retry of a failed upgrade grows from one retry to the next, from 1 to 10.
+   * Factor, from 1 to 10, by which the wait before a retry of a failed upgrade grows from one retry to the next.
    * Defaults to 2.
    */
   readonly factor: number;
@@ -571,9 +571,9 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of collectors that the stage chose when it started. Before the start: number of collectors that it would
-   * choose now. For a last stage with neither `size` nor `selector`: number of collectors in no other stage that were
-   * upgraded or can be upgraded.
+   * Number of collectors that the stage chose when it started or, before its start, would choose now. For a last stage
+   * with neither `size` nor `selector`, it is the number of collectors in no other stage that were upgraded or can be
+   * upgraded.
    */
   readonly members: number;
   /** Number of collectors of the stage that run the target version. */
@@ -672,13 +672,13 @@ export interface QuietMember {
   readonly id: string;
   /** Name of the collector. */
   readonly name: string;
-  /** Number of messages that the collector sent after the upgrade, in a period of the length `duration`. */
+  /** Number of messages that the collector sent after the upgrade, in a period as long as the analysis `duration`. */
   readonly messages: number;
-  /** Number of messages that the collector sent before the upgrade, in a period of the length `duration`. */
+  /** Number of messages that the collector sent before the upgrade, in a period as long as the analysis `duration`. */
   readonly baseline: number;
   /**
-   * Number of messages that the collector sent after its rollback, in a period of the length `duration`. Absent until
-   * the messages are counted, and for a collector that was deleted before.
+   * Number of messages that the collector sent after its rollback, in a period as long as the analysis `duration`.
+   * Absent until the messages are counted, and for a collector that was deleted before the count.
    */
   readonly messagesAfterRollback?: number;
 }
@@ -717,8 +717,8 @@ export interface NextWindow {
   /** Time at which the maintenance window closes. */
   readonly endTime: string;
   /**
-   * Time zone of the collectors for which this maintenance window opens first. Present only if a window has
-   * `timeZoneSource: Collector`.
+   * Time zone of the collectors for which this maintenance window opens first. Present only if a window opens in the
+   * time zone of each collector (`timeZoneSource`).
    */
   readonly timeZone?: string;
 }
