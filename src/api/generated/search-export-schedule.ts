@@ -39,8 +39,8 @@ export interface SearchExportScheduleSpec {
   readonly maxActive: number;
   /**
    * Order in which runs (SearchExports) for past time are created, for example after a downtime, after a pause, or with
-   * a `startTime` in the past. `NewestFirst` (default) or `OldestFirst`. The run that became due last is always created
-   * first.
+   * a `startTime` in the past. The order is `NewestFirst` (default) or `OldestFirst`, but the run that became due last
+   * is always created first.
    */
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
   /**
