@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- client`: speed and memory of the client for search job answers, and memory of the simulator, each next to its
- * target.
+ * `npm run bench -- client`: measures the client that reads results of search jobs, and the memory of the simulator. Prints each
+ * figure next to its target.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Renders results of a measurement as lines of a table, each with subject, figure and target. */
+/** Renders the results of a benchmark as a table. Each line shows what was measured, the figure and its target. */
 
 export interface Line {
   readonly what: string;
@@ -15,8 +15,7 @@ export interface Section {
 }
 
 /**
- * Returns a percentile of samples in ascending order: the smallest sample that is at least as large as the fraction
- * `share` of all samples.
+ * Returns a percentile of sorted samples: the smallest sample that is at least as large as the fraction `share` of all samples.
  */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

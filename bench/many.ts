@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- many`: cost of thousands of healthy resources, next to the targets. Measures a restart, memory, the first statuses, and
- * a minute without changes.
+ * `npm run bench -- many`: measures an operator with thousands of healthy resources: its start, its memory, its first status
+ * writes, and a minute without changes. Prints each figure next to its target.
  */
 import { mkdirSync } from 'node:fs';
 import { type Line, renderSections, type Section } from './figures.ts';
@@ -29,7 +29,7 @@ const goals = {
   writeP50Ms: 13,
   writeP99Ms: 35,
   metricsBytes: 500_000,
-  /** Maximum number of reads of Secrets in the measured minute: one in 5 s for the Secret that all resources share. */
+  /** Maximum number of Secret reads in the measured minute: one read every 5 s, because all resources share one Secret. */
   secretReads: 12,
   noticedSeconds: 5,
 } as const;

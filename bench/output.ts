@@ -1,4 +1,4 @@
-/** `npm run bench -- output`: speed of converting messages to files, next to the targets. */
+/** `npm run bench -- output`: measures how fast messages are converted to files. Prints the speed next to its target. */
 
 import { renderSections } from './figures.ts';
 import type { EncodeFigures } from './output/encode-case.ts';

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- rollout`: requests, time, memory and CPU time of a rollout, its latency, and the cost of a fleet at its target, each
- * next to its target figure.
+ * `npm run bench -- rollout`: measures the requests, time, latency, memory and CPU time of a rollout, and the requests for a
+ * fleet that already runs the target version. Prints each figure next to its target.
  */
 import { execFile } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
@@ -30,7 +30,7 @@ export interface BenchOptions {
 const parts = ['requests', 'converged', 'load', 'latency'] as const;
 type Part = (typeof parts)[number];
 
-/** Number of collectors and repetitions of the measurement. */
+/** Size of the benchmark: its numbers of collectors and policies, and its duration. */
 interface Extent {
   readonly collectors: number;
   /** Sizes of the fleets that are upgraded completely, to show how CPU time grows with the size. */
@@ -55,7 +55,7 @@ const quick: Extent = {
   applies: 20,
 };
 const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
-/** Factor by which the operator's clock runs faster in complete rollouts, low enough for answers to arrive in time. */
+/** Factor by which the operator's clock runs faster in complete rollouts. At this speed, answers still arrive in time. */
 const speed = 25;
 
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));

@@ -24,7 +24,7 @@ export interface SimulatorProcess extends Ready {
 
 export const mainProgram = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** Starts a simulator. The directory contains its scenario and certificates, and its journal if one is wanted. */
+/** Starts a simulator. The directory gets its scenario, its certificates and, if requested, its journal. */
 export async function startSimulator(
   directory: string,
   scenario: Scenario,

@@ -1,6 +1,7 @@
 /**
- * Measures the throughput of the simulator without its limits. The server is a separate process, and this process sends requests over TLS
- * with keep-alive. The throughput of one core is computed from the server's CPU time. Prints one line for each case.
+ * Measures the throughput of the simulator without request limits. The server is a separate process, and this process sends
+ * requests over TLS with keep-alive. The throughput of one core is computed from the server's CPU time. Prints one line for each
+ * case.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

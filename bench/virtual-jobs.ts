@@ -1,4 +1,4 @@
-/** Client for search jobs as the operator uses it, with a simulated service in this process, in virtual time. */
+/** The operator's client for search jobs, connected to a simulated service in this process, in virtual time. */
 
 import type { InProcessService } from '../simulator/in-process.ts';
 import { noMetrics } from '../src/base/metrics.ts';

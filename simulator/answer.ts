@@ -10,7 +10,7 @@ import type { Settings } from './settings.ts';
  * How the simulator sends an answer to the client:
  * - `whole`: the complete answer.
  * - `reset`: no answer; the connection is reset.
- * - `stall`: no answer; the client has to stop waiting.
+ * - `stall`: no answer; the request stays open until the client gives up.
  * - `truncate`: half of the body, then the connection is reset.
  * - `drip`: the complete answer, slowly and in small pieces.
  */

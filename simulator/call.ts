@@ -56,7 +56,7 @@ export interface PreparedCall {
   act(call: Call): Outcome;
 }
 
-/** Operations of one URL path by HTTP method, at least one. */
+/** Operations of one URL path, by HTTP method. Each path has at least one operation. */
 export type Methods = Readonly<Record<string, (request: ServiceRequest) => PreparedCall>>;
 
 /** The upgrade API or the search API. `methodsAt` returns the operations of a path, or undefined for an unknown path. */

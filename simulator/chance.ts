@@ -1,4 +1,4 @@
-/** Random numbers that depend only on the seed and names, so that each run of a scenario has the same failures. */
+/** Random numbers that depend only on the scenario's seed and on names, so that each run of a scenario has the same failures. */
 
 /** Returns a number in [0, 1) that depends only on the seed and `words`, such as the id of a collector. */
 export function drawFor(seed: number, ...words: readonly (string | number)[]): number {

@@ -8,7 +8,7 @@ import type { ScenarioProblem } from './scenario-error.ts';
 import { defaultCredentials } from './settings.ts';
 import { durationMs } from './span.ts';
 
-/** Names of the operations on upgrade tasks and on search jobs, by which faults select requests. */
+/** Names of the operations on upgrade tasks and on search jobs. Faults select requests by these names. */
 const aboutTasks: readonly Operation[] = ['getTask', 'createTask'];
 const aboutJobs: readonly Operation[] = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'];
 

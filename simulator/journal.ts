@@ -2,10 +2,12 @@
 import type { JobEnd } from './search/search-job.ts';
 
 /**
- * Reason for an error answer whose status and error code do not show the reason:
- * - the request limit that a request with status 429 exceeded
- * - `neverWas`, `otherUser`, `cookies`, `lag`: the search job never existed, belongs to another user, needs other cookies, or
- *   is too new
+ * Reason for an error answer if its status and error code do not show the reason:
+ * - `rate`, `concurrency`, `activeJobs`: the limit that the request exceeded
+ * - `neverWas`: the search job never existed
+ * - `otherUser`: the search job belongs to another user
+ * - `cookies`: the request lacks the cookies of the search job
+ * - `lag`: the search job is so new that the service does not find it yet
  * - `ended`: the search job ended long ago and is no longer stored
  * - all others: why the search job ended
  */

@@ -40,8 +40,8 @@ export function logsFor(base: Scenario, options: SimulateOptions, startMs: numbe
 }
 
 /**
- * Reads the NDJSON files that the flag or the scenario names, for the log messages. File names in the scenario are relative to
- * its directory.
+ * Reads log messages from the NDJSON files that the flag or the scenario names. File names in the scenario are relative to the
+ * directory of the scenario.
  */
 export function logDataFor(
   { logs }: Scenario,

@@ -213,10 +213,7 @@ export class ServiceModel {
     };
   }
 
-  /**
-   * Returns the state of the simulated service at `atMs`, for tests and people. The time of a call grows with the number of
-   * collectors.
-   */
+  /** Returns the state of the simulated service at `atMs`, for tests and people. A call takes longer with more collectors. */
   snapshot(atMs: number): SimulatorState {
     const nowMs = this.advance(atMs);
     this.#effort.renew();

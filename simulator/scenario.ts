@@ -274,7 +274,7 @@ export interface FaultScenario {
   /** Patterns for queries, with wildcards. The fault applies to requests that create or read a search job with a matching query. */
   readonly queries?: readonly string[];
   readonly probability?: number;
-  /** The fault applies only to requests with these numbers. The requests that match its other members are counted from 1. */
+  /** Numbers of the requests to which the fault applies. Requests that match the fault's other members are numbered from 1. */
   readonly nth?: readonly number[];
   readonly times?: number;
   /** Start and end of the period in which the fault applies, as durations since the start of the service. */

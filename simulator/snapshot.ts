@@ -67,7 +67,7 @@ export interface Counters {
   readonly jobsCreated: number;
   /** Number of search jobs that are neither deleted nor cancelled. */
   readonly jobsActive: number;
-  /** Number of search jobs that were cancelled for lack of requests. */
+  /** Number of search jobs that were cancelled because they got no requests. */
   readonly jobsLostToSilence: number;
 }
 

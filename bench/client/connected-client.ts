@@ -14,7 +14,7 @@ export interface ConnectedClient {
   close(): Promise<void>;
 }
 
-/** Connects to a simulator. `requestsPerSecond` is the request rate; by default, the rate that the service allows. */
+/** Connects to a simulator. `requestsPerSecond` limits the request rate. Default: the rate that the service allows. */
 export function connectTo(simulator: Ready, requestsPerSecond?: number): ConnectedClient {
   const { origin, pathname } = new URL(simulator.baseURL);
   const budget = new RequestBudget({ right: everlastingRight, clock: systemClock });

@@ -1,4 +1,7 @@
-/** Measures whether thirty search jobs stay alive for ten virtual minutes while pages are read, with the simulator in this process. */
+/**
+ * Measures whether thirty search jobs stay alive for ten minutes of virtual time while a client reads their pages. The simulator
+ * runs in this process.
+ */
 
 import { InProcessService } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';

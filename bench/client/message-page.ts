@@ -17,8 +17,8 @@ export class MessagePage {
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
   /**
-   * The messages that a page repeats. The first bytes are appended once more, so that every chunk is a contiguous part
-   * of the buffer.
+   * Buffer with the messages that a page repeats. Its first bytes are repeated at its end, so that each chunk is one contiguous
+   * slice of the buffer.
    */
   readonly #ring: Buffer;
   readonly #rounds: number;
@@ -26,7 +26,7 @@ export class MessagePage {
   readonly #end: Buffer;
 
   constructor({ messages, pageBytes, chunkBytes }: PageSize) {
-    // The buffer has only one or two million bytes, because its memory is measured together with that of the reader.
+    // The buffer has only one or two million bytes, because the measured memory of the process includes the buffer.
     const count = messages === 'long' ? 4 : 2_000;
     const texts = Array.from({ length: count }, (_, index) => `${JSON.stringify({ map: message(messages, index) })},`);
     const ring = Buffer.from(texts.join(''), 'latin1');

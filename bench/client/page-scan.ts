@@ -1,6 +1,6 @@
 /**
- * Measures one way to read a page of messages. `node page-scan.ts '{"reader": …}'` runs in a separate process and prints the figures as a
- * line of JSON. Only the reading is timed. Memory is the peak of the process.
+ * Measures one way to read a page of messages. `node page-scan.ts '{"reader": …}'` runs in a separate process and prints the
+ * figures as a line of JSON. The time covers only the reading. The memory is the peak memory of the process.
  */
 import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
@@ -14,13 +14,13 @@ export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
 export interface ScanCase extends PageSize {
   readonly reader: PageReader;
-  /** Number of times that the page is read and measured, after a first reading that is measured separately. */
+  /** Number of measured reads of the page. One more read before them is measured separately. */
   readonly rounds: number;
 }
 
 export interface ScanFigures extends ScanCase {
   readonly rows: number;
-  /** Median speed of all pages in million bytes per second. `firstMbPerSecond` is the speed of the first page. */
+  /** Median speed of the reads in million bytes per second. `firstMbPerSecond` is the speed of the first read. */
   readonly mbPerSecond: number;
   readonly firstMbPerSecond: number;
   /** Peak memory of the process in million bytes. */

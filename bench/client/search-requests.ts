@@ -1,6 +1,6 @@
 /**
- * Measures how many requests a search needs, and which part of the allowed request rate many concurrent searches use.
- * The simulator has the limits of the real service and logs each request with its time.
+ * Measures how many requests a search needs, and which fraction of the allowed request rate many concurrent searches use. The
+ * simulator has the limits of the real service and logs each request with its time.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,8 +21,8 @@ export interface OneSearchFigures {
   readonly doneAfterSeconds: number;
   readonly requests: Readonly<Record<string, number>>;
   /**
-   * Time in seconds from the creation of the search job until the client knows that the job has finished. `seconds`
-   * includes reading and deletion.
+   * Time in seconds from the creation of the search job until the client knows that the job has finished. `seconds` also includes
+   * reading the results and deleting the job.
    */
   readonly seenAfterSeconds: number;
   readonly seconds: number;

@@ -79,7 +79,7 @@ const programs: Readonly<Record<Way, string>> = {
   plain: programOf('plain-process.ts'),
 };
 
-/** Measures runs against one simulator that has these messages and no limits. */
+/** Measures runs against one simulator, which has these messages and no request limits. */
 export class FileBench {
   readonly #corpus: Corpus;
   readonly #directory: string;
@@ -114,8 +114,8 @@ export class FileBench {
   }
 
   /**
-   * Runs each case several times, in turn. Returns the run of each case with the least CPU time, since other load can only increase it. A
-   * run without messages shows how much CPU time the start of the process takes.
+   * Runs the cases in turn, several times. Returns the run with the least CPU time for each case, because other programs on the
+   * machine can only increase CPU time. A run without messages shows the CPU time of the process start.
    */
   async best(runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
     const best: (FileRunFigures | undefined)[] = runs.map(() => undefined);
@@ -177,7 +177,7 @@ export class FileBench {
   }
 }
 
-/** Returns the time range of the same length that ends where this range begins. It has no messages. */
+/** Returns the time range of the same length that ends where this range begins. It contains no messages. */
 function before({ fromMs, toMs }: Range): Range {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }
@@ -213,7 +213,7 @@ const sampledPages = 50;
 const sampledRows = 1_000;
 const lookEveryMs = 100;
 
-/** Estimates the size of all pages in bytes, from samples of the range. */
+/** Estimates the size of all message pages in bytes, from samples of the time range. */
 async function pageBytesOf(simulator: SimulatorProcess, { messages }: Corpus, range: Range): Promise<number> {
   const reader = new Reader(simulator);
   try {

@@ -45,8 +45,8 @@ const partitionRuns: readonly FileRun[] = [
 const leastPartitionedRatio = 0.95;
 
 /**
- * Messages that both programs export. Their number is not round, because a round number of rows looks like a limit of
- * the service, and an export repeats such a search (E4).
+ * Messages that both programs export. Their number is not round, because an export takes a round number of rows for a limit of
+ * the service and repeats the search (E4).
  */
 const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
@@ -79,7 +79,7 @@ export async function measureLarge(quick: boolean): Promise<LargeFigures> {
   };
 }
 
-/** Measures exports by hour. The messages of three days fill 72 partitions. */
+/** Measures exports with hourly partitions. The messages of three days fill 72 partitions. */
 export function measurePartitions(quick: boolean): Promise<PartitionFigures> {
   const messages = quick ? 300_017 : 1_000_017;
   return measure({ messages, kind: { madeUpBytes: 900 }, days: 3 }, partitionRuns, quick ? 1 : repetitions);

@@ -50,8 +50,8 @@ export function processorsSection(pairs: readonly ProcessorsPair[]): Section {
 }
 
 /**
- * Returns the ratio of the speed on two processors to the speed on one. Half of the CPU time of the simulated service
- * is subtracted from the time on two.
+ * Returns the ratio of the speed on two processors to the speed on one. On two processors, the simulated service slows down the
+ * export. Therefore half of its CPU time is subtracted from the elapsed time.
  */
 function timesOf({ single, all }: ProcessorsPair): number {
   return single.seconds / (all.seconds - all.simulatorSeconds / 2);

@@ -110,7 +110,7 @@ const limits: WorkLimits = {
   proof: 'Digest',
 };
 
-/** Destination that keeps small objects in memory, but only the names and sizes of files. */
+/** Destination in memory. It stores small objects completely, but only the names and sizes of data files. */
 class DiscardingDestination extends MemoryDestination {
   readonly #files: ListedObject[] = [];
 
@@ -153,7 +153,8 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
     { startMs: clock.now(), journal: (entry) => journal.push(entry) },
   );
   const service = new InProcessService(model, clock, { latencyMs: 25 });
-  // A digest needs aggregations. If the service refuses aggregations, the export is proven by its number of messages.
+  // The export proves its rows by a digest, which needs aggregations. If the service refuses aggregations, the number of messages
+  // is the proof.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};

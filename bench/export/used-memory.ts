@@ -1,7 +1,7 @@
 /**
- * Makes measurements of file writes repeatable on a virtual machine, which writes files ten times slower into memory
- * that it has not used before. So a file in `/dev/shm` first occupies as much memory as the measured process will
- * write, and shrinks while the process writes. Without `/dev/shm`, this code does nothing.
+ * Makes measurements of file writes repeatable on a virtual machine. There, writing is ten times slower into memory that the
+ * machine has not used before. Therefore a file in `/dev/shm` first occupies as much memory as the measured process will write,
+ * and shrinks while the process writes. Without `/dev/shm`, this code does nothing.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
@@ -25,7 +25,7 @@ export class UsedMemory {
     for (; this.#bytes < bytes; this.#bytes += chunk.length) writeSync(this.#file, chunk);
   }
 
-  /** Frees memory according to the size of the files in `directory`. Call it regularly. */
+  /** Frees as much memory as the files in `directory` have grown. The caller must call this method regularly. */
   giveWay(directory: string): void {
     const left = Math.max(0, this.#atFirst - bytesIn(directory) - leadBytes);
     if (this.#file === undefined || left >= this.#bytes) return;

@@ -35,7 +35,10 @@ interface Phases {
   readonly planning: number;
   /** Time from the plan until the last commit record is written. */
   readonly rows: number;
-  /** Time from the last commit record until the export manifest is written. The digest is made and the files are checked in this time. */
+  /**
+   * Time from the last commit record until the export manifest is written. In this time, the export makes the digest and checks
+   * the files.
+   */
   readonly proof: number;
 }
 
@@ -152,8 +155,8 @@ function phasesOf(claim: string, startMs: number): Phases {
 }
 
 /**
- * Returns true if no thread of a process runs, waits for a processor, or waits for the disk. True after the end of the
- * process.
+ * Returns true if no thread of a process runs, waits for a processor, or waits for the disk. Also returns true when the process
+ * has ended.
  */
 function isIdle(pid: number | undefined): boolean {
   try {

@@ -24,7 +24,7 @@ export interface ManyOptions {
 export interface ManyFigures {
   readonly population: PopulationName;
   readonly resources: number;
-  /** Figures of the operator's first start. Absent if the resources already have a status then. */
+  /** Figures of the operator's first start. Absent if the resources have a status before this start. */
   readonly first?: Reached & {
     readonly writeP50Ms: number;
     readonly writeP99Ms: number;

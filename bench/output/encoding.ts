@@ -1,6 +1,6 @@
 /**
- * Measures how many page bytes are converted per second of CPU time, and the memory. Compares both with simple user
- * code, a short program that a user might write instead.
+ * Measures how many bytes of message pages are converted per second of CPU time, and the memory that this needs. Compares both
+ * with simple user code, a short program that a user might write instead.
  */
 
 import { execFile } from 'node:child_process';
@@ -51,7 +51,7 @@ const levelMessages: Readonly<Record<string, PageKind>> = {
   '0.9 KB, made up': { madeUpBytes: 900 },
   '10 KB, made up': { madeUpBytes: 10_000 },
 };
-/** Cases of each kind of messages with each level of gzip, and with the lower levels of zstd. */
+/** Benchmark cases: each kind of message with each level of gzip, and with the lower levels of zstd. */
 const levelCases: readonly Omit<EncodeCase, 'pages'>[] = Object.values(levelMessages).flatMap((kindOfMessages) =>
   (['gzip', 'zstd'] as const).flatMap((kind) =>
     levels.map(

@@ -16,7 +16,9 @@ export interface Shown {
 }
 
 export interface PolicyWatch {
-  /** Returns the time at which the watch first showed a status for which `holds` returns true, also if that time is in the past. */
+  /**
+   * Returns the time at which the watch first showed a status for which `holds` returns true, even if that time is in the past.
+   */
   until(name: string, holds: (shown: Shown) => boolean, deadlineMs: number): Promise<number>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** Counts the requests for a fleet at its target in an hour of virtual time. */
+/** Counts the requests in an hour of virtual time in which all collectors already run the target version. */
 import { World } from '../../test/support/world.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
@@ -47,7 +47,10 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   return figures;
 }
 
-/** Returns the plural name of the resource in a path; `settings` for ConfigMaps, because the operator lists no others. */
+/**
+ * Returns the plural name of the resource in a request path. For lists of ConfigMaps, returns `settings`, because the operator
+ * lists only the ConfigMap with its settings.
+ */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);

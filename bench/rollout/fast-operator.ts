@@ -1,8 +1,7 @@
 /**
- * The operator of `logfleet run DIR --watch` with a faster clock: the same host, client and TLS, in a separate process. A rollout
- * of hours takes minutes, and memory and CPU time are those of the operator alone.
- *
- * `node fast-operator.ts DIRECTORY SPEED`
+ * Runs the operator of `logfleet run DIR --watch` with a faster clock, so that a rollout of hours takes minutes. Everything else
+ * is the same. The process is separate, so its memory and CPU time are those of the operator alone. Usage: `node fast-operator.ts
+ * DIRECTORY SPEED`
  */
 import { performance } from 'node:perf_hooks';
 import { type Clock, systemClock } from '../../src/base/clock.ts';

@@ -32,7 +32,7 @@ const collectorsEach = 10;
 const pauseMs = 100;
 const pollMs = 2;
 const deadlineMs = 60_000;
-/** Number of first applies that are excluded, because the operator's code is not compiled yet when they run. */
+/** Number of applies at the start that are not counted, because the operator's code is compiled during them. */
 const warmUps = 5;
 
 export async function measureLatency(applies: number): Promise<LatencyFigures> {
@@ -126,7 +126,10 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   return { toPost, toStatus };
 }
 
-/** Returns the time of the first upgrade request of each user, from the simulator's journal, which is still growing. */
+/**
+ * Returns the time of each user's first upgrade request, from the simulator's journal. The simulator is still writing the
+ * journal.
+ */
 class FirstPosts {
   readonly #file: string;
   readonly #arrivals = new Map<string, number>();

@@ -68,8 +68,8 @@ const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
 /**
- * Returns the target for the number of requests per collector. Undefined for small fleets, and if no offered build is
- * unused.
+ * Returns the target for the number of requests per collector. Undefined for small fleets, and if collectors run every offered
+ * build.
  */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;

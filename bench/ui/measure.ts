@@ -122,7 +122,7 @@ async function loadPage(browser: Browser, url: string) {
   await page.goto(url);
   const rowsMs = await page.evaluate<number>('window.firstRowsMs');
   const firstPaintMs = await page.evaluate<number>(firstPaint);
-  // The rows cannot be visible before the first paint, which the browser reports with its time on the screen.
+  // The rows cannot be visible before the first paint. The browser reports the time at which this paint appeared on the screen.
   return { page, firstRowsMs: Math.max(rowsMs, firstPaintMs), firstPaintMs };
 }
 

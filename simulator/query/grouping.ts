@@ -2,8 +2,8 @@
  * Aggregations: rows with equal values in the grouping fields become one record (service.md 2.6). Values are stored in one list
  * for each function, because an object for each group takes several times as much memory.
  *
- * Invariant: the order of the rows has no effect, except on the last digits of sums of fractions. An aggregation that exceeds
- * its memory therefore drops all groups, not only the latest.
+ * Invariant: the order of the rows has no effect, except on the last digits of sums of fractions. An aggregation that exceeds its
+ * memory therefore drops all groups. If it dropped only the latest, the order of the rows would matter.
  */
 import type { Accumulators, AggregateFunction } from './accumulators.ts';
 import type { Aggregation, RecordStep, RecordTable } from './aggregation.ts';

@@ -1,7 +1,7 @@
 /**
  * Creates the log messages of a scenario, which are read from files at the start or generated.
  *
- * Invariant: the same scenario and start give the same messages. A job keeps the log data with which it was created.
+ * Invariant: the same scenario and start give the same messages. A search job keeps the log data with which it was created.
  */
 import type { LogData } from '../log-data/log-data.ts';
 import { madeUpData } from '../log-data/made-up/made-up-data.ts';

@@ -139,8 +139,8 @@ export class SearchJob {
 }
 
 /**
- * Errors or warnings of a search job (service.md 2.3). By default, only one answer with the status of the job contains each of
- * them.
+ * Errors or warnings of a search job (service.md 2.3). By default, the service reports each of them in a single status of the
+ * job.
  */
 class Notices {
   readonly #all: string[] = [];

@@ -72,7 +72,10 @@ export class SearchJobs {
     this.#jobs.delete(oldest);
   }
 
-  /** Continues the searches that are behind their schedules, until the computing time is used up. Returns whether none is behind. */
+  /**
+   * Continues the searches that are behind their schedules, until the computing time is used up. Returns whether all searches are
+   * now on schedule.
+   */
   catchUp(atMs: number, effort: Effort): boolean {
     for (const job of [...this.#unfinished]) {
       if (effort.isSpent) return false;

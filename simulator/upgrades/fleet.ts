@@ -73,7 +73,7 @@ export class Fleet {
     this.#onChange(collector, atMs);
   }
 
-  /** Applies the scenario. Returns the collectors that have become able to reach the service again. */
+  /** Applies a changed scenario. Returns the collectors that can now reach the service again. */
   declare(scenario: Scenario, atMs: number, atStart: boolean): Collector[] {
     const revived: Collector[] = [];
     const declared = new Set<string>();

@@ -29,7 +29,7 @@ export class Listing {
     this.#fleet = fleet;
   }
 
-  /** Drops the cached lists of collectors, which depend on settings. */
+  /** Drops the cached lists of collectors. Needed after a change of the settings, because the lists depend on them. */
   clear(): void {
     this.#lists.clear();
   }

@@ -1,8 +1,6 @@
 /**
- * Texts of generated messages: access logs, `key=value` pairs, JSON, kernel messages and stack traces. So word searches, `parse` and `json
- * auto` have something to find.
- *
- * No text contains a time, because messages with different times share a text.
+ * Texts of generated messages: access logs, `key=value` pairs, JSON, kernel messages and stack traces. They contain words for
+ * searches, and fields for `parse` and `json auto`. No text contains a time, because messages with different times share a text.
  */
 import type { Random } from '../../../src/base/random.ts';
 import type { Origin } from './origins.ts';

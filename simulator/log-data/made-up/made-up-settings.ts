@@ -1,6 +1,6 @@
 /**
  * Settings of generated messages: number, times, sizes and contents. All other properties of the messages are random, and depend
- * on `seed`. Durations are in ms; shares are from 0 to 1.
+ * on `seed`. Durations are in ms; shares are fractions from 0 to 1.
  */
 import type { FieldCase } from '../field-case.ts';
 
@@ -10,15 +10,17 @@ export interface MadeUpSettings {
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Milliseconds for each of which the settings require an exact number of messages. */
+  /** Milliseconds for which the settings define the exact number of messages. */
   readonly dense: readonly DensePoint[];
-  /** Groups of `count` messages with the same message time. About `share` of all messages are in such groups. */
+  /** Groups of `count` messages with equal message times. About the fraction `share` of all messages is in such groups. */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;
   readonly size: SizeSettings;
-  /** Share of messages whose `_raw` has escapes, quotes, control characters, and characters of two to four bytes. */
+  /** Fraction of messages whose `_raw` has escapes, quotes, control characters, and characters of two to four bytes. */
   readonly oddShare: number;
-  /** Share of messages whose `_raw` has half a surrogate pair. JSON can write it only as an escape, and UTF-8 cannot encode it. */
+  /**
+   * Fraction of messages whose `_raw` has half a surrogate pair. JSON can write it only as an escape, and UTF-8 cannot encode it.
+   */
   readonly loneSurrogateShare: number;
   /** Number of sources of messages. Each source has a collector, a host and a category. */
   readonly sources: number;
@@ -41,14 +43,14 @@ export interface Crowds {
 }
 
 export interface ReceiptSettings {
-  /** Maximum time in ms between a message and its receipt, for most messages. */
+  /** Maximum time in ms from a message to its receipt, except for late messages. */
   readonly promptMs: number;
-  /** Fraction of messages whose delay is longer, up to `lateMs`. */
+  /** Fraction of messages that are late: the service receives them up to `lateMs` after their message time. */
   readonly lateShare: number;
   readonly lateMs: number;
 }
 
-/** Size of a generated message as JSON in bytes (service.md 2.5). */
+/** Sizes in bytes of generated messages, as JSON (service.md 2.5). */
 export interface SizeSettings {
   /** Mean size of a message in bytes, without the large messages. */
   readonly typicalBytes: number;

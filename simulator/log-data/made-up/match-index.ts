@@ -55,7 +55,10 @@ export class MatchIndex {
     }
   }
 
-  /** Returns the rank (number of newer messages) of the match with this index. If the range has too few matches, returns its end. */
+  /**
+   * Returns the rank (number of newer messages) of the match with this index. If the range has too few matches, returns the end
+   * of the range.
+   */
   find(index: number): number {
     if (index >= this.#found) return this.#end;
     const mark = this.#lastMark(index);

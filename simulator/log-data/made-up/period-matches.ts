@@ -10,8 +10,8 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 /**
- * A time range [fromMs, toMs). If `maxMatches` ended the search within the millisecond before it, the period also contains the
- * searched part of that millisecond.
+ * A time range [fromMs, toMs). If `maxMatches` ended the search within the millisecond before `fromMs`, the period also contains
+ * the searched part of that millisecond.
  */
 export interface Period {
   readonly fromMs: number;

@@ -50,7 +50,7 @@ export class Block {
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
-  /** Factor by which the ages of messages are reduced in a block with fewer messages than usual, which covers less time. */
+  /** Factor for the ages of messages. Below 1 in a block with fewer messages than usual, because the block covers less time. */
   readonly #narrowing: number;
 
   constructor(span: Span, inSpan: number, layout: Layout) {
@@ -170,8 +170,8 @@ export class Timeline {
   }
 
   /**
-   * Returns the rank (number of newer messages) at which the block ends that is `blocks - 1` blocks after the block of message
-   * `rank`, or the end of the time span if the span ends earlier.
+   * Returns the end, as a rank (number of newer messages), of `blocks` consecutive blocks, of which the first contains message
+   * `rank`. If their time span ends earlier, returns the end of the time span.
    */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);

@@ -48,7 +48,7 @@ export class Stream {
     this.delayMs = mixed(this.#key, 1) % maxDelayMs;
   }
 
-  /** Sets the message rate of the collector from `fromMs` on. Calls must come in the order of time. */
+  /** Sets the message rate of the collector from `fromMs` on. Calls must be in ascending order of `fromMs`. */
   record({ perMinute, dailyRhythm }: ShippingRate, fromMs: number): void {
     const last = this.#periods.at(-1);
     if (last?.perMinute === perMinute && last.dailyRhythm === dailyRhythm) return;
