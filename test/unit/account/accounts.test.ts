@@ -67,7 +67,7 @@ class World {
   }
 
   /**
-   * Creates a test set-up in which environment variables replace the Secret, as in a directory that contains no
+   * Creates a test set-up in which environment variables replace the Secret, as when logfleet runs on a directory without a
    * manifest of the Secret.
    */
   static withVariables(members?: Record<string, string>): World {
@@ -84,7 +84,7 @@ class World {
     return this.accounts.resolve(at);
   }
 
-  /** Returns the number of requests that the newest client can start in this time. */
+  /** Returns the number of requests that the newest client can start within `durationMs`. */
   async startsWithin(durationMs: number): Promise<number> {
     let starts = 0;
     const giveUp = new AbortController();

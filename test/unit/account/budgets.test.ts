@@ -1,6 +1,6 @@
 /**
- * Tests how accounts share request budgets. The rate is limited by user, the concurrency by API key, and the smallest configured
- * share applies (B6, B7, section 8 of docs/service.md).
+ * Tests how accounts share request budgets. The request rate is limited per user, and the number of concurrent requests per API
+ * key. If several shares are configured, the smallest one applies (B6, B7, section 8 of docs/service.md).
  */
 import { expect, test } from 'vitest';
 import { Budgets, type Spender } from '../../../src/account/budgets.ts';
@@ -26,8 +26,8 @@ function world(right: SendRight = everlastingRight) {
 }
 
 /**
- * Returns the number of requests that start within `durationMs` if further requests always wait, and each request is
- * answered immediately.
+ * Returns the number of requests that start within `durationMs` when more requests always wait, and each request is answered
+ * immediately.
  */
 async function startsWithin(clock: VirtualClock, keys: readonly KeyBudget[], durationMs: number): Promise<number> {
   let starts = 0;

@@ -1,7 +1,8 @@
 /**
- * Random histories of exports in Kubernetes Jobs, without a real cluster. Jobs are created, lose their pods, end and are deleted. The
- * operator sees Jobs and pods through two watches that can be up to 30 s late, and is replaced by a leader that lists both first. After each
- * event, the shares of all running pods and of the operator are added up.
+ * Random histories of exports in Kubernetes Jobs, without a real cluster. Jobs are created, lose their pods, end and are deleted.
+ * The operator sees Jobs and pods through two watches that can be up to 30 s late. A new leader lists both before it works. After
+ * each event, the request shares of all running pods and of the operator are added up, because the sum must not exceed the limits
+ * of the service.
  */
 import {
   type HeldShare,
@@ -35,7 +36,7 @@ const user = 'user';
 const steps = 200;
 /** Maximum delay in ms until a watch shows a change. */
 const latestWatchMs = 30_000;
-/** Time in ms in which the Job controller may still create a pod of a deleted Job. */
+/** Time in ms for which the Job controller may still create pods of a deleted Job. */
 const latestPodMs = 10_000;
 
 /**
@@ -149,8 +150,8 @@ export function shareHistory(random: Random): ShareHistory {
 }
 
 /**
- * Returns the shares that an operator knows from its watches. The share of a running Job comes from the Job, and the
- * share of a deleted Job from the annotation of its pods.
+ * Returns the request shares that an operator knows from its watches. The share of a running Job comes from the Job. The share of
+ * a deleted Job comes from the annotation of its pods.
  */
 function observed(ofJobs: Snapshot, ofPods: Snapshot): readonly ObservedShare[] {
   const names = new Set([...ofJobs.jobs.keys(), ...ofPods.jobs.keys()]);

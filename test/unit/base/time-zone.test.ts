@@ -27,7 +27,7 @@ describe('a local time', () => {
     ['Europe/Berlin', '2026-03-29T02:59', '2026-03-29T01:59:00.000Z'],
     ['America/New_York', '2026-03-08T02:30', '2026-03-08T07:30:00.000Z'],
     ['Australia/Lord_Howe', '2026-10-04T02:15', '2026-10-03T15:45:00.000Z'],
-    // In Nuuk the clocks skipped the last hour of a day, and in Apia a whole day.
+    // In Nuuk, the clocks once skipped the last hour of a day. In Apia, they once skipped a whole day.
     ['America/Nuuk', '2026-03-28T23:30', '2026-03-29T01:30:00.000Z'],
     ['Pacific/Apia', '2011-12-30T12:00', '2011-12-30T22:00:00.000Z'],
   ])('that %s skips is moved forward: %s is %s', (zone, local, expected) => {

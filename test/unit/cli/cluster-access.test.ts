@@ -114,7 +114,7 @@ describe('ClusterReader', () => {
   });
 });
 
-/** Starts a reader that follows policies. Returns when it has reported its first list, which has one policy. */
+/** Starts a reader that follows policies. Returns when the reader has reported its first list, which contains one policy. */
 async function followed() {
   const api = new ScriptedApi(listOf([production]));
   const clock = new VirtualClock();

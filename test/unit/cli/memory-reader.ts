@@ -15,14 +15,17 @@ export class MemoryReader implements ResourceReader {
   closed = false;
   /** Error with which `follow`, the stream of resource changes, fails; undefined if it succeeds. */
   failure: Error | undefined;
-  /** Reports to the followers of resource changes that the connection fails, or that it works again. */
+  /** Tells the followers of resource changes that the connection has failed, or that it works again. */
   trouble: (message: string | undefined) => void = () => {};
   idleNote?: () => Promise<string | undefined>;
   retained?: () => readonly RetainedResource[];
   #resources: readonly AnyResource[];
   readonly #followers = new Set<() => void>();
 
-  /** With `everyNamespace`, a name without a namespace is looked up in all namespaces; without it, in `logging`. */
+  /**
+   * With `everyNamespace`, a resource name without a namespace is looked up in all namespaces; otherwise, only in the namespace
+   * `logging`.
+   */
   constructor(resources: readonly AnyResource[], { everyNamespace = false } = {}) {
     this.#resources = resources;
     this.defaultNamespace = everyNamespace ? undefined : 'logging';

@@ -1,4 +1,4 @@
-/** Checks that `logfleet run` prints no status that an earlier start of the command has left in the directory. */
+/** Checks that `logfleet run` prints no old status: a status that an earlier run has stored in the directory. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy, KindName } from '../../../src/api/kinds.ts';
 import { showHost } from '../../../src/cli/live/live-operator.ts';

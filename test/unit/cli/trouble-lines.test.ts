@@ -1,4 +1,4 @@
-/** Tests the lines that `logfleet run` prints about failures after which it tries again. */
+/** Tests the lines that `logfleet run` prints about failures that it retries. */
 import { expect, test } from 'vitest';
 import { TroubleLines } from '../../../src/cli/live/trouble-lines.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

@@ -7,7 +7,7 @@ import type { ResourceKey } from '../../../src/host/host.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { CountingMetrics } from './counting-metrics.ts';
 
-/** Controller whose list of resources, leadership, and results of reconciles are determined by the test. */
+/** Controller for which the test sets the list of resources, the leadership, and the results of reconciles. */
 class World {
   readonly clock = new VirtualClock();
   readonly metrics = new CountingMetrics();

@@ -1,6 +1,6 @@
 /**
- * Tests the metrics of the statuses of resources. All resources are counted, but only a limited number of resources has series of its
- * own (C3).
+ * Tests the status metrics of resources. All resources are counted, but only a limited number of resources has its own series
+ * (C3).
  */
 import { expect, test } from 'vitest';
 import type { Condition } from '../../../src/api/conditions.ts';

@@ -38,7 +38,7 @@ test('a request for a token that the proxy does not answer fails after 15 s, and
   const file = join(folder, 'key.json');
   writeFileSync(file, newServiceAccountKey());
   const environment = { HTTPS_PROXY: `http://${proxy.address}`, GOOGLE_APPLICATION_CREDENTIALS: file };
-  // Google's library reads the environment of the process.
+  // Google's library reads the proxy and the key file from the environment of this process.
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const delays: number[] = [];
   const clock: Clock = {

@@ -27,7 +27,7 @@ function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCoun
 
 const name = ({ bytes }: ToyRow) => Buffer.from(bytes).toString();
 
-/** Returns the differences between exported and expected rows as texts; empty if each row was exported once. */
+/** Returns the differences between exported and expected rows as texts. The list is empty if each row was exported once. */
 function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators }: Outcome): string[] {
   const { coverage, isCovered } = (operators[0] as ToyOperator).decide();
   const found: string[] = isCovered ? [] : ['not covered'];

@@ -59,7 +59,8 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 12_000, count: { rows: 12_000, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // 22 search jobs: one for the whole millisecond, one for its count, 10 for the last digits, and 10 for the ids that end in 00 to 90.
+    // 22 search jobs: one for the whole millisecond, one for its count, 10 for the last digits 0 to 9, and 10 for ids that end in
+    // 00 to 90.
     expect(world.countOf('createJob')).toBe(22);
   });
 
@@ -206,7 +207,7 @@ describe('a dense millisecond', () => {
     const once = { ...fault, operations: [...fault.operations], queries: ['*4"'], nth: [1] };
     const world = worldOf(100, { once });
     const record = await world.committed(millisecond);
-    // A failed creation may have created a search job, which counts as active until it must have expired.
+    // A failed creation may have created a search job. The job counts as active until it has certainly expired.
     await world.clock.advance(30_000);
     expect(await world.complaints(record)).toEqual([]);
     expect(world.countOf('createJob')).toBe(13);

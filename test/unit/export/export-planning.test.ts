@@ -40,7 +40,7 @@ class PlanningWorld {
   readonly purposes: string[] = [];
   readonly stop = new AbortController();
   jobs: JobSet | undefined;
-  /** Time in ms by which the service's clock is behind. */
+  /** Difference in ms by which the service's clock is behind the clock of the export. */
   serviceBehindMs = 0;
   readonly fromMs: number;
   readonly toMs: number;
@@ -293,7 +293,7 @@ describe('a range that is newer than the settle delay (E11)', () => {
     expect(world.waits.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
     expect(world.waits.at(-1)?.isTried).toBe(false);
     expect(world.requests()).toEqual([]);
-    // As soon as a search job is free, the export tests its query with a search.
+    // As soon as it may create a search job, the export tests its query with a search.
     jobs.admit = admit;
     await world.simulated.clock.advance(70_000);
     expect(world.requests()).toEqual(['createJob', 'deleteJob']);

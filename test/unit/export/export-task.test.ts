@@ -12,7 +12,7 @@ describe('a task', () => {
       ...{ query: '*', fromMs: 5, toMs: 10, timeZone: 'Europe/Berlin' },
       ...{ byReceiptTime: true, autoParsingMode: 'AutoParse', requiresRawMessages: true },
     });
-    // A local time that occurs twice, because the clocks go back, means its first occurrence.
+    // When the clocks go back, a local time occurs twice. It means its first occurrence.
     expect(new Date(task.identity.fromMs).toISOString()).toBe('2026-10-25T00:30:00.000Z');
     expect(taskOf().order(hour, false).timeZone).toBe('UTC');
   });

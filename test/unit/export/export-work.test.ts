@@ -61,7 +61,7 @@ function failure(kind: 'backoff' | 'stall' = 'backoff', reason = 'Failed'): Logf
   return new LogfleetError({ code: 'test.failed', message: 'It failed.', handling: { kind }, reason });
 }
 
-/** Clock on which time passes between two readings, as on a real machine. */
+/** Clock on which time passes between two reads of the clock, as on a real machine. */
 class PassingClock extends VirtualClock {
   readingMs = 0;
   #passedMs = 0;
@@ -107,7 +107,7 @@ class WorkWorld {
     });
   }
 
-  /** Runs the work of the export again and again, as a reconciler does, until nothing changes. */
+  /** Runs the work of the export repeatedly, as a reconciler does, until nothing changes. */
   async advance(more: Partial<WorkLimits> = {}): Promise<WorkView> {
     this.limits = { ...this.limits, ...more };
     for (;;) {
@@ -156,8 +156,8 @@ test('a worker that waits reads again what others have written, however long a d
   await settle();
   const { requeueAfterMs } = work.advance(limits);
   expect(requeueAfterMs).toBeLessThanOrEqual(1_000);
-  // The timer fires shortly before the objects at the destination are due to be read again. They become due while the
-  // next decision is made.
+  // The timer fires shortly before the next read of the objects at the destination is due. The read becomes due while the next
+  // decision is made.
   await clock.advance(requeueAfterMs - 0.05);
   clock.readingMs = 0.02;
   expect(work.advance(limits).requeueAfterMs).toBeLessThanOrEqual(1_000);

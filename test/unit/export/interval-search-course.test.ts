@@ -1,4 +1,7 @@
-/** Tests interval searches: when they read pages, the ends of their ranges, and how they are stopped or overtaken by another process. */
+/**
+ * Tests interval searches: when they read pages, where their ranges end, how they are stopped, and what they do when another
+ * process has already committed the interval.
+ */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';

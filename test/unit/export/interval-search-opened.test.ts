@@ -1,6 +1,6 @@
 /**
- * Tests interval searches that take over a search job with a range longer than the interval, as after the planning of
- * an export.
+ * Tests interval searches that take over a search job with a range longer than the interval. The planning of an export leaves
+ * such a job open.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';

@@ -69,7 +69,7 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // The results are read again with a short first page, so that all pages end at other rows than before.
+    // The results are read a second time. Its first page is shorter, so all pages end at other rows than before.
     expect(readings).toBe(3);
   });
 

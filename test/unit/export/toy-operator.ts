@@ -67,7 +67,9 @@ export class ToyOperator {
     });
   }
 
-  /** Starts and stops searches as the export decides, and ends a random one. Returns false when the whole range is exported. */
+  /**
+   * Starts and stops searches as the export decides, and ends a random search. Returns false when the whole range is exported.
+   */
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;

@@ -30,7 +30,7 @@ export interface ToyJob {
   readonly pendingErrors: readonly string[];
   readonly hasLostStatus: boolean;
   readonly histogram: MessageHistogram;
-  /** Rows on the pages of the search job, in order. A second reading of the pages may return other rows. */
+  /** Rows on the pages of the search job, in order. If the pages are read again, they may have other rows. */
   readonly firstReading: readonly ToyRow[];
   readonly rows: readonly ToyRow[];
 }
@@ -80,7 +80,10 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   };
 }
 
-/** Returns the rows of the first reading of a search job, sometimes with a row missing or replaced by a copy of another row. */
+/**
+ * Returns the rows of a search job for the first read of its pages. Sometimes a row is missing, or is replaced by a copy of
+ * another row.
+ */
 function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];

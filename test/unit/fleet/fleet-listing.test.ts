@@ -1,5 +1,5 @@
 /**
- * Tests of the reads of the collector list: the requests, their order, and the state of the fleet that the operator knows afterwards (U7,
+ * Tests how the collector list is read: the requests, their order, and what the operator knows about the fleet afterwards (U7,
  * U9).
  */
 import { describe, expect, test } from 'vitest';

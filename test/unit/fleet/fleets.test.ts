@@ -1,4 +1,7 @@
-/** Tests that policies of one account share a list of collectors, and policies of one service share the table of collector owners. */
+/**
+ * Tests that policies of one account share a list of collectors, and that policies of one service share a table that says which
+ * policy owns each collector.
+ */
 
 import { expect, test } from 'vitest';
 import type { Account } from '../../../src/account/accounts.ts';

@@ -1,4 +1,7 @@
-/** Tests the order of all collectors, merged from two lists that each hide some collectors, and the predicted positions in it. */
+/**
+ * Tests the order of all collectors, which is merged from two lists that each hide some collectors. Also tests the predicted
+ * positions of collectors in this order.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Listed, ListOrder } from '../../../src/fleet/list-order.ts';

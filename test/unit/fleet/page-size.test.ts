@@ -1,4 +1,4 @@
-/** Tests of the page size that the operator learns from the answers of a service: the largest one that the service accepts (U9). */
+/** Tests how the operator finds the largest page size that a service accepts, from the answers of the service (U9). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PageSize } from '../../../src/fleet/page-size.ts';

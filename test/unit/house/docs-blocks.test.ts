@@ -165,10 +165,7 @@ function missingBases(text: string): readonly string[] {
   return [...resources, ...components].filter((path) => !existsSync(path.replace(/^logfleet\//, '')));
 }
 
-/**
- * Returns the wrong commands of logfleet in the pipeline of a CI system, where the path of the program ends with
- * `bin/logfleet`.
- */
+/** Returns the invalid commands of logfleet in a CI pipeline, where the path of the program ends with `bin/logfleet`. */
 function pipelineProblems({ page, line, text }: CodeBlock): Promise<readonly string[]> {
   const commands = [...text.matchAll(/bin\/logfleet"? ([^>|\n]+)/g)];
   expect(commands).not.toEqual([]);

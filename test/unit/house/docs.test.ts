@@ -81,7 +81,7 @@ function filesBelow(folder: string, extension: string): string[] {
 describe('a citation in code', () => {
   it('is found in each form that comments use', () => {
     const found = citations(`
-      /** 4.6. A page. See (2.7), (3.1, 5.3), section 8 and the specification's sections 4.7 to 4.9 (protocol U3, B1). */
+      /** 4.6. A page. See (2.7), (3.1, 5.3). */ /* (protocol U3, B1) */ /* section 8 */ /* the specification's sections 4.7 to 4.9 */
       it('U15: one task', () => {}); // § 7.5
       const notCited = '(9.9) U99'; // takes 2.5 s and 1.05 requests, as in 19.253-26 on E2E
     `);

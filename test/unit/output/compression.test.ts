@@ -1,4 +1,7 @@
-/** Tests the compression of the chunks of a file: content, form, repeatable bytes, and chunks that are compressed at the same time. */
+/**
+ * Tests the compression of the chunks of a file: its content and format, that the bytes are always the same, and that chunks can
+ * be compressed concurrently.
+ */
 import { createHash } from 'node:crypto';
 import { constants, crc32, createInflateRaw, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';

@@ -171,7 +171,7 @@ describe('a series of parts', () => {
         expect(parts[index]?.rows).toBe(file.toString().split('\n').length - 1);
       }
       for (const { bytes } of parts.slice(0, -1)) {
-        // The maximum size applies to an estimate, so that a part may be somewhat smaller or larger.
+        // The maximum size applies to an estimate, so a part may be somewhat smaller or larger.
         expect(bytes).toBeGreaterThan(150_000);
         expect(bytes).toBeLessThan(600_000);
       }

@@ -26,7 +26,7 @@ export class PassingRow {
   }
 }
 
-/** Sink that keeps a copy of all data, and the order of its calls. */
+/** Sink that keeps a copy of all data, and records the order of its calls. */
 export class KeepingSink implements PartSink {
   readonly calls: ('write' | 'finish' | 'abort')[] = [];
   readonly #chunks: Buffer[] = [];

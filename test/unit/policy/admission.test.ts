@@ -86,7 +86,7 @@ describe('U2: a first attempt', () => {
 
 describe('the order of attempts', () => {
   /**
-   * Creates a policy with four collectors: one has an attempt of unknown outcome, one failed, one left the target, and
+   * Creates a policy with four collectors. One has an attempt of unknown outcome, one failed, one left the target version, and
    * one was never upgraded.
    */
   function four(): PolicyBench {

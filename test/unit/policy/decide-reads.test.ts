@@ -1,5 +1,6 @@
 /**
- * Tests of the reads that `decide` plans for a policy, of what it learns from the answers, and of the time of its next call (U9).
+ * Tests `decide`, the function that chooses the next actions for a policy: which reads it plans, what it learns from their
+ * answers, and when it must be called again (U9).
  */
 import { describe, expect, test } from 'vitest';
 import { endedEntry, minuteMs, openEntry, settings, target, task } from './builders.ts';

@@ -1,6 +1,6 @@
 /**
- * Tests of the failure tolerance of a stage and of a rollout. A limit that is a number applies at once. A limit that is a
- * percentage applies after enough attempts, or at the end of a stage.
+ * Tests the failure tolerance of a stage and of a rollout. A limit that is a number applies at once. A limit that is a percentage
+ * applies after enough attempts, or at the end of a stage.
  */
 import { describe, expect, test } from 'vitest';
 import type { FailurePolicy } from '../../../src/api/generated/collector-version-policy.ts';

@@ -1,6 +1,6 @@
 /**
- * Tests of the ledger's text format. Its content is the same after encoding and decoding, content in another format is refused,
- * and lines are short (U1).
+ * Tests the text format of the ledger. Decoding restores the encoded content, content in another format is refused, and lines are
+ * short (U1).
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

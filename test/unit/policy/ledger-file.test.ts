@@ -1,4 +1,4 @@
-/** Tests that a new process reads the ledger that the last process wrote, even after a crash between two writes (U1). */
+/** Tests that a new process reads the ledger that the previous process wrote, even after a crash between two writes (U1). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxShardBytes } from '../../../src/host/host.ts';
@@ -334,8 +334,8 @@ test('U1: a write that is based on an outdated ledger is refused', async () => {
 
 describe('U1: a former leader that continues', () => {
   /**
-   * Simulates two leaders that store the same stage. The former leader chose collector 1, and is frozen at `call` of
-   * object `shard` until the new leader has stored the stage with collector 2.
+   * Simulates two leaders that store the same stage. The former leader has chosen collector 1. It is frozen at its `call` (read
+   * or write) of the ledger object `shard` until the new leader has stored the stage with collector 2.
    */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();

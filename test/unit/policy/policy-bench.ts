@@ -1,6 +1,6 @@
 /**
- * Test set-up with one policy in memory and all inputs of `decide`, the function that chooses the policy's next actions:
- * collector rows, ownership of collectors, ledger, and the index of the policy's collectors.
+ * Test set-up with one policy in memory and all inputs of `decide`, the function that chooses the policy's next actions. The
+ * inputs are collector rows, ownership of collectors, the ledger, and the index of the policy's collectors.
  */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
@@ -206,7 +206,7 @@ export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
   };
 }
 
-/** Returns the result of admission, which chooses the next upgrades, with its changes of the ledger. */
+/** Returns the upgrades that the admission chooses next, with its changes of the ledger. */
 export function admitted(bench: PolicyBench, nowMs: number, { attempts, state = quietState, ...seen }: Admitted = {}) {
   const pending = bench.pending();
   if (attempts !== undefined) bench.ledger.setHeader({ ...bench.ledger.header, attempts });

@@ -1,6 +1,6 @@
 /**
- * Tests of the POST requests that start upgrades: the checks before an attempt is written to the ledger (U2), the outcomes of a
- * POST (U3, U11), and the size of the queue of waiting POSTs.
+ * Tests the POST requests that start upgrades: the checks before an attempt is written to the ledger (U2), the outcomes of a POST
+ * (U3, U11), and how many POSTs may wait.
  */
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Fleet of four collectors for tests of combined rollout rules, of which only web-9 needs an upgrade. A test names the rules that forbid
- * the upgrade now or did so before, and this file builds the ledger, the collectors and the settings.
+ * Fleet for tests of combined rollout rules. It has four collectors, of which only web-9 needs an upgrade. A test names the rules
+ * that forbid this upgrade now or did so before, and this file builds the ledger, the collectors and the settings.
  */
 import { annotations } from '../../../src/api/annotations.ts';
 import type {
@@ -329,7 +329,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) });
 }
 
-/** Returns the time at which the upgrade of web-9 failed: recently if the rule `back-off` holds. */
+/** Returns the time at which the upgrade of web-9 failed. While the rule `back-off` holds, this time is recent. */
 function failureMs(rules: Rules): number {
   return rules.hold('back-off') ? failedMs : 0;
 }
@@ -340,7 +340,7 @@ function versionOfNine(rules: Rules, wanted: string): string {
 }
 
 /**
- * Returns the times of the lists that show web-9: two if it left the target, because a second list must confirm this
+ * Returns the times at which lists showed web-9. If web-9 left the target, there are two, because a second list must confirm this
  * (U8).
  */
 function looksAtNine(rules: Rules): readonly number[] {

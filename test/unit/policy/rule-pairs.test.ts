@@ -1,7 +1,7 @@
 /**
- * Tests all pairs of rollout rules that forbid the upgrade of one collector, web-9. While a rule of the pair holds, web-9 is not upgraded,
- * and the status reports the rule. When both rules have ended, web-9 is upgraded. Pairs that cannot hold together, and pairs that depend on
- * time, are listed below. The limits of a batch and of a ledger are left out.
+ * Tests all pairs of rollout rules that forbid the upgrade of one collector, web-9. While a rule of the pair holds, web-9 is not
+ * upgraded, and the status reports the rule. When both rules have ended, web-9 is upgraded. The file lists the pairs that are not
+ * tested this way: rules that cannot hold together, and rules that depend on time.
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';

@@ -1,4 +1,7 @@
-/** Tests that the reason in a policy's status survives a restart until the new process can find the reason itself (H1). */
+/**
+ * Tests that the reason in a policy's status survives a restart. The new process replaces it only after it has determined the
+ * reason itself (H1).
+ */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { Health } from '../../../src/controller/health.ts';

@@ -1,6 +1,6 @@
 /**
- * Tests of the choice of a stage's collectors. The stage gets exactly the requested number, collectors that can be upgraded are
- * chosen first, and the choice is the same after a restart.
+ * Tests how the collectors of a stage are chosen. The stage gets exactly the requested number, collectors that can be upgraded
+ * are chosen first, and the choice is the same after a restart.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

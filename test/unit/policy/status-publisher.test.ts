@@ -154,7 +154,7 @@ describe('nothing is written', () => {
   describe('when only the estimated end changed a little', () => {
     const minuteMs = 60_000;
 
-    /** Publishes a status with an estimated end of the rollout, and then a status with an end that is later by `byMs`. */
+    /** Publishes a status with an estimated end of the rollout, and then a status whose estimated end is later by `byMs`. */
     async function shifted(leftMs: number, byMs: number, updated = '0/10') {
       const { clock, publish, written, last } = world();
       const ending = (endMs: number) => ({

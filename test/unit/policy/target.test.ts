@@ -1,6 +1,6 @@
 /**
- * Tests of the target version that a policy chooses from the builds that the service offers (section 4.7), and from the time for
- * which each build has been offered.
+ * Tests which target version a policy chooses. The choice depends on the builds that the service offers (section 4.7), and on how
+ * long it has offered each build.
  */
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';

@@ -6,8 +6,8 @@ import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.t
 import { minuteMs } from './builders.ts';
 
 /**
- * Returns the duration of upgrades that is learned from observations. Each pair is one upgrade: the time in ms at which
- * it had ended, and the last time at which it was still running.
+ * Returns the upgrade duration that is learned from observations. Each pair describes one upgrade: the time in ms at which it had
+ * ended, and the last time at which it was still running.
  */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();
@@ -54,7 +54,8 @@ test('the estimate converges to the time at which nearly all upgrades have ended
       const random = seededRandom(seed);
       const duration = new UpgradeDuration();
       duration.learn({ endedByMs: firstMs, unendedAtMs: 0 });
-      // Upgrades take two to four minutes. The status of each is read at the estimated end and, if it still runs, once more.
+      // Upgrades take two to four minutes. The operator reads the status of each at its estimated end and, if it is still
+      // running, once more.
       for (let index = 0; index < 1_000; index++) {
         const lookMs = duration.typicalMs as number;
         const tookMs = (2 + 2 * random.next()) * minuteMs;

@@ -1,4 +1,7 @@
-/** Tests the index of runs: it contains runs that existed before it, and reports only later changes. */
+/**
+ * Tests the index of a schedule's runs. It contains runs that existed before the index was created, but reports only later
+ * changes.
+ */
 import { expect, test } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { ResourceSource } from '../../../src/host/host.ts';

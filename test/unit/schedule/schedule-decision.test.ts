@@ -355,7 +355,9 @@ class World {
     });
   }
 
-  /** Applies a decision in the reconciler's order. If `parts` is below 4, stops after this number of steps. */
+  /**
+   * Applies the parts of a decision in the same order as the reconciler. If `parts` is below 4, stops after this number of parts.
+   */
   #reconcile(isRetryRequested: boolean, parts = 4): void {
     for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);
     const { gaps, repeat, remove, create } = this.#decide(isRetryRequested);

@@ -75,7 +75,7 @@ describe('an export in full', () => {
 
   test.each([40, 80])('fits %d columns', (width) => {
     const wide = full(exportingStatus, width).filter((line) => widthOf(line) > width);
-    // The view never breaks words. So a long address can exceed the width of a narrow window.
+    // The view never breaks words, so a long address can exceed the width of a narrow window.
     expect(wide.filter((line) => !line.includes('://'))).toEqual([]);
   });
 });

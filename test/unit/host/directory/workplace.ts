@@ -30,7 +30,9 @@ export class Workplace {
     return join(this.directory, ...parts);
   }
 
-  /** Writes a file with an old modification time, because the directory's reader waits after recent changes. */
+  /**
+   * Writes a file with an old modification time. The reader of the directory waits after recent changes, but not for this file.
+   */
   write(file: string, content: string | Uint8Array): void {
     this.writeNow(file, content);
     const longAgo = this.clock.now() / 1_000 - 3_600;

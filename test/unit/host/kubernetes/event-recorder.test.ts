@@ -1,4 +1,6 @@
-/** Tests the Kubernetes Events that the operator writes. Users see them, and the operator's other work does not wait for them. */
+/**
+ * Tests the Kubernetes Events that the operator writes. Users see them, and the operator does not wait until they are written.
+ */
 import { expect, test } from 'vitest';
 import { type LogFields, silentLogger } from '../../../../src/base/log.ts';
 import type { OwnerRef, ResourceEvent } from '../../../../src/host/host.ts';

@@ -180,7 +180,7 @@ test('an API server without the kind is reported, for the list and for a write',
   expect(await codeOf(write(at, 'head', 'one'))).toBe('ledger.notInstalled');
 });
 
-/** Returns a ledger store after the list request of its start, and the world of the store. */
+/** Returns a ledger store that has listed its ledgers at the start, and the test world around the store. */
 function started(leading = { term: 1 }, allNamespaces = true): Setting {
   const { world, owner } = setting();
   const client = clientOf(world);

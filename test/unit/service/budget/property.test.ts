@@ -326,7 +326,8 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // 9.5 s is the sum of 2 s until a class counts as late, 6 s until each of six classes had a turn, and 1.5 s for bursts.
+          // 9.5 s is the sum of 2 s until a request class counts as late, 6 s until each of the six classes has had a turn, and
+          // 1.5 s for bursts.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),

@@ -177,7 +177,7 @@ describe('B1: starts', () => {
     slot?.release();
     call(1);
     await clock.advance(60_000);
-    // A TLS handshake after 250 ms shows that a request must have arrived. Its slot is free 10 s later.
+    // A TLS handshake after 250 ms shows that the request must have arrived. Its request slot is free 10 s later.
     expect(rounded(wire.sentAt())).toEqual([10_250]);
   });
 
@@ -359,7 +359,8 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // Listings get every second turn after 2 s of waiting. From 3.5 s on, urgent keep-alives leave every fourth turn.
+    // Listings get every second turn after they have waited 2 s. From 3.5 s on, urgent keep-alives leave them only every fourth
+    // turn.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });

@@ -1,6 +1,6 @@
 /**
- * Tests reading pages of messages with the client: delivery of rows while the page arrives, timeouts, back-pressure, and who
- * caused an error (4.3, B2, B3).
+ * Tests how the client reads pages of messages: delivery of rows while the page arrives, timeouts, back-pressure, and whether an
+ * error comes from the service or from the receiver of the rows (4.3, B2, B3).
  */
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';

@@ -1,4 +1,4 @@
-/** Tests the limits of the page scanner (2.5, 8), the memory of rows, and the scanner's state after an error. */
+/** Tests the page scanner: its limits (2.5, 8), the memory of rows, and its state after an error. */
 import { describe, expect, test } from 'vitest';
 import { PageError } from '../../../../src/service/pages/page-content.ts';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';

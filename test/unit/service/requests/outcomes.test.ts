@@ -1,6 +1,6 @@
 /**
- * Tests of each service operation with each outcome: the result for the caller, the number of requests, and the outcome that the
- * client reports to the request budget.
+ * Tests each operation of the service with each outcome: the result for the caller, the number of requests, and the outcome that
+ * the client reports to the request budget.
  */
 import { describe, expect, test } from 'vitest';
 import { type Operation, operations } from '../../../../src/service/requests/operation.ts';
