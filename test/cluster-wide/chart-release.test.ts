@@ -1,6 +1,7 @@
 /**
- * Installs, upgrades and uninstalls the Helm chart on a real API server, while a rollout and an export are under way. No controller runs
- * there, so the test starts and stops the operator as Kubernetes does, with the account and the settings of the installed Deployment.
+ * Installs, upgrades and uninstalls the Helm chart on a real API server during a rollout and an export. No controllers run there.
+ * Therefore the test starts and stops the operator as Kubernetes does, with the service account and the settings of the installed
+ * Deployment.
  */
 import { expect } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
@@ -28,7 +29,7 @@ class Release {
   }
 
   /**
-   * Installs the chart where `kubectl apply` has already created the objects of logfleet. The release takes them over.
+   * Installs the chart where `kubectl apply` has already created the objects of logfleet. The Helm release adopts these objects.
    */
   adopt(): Promise<void> {
     return this.#helm(['install', 'logfleet', chart, '--take-ownership', '--force-conflicts'], this.#values);
@@ -51,7 +52,10 @@ class Release {
     if (status !== 0) throw new Error(stderr);
   }
 
-  /** Arguments and environment of the operator's container, as the Deployment defines them, without variables that refer to fields. */
+  /**
+   * Arguments and environment variables of the operator's container, from the Deployment. Variables that refer to fields are left
+   * out.
+   */
   async container(): Promise<{ readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }> {
     const { status, body } = await callApi('GET', deploymentPath(this.namespace));
     expect(status).toBe(200);
@@ -61,7 +65,7 @@ class Release {
   }
 }
 
-/** Installs the operator with another image by `kubectl apply`, for Helm to adopt it. */
+/** Installs the operator with another image by `kubectl apply`. Helm adopts this installation later. */
 async function installByKubectl(namespace: string): Promise<void> {
   const context = recordingContext();
   await runProgram(['manifests', '--namespace', namespace, '--namespaces', namespace], context);
@@ -145,7 +149,7 @@ test('Helm adopts an installation by kubectl; a rollout and an export continue a
   expect(before).toHaveLength(5);
   await release.uninstall();
   expect((await callApi('GET', deploymentPath(namespace.name))).status).toBe(404);
-  // The operator has no rights any more, so it can neither release its lease nor write a status.
+  // The operator has lost its access rights, so it can neither release its lease nor write a status.
   await stop(second);
   expect(await kept(namespace.name)).toEqual(before);
   expect((await tenant.tasks()).length).toBeLessThan(fleetSize);

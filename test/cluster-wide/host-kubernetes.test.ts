@@ -23,7 +23,7 @@ import { exportOf } from '../unit/export/sample-view.ts';
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
 
-/** Counts the answers of the API server. The keys are texts of the form `METHOD resource outcome`. */
+/** Counts the answers of the API server by method, resource and outcome, as texts of the form `METHOD resource outcome`. */
 class Outcomes implements Metrics {
   readonly seen = new Set<string>();
   readonly gauge = noMetrics.gauge;
@@ -307,7 +307,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   });
 });
 
-/** Sends all requests for which the operator needs rights when an export runs in a Kubernetes Job. */
+/** Sends all requests that need access rights when an export runs in a Kubernetes Job. */
 async function runJob({ host, outcomes }: Operator, namespace: string): Promise<void> {
   const { workerJobs } = host;
   if (!workerJobs) throw new Error('the operator cannot create Jobs');
@@ -379,8 +379,8 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
 }
 
 /**
- * Deletes everything that a new operator has to create: the Ledger, the export, its Job and the lease. With `hasLease`,
- * an unheld lease remains.
+ * Deletes everything that a new operator has to create: the Ledger, the export, its Job and the lease. With `hasLease`, the test
+ * keeps a lease that no operator holds.
  */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', objectPath('ledgers', namespace));

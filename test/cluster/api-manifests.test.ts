@@ -12,7 +12,7 @@ interface Deployment {
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** Writes a user's kustomization, which installs one of the bases in `manifests/` into a namespace of the test. */
+/** Writes a kustomization as a user would. It installs one of the bases in `manifests/` into a namespace of the test. */
 function overlay(base: string, namespace: string, components: readonly string[] = []): string {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });

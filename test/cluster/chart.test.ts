@@ -188,8 +188,8 @@ function withValue(values: object, [name = '', ...rest]: readonly string[], valu
 }
 
 /**
- * Returns example values for all settings. Switches with the example `false` are left out, because they would remove
- * objects that other values configure.
+ * Returns example values for all settings. A switch with the example `false` is left out, because it would remove objects that
+ * other values configure.
  */
 function exampleValues(): object {
   const isOff = ({ schema }: Leaf) => schema.examples?.[0] === false;
@@ -216,7 +216,7 @@ function has(value: unknown, rendered: unknown): boolean {
   return Object.entries(value).every(([name, member]) => has(member, (rendered as Record<string, unknown>)[name]));
 }
 
-/** Values whose text would be a number, a boolean or null in YAML without quotes. */
+/** Texts that YAML reads as a number, a boolean or null when they have no quotes. */
 const ambiguous = { number: '123', exponent: '1e3', yes: 'true' };
 
 test('names that look like numbers or booleans stay texts', async () => {
@@ -307,7 +307,7 @@ describe('values.schema.json', () => {
     const objects = await renderChart(examples);
     const before = await renderChart({ crds: { install: false }, exportVolume: { enabled: true } });
     const texts = leaves.filter(({ schema }) => schema.type !== 'boolean');
-    // `existingClaim` replaces the created claim, so the values of the created claim are rendered without `existingClaim`.
+    // With `existingClaim`, the chart creates no claim. So the values of the created claim are rendered without `existingClaim`.
     const ofClaim = await renderChart(withValue(examples, ['exportVolume', 'existingClaim'], ''));
     const lost = texts.filter(({ schema }) => ![objects, ofClaim].some((all) => arrives(schema.examples?.[0], all)));
     expect(lost.map(({ path }) => path.join('.'))).toEqual([]);

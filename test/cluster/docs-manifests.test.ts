@@ -1,4 +1,4 @@
-/** Tests that an API server accepts the manifests of Kubernetes' own kinds in the documentation. */
+/** Tests that an API server accepts the manifests in the documentation whose kinds belong to Kubernetes itself. */
 import { expect, test } from 'vitest';
 import { kubectl } from '../support/control-plane.ts';
 import { allBlocks } from '../support/docs-commands.ts';
@@ -10,7 +10,7 @@ const manifests = allBlocks.filter(
 test.each(manifests.map(({ page, line, text }) => [page, line, text] as const))(
   '%s:%d: the manifest has only existing fields',
   async (_, __, text) => {
-    // A dry run on the server needs the namespace, so the manifest gets a namespace that exists.
+    // A dry run on the server needs an existing namespace, so the manifest gets one.
     const input = text.replace(/namespace: [\w-]+/, 'namespace: default');
     const { status, stderr } = await kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { input });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

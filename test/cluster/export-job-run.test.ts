@@ -39,7 +39,7 @@ interface Job {
   };
 }
 
-/** Gives a role of the component to a ServiceAccount of the namespace. */
+/** Gives a role of the component `export-jobs` to a ServiceAccount of the namespace. */
 async function grant(namespace: string, file: string, account: string): Promise<void> {
   const [role] = parseAllDocuments(readFileSync(join(manifests, file), 'utf8')).map((document) => document.toJS());
   const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
@@ -79,7 +79,7 @@ test.concurrent('a full ResourceQuota delays the Job, and the export says so', a
   const quotas = `/api/v1/namespaces/${namespace.name}/resourcequotas`;
   const hard = { 'count/jobs.batch': '0' };
   await callApi('POST', quotas, { metadata: { name: 'jobs' }, spec: { hard } });
-  // The quota controller, which the test cluster lacks, would write this status.
+  // The test cluster has no quota controller, which would write this status.
   await callApi('PATCH', `${quotas}/jobs/status`, { status: { hard, used: { 'count/jobs.batch': '0' } } }, merge);
   await operator('logfleet-0', [], { env });
   await applyExport(namespace, tenant);
@@ -173,7 +173,7 @@ test.concurrent('two workers show an obstacle and their progress, and the termin
       merge,
     );
   }
-  // The first worker plans the export, so the second one waits.
+  // The first worker plans the export. The second worker waits for the plan.
   await tenant.equip({ faults: { away: { kind: 'status', status: 503, operations: ['createJob'] } } });
   const workers = await Promise.all(
     pods.map(({ index, report }) =>

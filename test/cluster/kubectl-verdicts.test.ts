@@ -194,7 +194,7 @@ describe('validate and kubectl agree on the value', () => {
   });
 });
 
-/** Files that only `validate` refuses. kubectl keeps the last of two equal keys, and replaces invalid bytes. */
+/** Files that only `validate` refuses. kubectl accepts them: it uses the last of two equal keys, and replaces invalid bytes. */
 const stricter: readonly (readonly [string, string | Uint8Array])[] = [
   ['a duplicate member', policy('  paused: true\n  paused: false\n')],
   ['a resource in two documents', `${policy()}---\n${policy()}`],

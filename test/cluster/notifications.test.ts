@@ -1,6 +1,6 @@
 /**
- * Tests that an operator with a webhook sends notifications. `logfleet manifests` installs the operator for other
- * namespaces, and the test runs it with the rights and the variables of its Deployment.
+ * Tests that an operator with a webhook sends notifications. The test installs the operator with `logfleet manifests` for other
+ * namespaces, and runs it with the rights and the variables of its Deployment.
  */
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
@@ -14,7 +14,7 @@ import { createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 import { httpsServer, selfSigned } from '../support/loopback.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
 
-/** Returns the environment of the operator's container, without variables that refer to fields. */
+/** Returns the environment variables of the operator's container, except variables that refer to fields. */
 function environmentOf(manifests: string): Record<string, string> {
   const objects = parseAllDocuments(manifests).map((document) => document.toJS({ maxAliasCount: -1 }));
   const [container] = objects.find(({ kind }) => kind === 'Deployment').spec.template.spec.containers;

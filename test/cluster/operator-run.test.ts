@@ -193,7 +193,7 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
       },
     ],
   });
-  // With `-A`, `plan` needs all policies, which this user has no right to list.
+  // With `-A`, `plan` reads the policies of all namespaces. This user has no right to list them.
   const ofAll = await runToEnd(['plan', file, ...where, '-A', '--exit-code']);
   expect(ofAll).toMatchObject({ status: 2, stdout: '' });
   expect((await tenant.tasks()).length).toBe(2);

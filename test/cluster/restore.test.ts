@@ -1,6 +1,6 @@
 /**
- * Restores policies and exports from a backup by kubectl, as docs/backup.md describes it. Restored resources get new uids, so they have no
- * ledgers, and the destination may have lost the files.
+ * Restores policies and exports from a backup with kubectl, as docs/backup.md describes. Restored resources get new uids, so they
+ * lose their ledgers. The destination may have lost files.
  */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { expect, vi } from 'vitest';
@@ -61,7 +61,7 @@ function transitionOf(resource: SearchExport): string {
   return conditionOf(resource, 'Ready')?.lastTransitionTime ?? '';
 }
 
-/** Waits until the second of `time` has passed. The API server stores the creation times of resources in whole seconds. */
+/** Waits until the second that contains `time` has passed, because the API server stores creation times in whole seconds. */
 async function secondAfter(time: string): Promise<void> {
   const nextMs = Math.floor(Date.parse(time) / 1_000) * 1_000 + 1_000;
   await vi.waitUntil(() => Date.now() >= nextMs, { timeout: 60_000 });

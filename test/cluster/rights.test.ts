@@ -37,7 +37,7 @@ async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]
   return all.filter((role) => counts(role) && isAggregated(role)).flatMap(({ rules }) => rules ?? []);
 }
 
-/** Changed rights take effect only after a short delay, because the API server caches them. */
+/** The API server caches rights, so changed rights take effect after a short delay. */
 const patience = { timeout: 40_000 };
 
 const userRoles = ['logfleet-view', 'logfleet-edit', 'logfleet-install'];

@@ -146,8 +146,8 @@ describe('5 authentication', () => {
   test.each(followUps)('the %s of a job may be 404 without the cookies (5.3, 7.3)', async (what, followUp) => {
     const job = await startJob(service);
     const { status } = await followUp(job, undefined);
-    // Without cookies, a real deployment answers as before if its load balancer happens to choose the replica with the
-    // search job. Otherwise it answers 404, or 400 for pages, or in one case 500.
+    // Without the cookies, a load balancer may choose any replica of a real deployment. The replica with the search job answers
+    // as before. Another replica answers 404, or 400 for pages, or in one case 500.
     if (onSimulator) expect(status).toBe(404);
     else expect(status).toBeOneOf([200, ...(what === 'messages' ? [400] : []), 404, 500]);
   });

@@ -68,8 +68,7 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // A real deployment may omit any field of a collector. In the simulator, every field is set for at least some
-    // collectors.
+    // A real deployment may omit any field of a collector. In the simulator, each field is set for some collectors.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with that member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);

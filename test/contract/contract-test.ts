@@ -1,6 +1,6 @@
 /**
- * Helpers for tests that run on the simulator or on a real deployment. A test that only the simulator can pass gives a
- * reason, with which it is skipped on a deployment.
+ * Helpers for tests that run on the simulator or on a real deployment. A test that only the simulator can pass names a reason,
+ * and is skipped on a deployment.
  */
 import { expect, test } from 'vitest';
 import type { LogData } from '../../simulator/log-data/log-data.ts';
@@ -15,7 +15,7 @@ export function openDeployment(): Promise<Deployment> {
 }
 
 export interface Simulation {
-  /** Reason why the test cannot run on a real deployment, as the end of the sentence `not tried, since it …`. */
+  /** Reason why the test cannot run on a real deployment. It completes the sentence `not tried, since it …`. */
   readonly why: string;
   /** Scenario of the simulator for this test, which replaces the usual one (see `openSimulator`). */
   readonly scenario?: Scenario;
@@ -39,10 +39,7 @@ export function testSimulated(
   });
 }
 
-/**
- * Skips the rest of a test if a real deployment lacks something. `what` ends the sentence `not tried, since it needs
- * …`.
- */
+/** Skips the rest of a test if a real deployment lacks something. `what` completes the sentence `not tried, since it needs …`. */
 export function expectThere(skip: (condition: boolean, note: string) => void, isThere: boolean, what: string): void {
   skip(!onSimulator && !isThere, `needs ${what}`);
   expect(isThere).toBe(true);

@@ -21,7 +21,7 @@ export const onSimulator = env('BASE_URL') === undefined;
 
 export interface Deployment {
   readonly baseURL: string;
-  /** Sample of messages for the searches of the suite. On the simulator the sample fills more than one small page. */
+  /** Sample of messages for the searches of the suite. On the simulator, the sample fills more than one small page. */
   readonly logs: LogSample;
   /** Collector that may be upgraded to the latest build. Undefined if there is none. */
   readonly upgradableCollector: string | undefined;
@@ -35,7 +35,7 @@ export interface Deployment {
 export interface LogSample {
   /** Search query without an aggregation. It must find messages. */
   readonly query: string;
-  /** Time range [fromMs, toMs) of the sample in ms since the epoch, so old that all of its messages have arrived. */
+  /** Time range [fromMs, toMs) of the sample, in ms since the epoch. It is so old that all its messages have arrived. */
   readonly fromMs: number;
   readonly toMs: number;
 }

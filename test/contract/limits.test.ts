@@ -89,7 +89,7 @@ describe('8 limits of requests', () => {
 });
 
 describe('8 limits of search jobs', () => {
-  /** Creates the maximum number of search jobs, and checks that the service refuses another one until one has ended. */
+  /** Creates the maximum number of search jobs. Checks that the service refuses another one until one of them has ended. */
   async function expectMostJobs(simulator: SimulatedDeployment, most: number): Promise<void> {
     for (let job = 1; job < most; job++) expect((await requestJob(simulator)).status).toBe(202);
     const last = await startJob(simulator);

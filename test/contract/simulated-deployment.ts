@@ -27,14 +27,14 @@ const startMs = Date.UTC(2026, 10, 1, 12);
 export const logDay = { fromMs: Date.UTC(2026, 9, 31), toMs: Date.UTC(2026, 10, 1) };
 export const messagesPerHour = 10_000;
 
-/** Settings for the messages of one day. All other settings have the defaults of a scenario. */
+/** Settings for the messages of one day. All other settings of the scenario have their defaults. */
 const madeUpDay = logDataOf({ amount: { messages: 24 * messagesPerHour } });
 
 export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogData {
   return madeUpData(madeUpSettings({ ...logDay, ...options }));
 }
 
-/** More collectors than fit on a page. Some of them have a property for which the service refuses their upgrade. */
+/** More collectors than fit on a page. The service refuses to upgrade some of them because of their properties. */
 const groups = {
   web: { count: 120, version: '19.400-1' },
   cloud: { count: 1, collectorType: 'Hosted' },

@@ -1,6 +1,6 @@
 /**
- * Kills the operator at steps of an upgrade attempt, and loses answers of the service (U15). `make soak` adds the other steps and kinds of
- * answers, and the simulations kill the operator at each request.
+ * Kills the operator at steps of an upgrade attempt, and loses answers of the service (U15). `make soak` also kills it at the
+ * other steps and loses other kinds of answers, and the simulations kill it at each request.
  */
 import { vi } from 'vitest';
 import { failingUpgrades, laggingList, none, testCrashes, testLosses } from './support/crashes.ts';

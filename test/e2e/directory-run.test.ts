@@ -162,8 +162,7 @@ describe.concurrent('actions of a person', () => {
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // By now, the operator has listed the collectors of the paused policy, and would have started an upgrade without
-    // the pause.
+    // By now, the operator has listed the collectors of the paused policy. Without the pause, it would have started an upgrade.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
     await tenant.journalUntil(
       (journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads,

@@ -1,6 +1,6 @@
 /**
- * Runs the commands in the code blocks of the documentation. Each command either runs here, page by page and in order, or has a reason in
- * `exceptions`. `test/unit/house/docs-blocks.test.ts` checks the arguments of all commands of logfleet.
+ * Runs the commands in the code blocks of the documentation, page by page and in order. Commands that do not run are in
+ * `exceptions`, each with a reason. `test/unit/house/docs-blocks.test.ts` checks the arguments of all commands of logfleet.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -11,8 +11,8 @@ import { blockCommands, blocksOf, commandsOf, type DocsCommand, programCalls } f
 import { DocsSession } from './support/docs-session.ts';
 
 /**
- * Commands of the documentation that this test does not run, each with the reason. The pattern matches the page and the
- * text of a command.
+ * Commands of the documentation that this test does not run, each with the reason. A pattern matches the page and the text of a
+ * command.
  */
 const exceptions: readonly (readonly [reason: string, pattern: RegExp])[] = [
   ['Helm checks the arguments below', /: helm /],
@@ -125,7 +125,7 @@ test.each(['kubectl', 'helm'])('%s knows the commands and flags of the documenta
   expect(calls.length).toBeGreaterThan(4);
   const unknown: string[] = [];
   for (const { command, args } of calls) {
-    // With --help as the last argument, the program checks the flags before it, and does nothing.
+    // If `--help` is the last argument, the program checks the flags before it and does nothing else.
     const failed = await promisify(execFile)(path, [...args, '--help']).then(
       () => undefined,
       (error: Error) => error.message,

@@ -1,9 +1,9 @@
-/** Tests `logfleet run DIR` with exports, and kills the process once at most kinds of steps. `make soak` kills it at each step. */
+/** Tests `logfleet run DIR` with exports, and kills the process at one step of most kinds. `make soak` kills it at each step. */
 import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
 import { expectExported, stopStores } from './support/exports.ts';
 
-// More concurrent tests would need too much processor time. Requests would be delayed, and then arrive faster than the
+// More concurrent tests would need too much processor time. They would delay requests, which would then arrive faster than the
 // service's request rate allows.
 vi.setConfig({ maxConcurrency: 8 });
 

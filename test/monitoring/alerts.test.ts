@@ -198,7 +198,7 @@ describe('the alerts', () => {
       const labels = `namespace="logging",${kind}="${reason}",state="Stalled",reason="${reason}"`;
       return [`logfleet_${kind}_state{${labels}}`, '1x60'] as const;
     });
-    // The alert about failed runs of a schedule needs the number of failed runs as well.
+    // The alert about failed runs of a schedule also needs the number of failed runs.
     const gaps = { 'logfleet_schedule_gaps{namespace="logging",schedule="RunsFailed"}': '1x60' };
     const expected = all
       // A person aborted the rollout, so it has no alert.

@@ -68,7 +68,7 @@ test('no alert fires in a week of healthy rollouts, exports and a schedule, with
 }, async () => {
   const world = healthyWorld();
   let operator: ScrapedOperator & { readonly replica: Replica };
-  // One replica runs at a time, without a lease, because renewing a lease every 2 s would take most of the time of the test.
+  // One replica runs at a time, without a lease. Renewing a lease every 2 s would take most of the time of the test.
   const start = () => {
     const metrics = new PrometheusMetrics();
     const replica = world.world.start({ metrics });

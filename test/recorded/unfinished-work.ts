@@ -1,6 +1,6 @@
 /**
- * A rollout and an export that are interrupted midway, on a virtual clock. `record.ts` stores what logfleet has written until then, and a test
- * continues from the stored state of each earlier release.
+ * A rollout and an export that are interrupted midway, on a virtual clock. `record.ts` stores what logfleet has written by then.
+ * A test continues from the stored state of each earlier release.
  */
 import { ExportWorld, evenly, minuteMs } from '../integration/export/export-world.ts';
 import { World } from '../support/world.ts';

@@ -1,6 +1,6 @@
 /**
- * Checks whether a simulated run has converged: each policy is complete or reports why it cannot be, its status matches
- * the service, and no upgrade attempt is open. The result lists the differences.
+ * Checks whether a simulated run has converged: each policy is complete or reports why it cannot complete, its status matches the
+ * service, and no upgrade attempt is open. The result lists the differences.
  */
 
 import type { CollectorState, SimulatorState } from '../../simulator/snapshot.ts';
@@ -42,7 +42,8 @@ export function missingForConvergence(truth: Truth): string[] {
   // An offline collector finishes its upgrade only when it returns, and some collectors never return.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
-  // A process whose watch of the API server has silently stopped notices a change of a policy only when the watch times out.
+  // If the watch of a process on the API server has silently stopped, the process notices a change of a policy only when the
+  // watch times out.
   if (truth.plan.apiFaults.watches > 0 && lastChangeMs(truth) > truth.nowMs - unheardMs)
     return ['a person changed a policy just now'];
   return truth.policies.flatMap((policy) =>
@@ -133,7 +134,7 @@ function isApprovedLater({ actions }: HistoryPlan, { metadata }: CollectorVersio
   return actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
 }
 
-/** Returns whether the policy waits for a user's action, or for an event that the simulated run does not contain. */
+/** Returns whether the policy waits for an action of a user, or for an event that does not occur in the simulated run. */
 function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
   const { metadata, spec, status } = policy;
   const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
@@ -278,7 +279,7 @@ function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Returns whether two policies may claim a collector, depending on its version. The collector counts of their statuses
+ * Returns whether two policies may claim a collector, depending on its version. If so, the collector counts in their statuses
  * cannot be predicted.
  */
 function isUncertain(truth: Truth): boolean {
@@ -328,7 +329,7 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
   );
 }
 
-/** Time in ms that processes have to notice a changed policy. Later POSTs must follow the changed policy. */
+/** Time in ms within which every process notices a changed policy. POSTs after this time must follow the changed policy. */
 export const settledAfterChangeMs = 10_000;
 
 export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
@@ -342,7 +343,7 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
   );
 }
 
-/** Returns the reason why a collector legitimately does not run the target; undefined if there is no such reason. */
+/** Returns the legitimate reason why a collector does not run the target, or undefined if there is none. */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,

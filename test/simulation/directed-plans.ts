@@ -1,5 +1,6 @@
 /**
- * Plans of simulated runs that lead directly to the situations to which a single rule applies. The seed varies details.
+ * Plans of simulated runs. Each kind of plan leads directly to the situations to which a single rule applies, and the seed varies
+ * the details.
  */
 
 import type { Scenario } from '../../simulator/scenario.ts';

@@ -2,8 +2,8 @@
 import { countFrom } from './history-pool.ts';
 
 /**
- * Number of seeds for each kind of simulated runs. A kind that kills a process needs two seeds for each request of a
- * small rollout: one to kill the process before the request, and one to kill it after the request.
+ * Number of seeds for each kind of simulated runs. If a kind kills a process, it needs two seeds for each request of a small
+ * rollout: one to kill the process before the request, and one to kill it after the request.
  */
 const counts: Readonly<Record<string, number>> = {
   killed: 80,

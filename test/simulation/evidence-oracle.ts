@@ -47,7 +47,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // After another tool has upgraded a collector, the collector may belong to a policy that did not request the first
+  // After another tool has upgraded a collector, the collector may belong to a policy other than the one that requested the first
   // upgrade.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
@@ -58,8 +58,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
 }
 
 /**
- * Returns a violation if an upgrade was repeated too early. Before that, two collector lists, read ten minutes apart,
- * must show that the collector has left the target (U8).
+ * Returns a violation if an upgrade was repeated too early. An upgrade may be repeated when two collector lists, read ten minutes
+ * apart, have shown that the collector has left the target (U8).
  */
 function driftUnconfirmed(
   { plan }: HistoryRecord,

@@ -1,6 +1,6 @@
 /**
- * Checks that failures stop a rollout (R5). A process that knows that more upgrades failed than `maxFailures` allows
- * starts no further upgrade.
+ * Checks that failures stop a rollout (R5). When a process knows of more failed upgrades than `maxFailures` allows, it starts no
+ * further upgrade.
  */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -10,8 +10,8 @@ import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesA
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // When the service answers with the status of another task, the process rejects the answer. The checks cannot tell
-  // which failures the process knows, so they are skipped.
+  // If the service answers with the status of another task, the process rejects the answer. The checks are skipped then, because
+  // they cannot tell which failures the process knows.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -21,8 +21,8 @@ export function failureViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Checks that no upgrade attempt is counted twice. The count may not exceed the number of attempts, plus the number of
- * collectors that can go offline or that a tool or a person can change.
+ * Checks that no upgrade attempt is counted twice. The count may exceed the number of attempts only by the number of collectors
+ * that can go offline, or that a tool or a person can change.
  */
 function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
   const sent = posts.filter(({ toVersion }) => toVersion === target).length;
@@ -70,7 +70,7 @@ function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: 
   return former.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Returns where failures were counted when an upgrade started: in the rollout and in its running stages. */
+/** Returns where the failures were counted when an upgrade started: in the rollout, and in each of its running stages. */
 function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   const completedMs = completedAtMs(rollout, atMs);
   const since = rollout.upgrades.filter((one) => one.atMs < atMs && one.atMs >= completedMs);
@@ -124,8 +124,8 @@ function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, 
 }
 
 /**
- * Returns whether an attempt counts: the policy still selects the collector, and the collector did not reach the target
- * late (U6).
+ * Returns whether an attempt counts. It counts if the policy still selects the collector, and the collector did not reach the
+ * target late (U6).
  */
 function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, task: TaskState): boolean {
   const { endTime, collectorEndTime, fromVersion: version } = task;

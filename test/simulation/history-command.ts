@@ -12,7 +12,9 @@ export interface HistoryKind {
   readonly program: string;
   /** Path of the program that worker threads run. */
   readonly worker: URL;
-  /** Runs one simulation on the main thread. `figures` is a text with numbers about the simulation, for people. */
+  /**
+   * Runs one simulation on the main thread. `figures` is a text with numbers about the simulation, which is printed for people.
+   */
   readonly replay: (
     seed: number,
     directions: string | undefined,

@@ -142,8 +142,7 @@ function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number
 }
 
 /**
- * Calls `tell` if the simulation that a worker thread begins now takes too long. Returns the function that ends the
- * watch.
+ * Calls `tell` if the simulation that a worker thread begins now takes too long. Returns a function that ends this supervision.
  */
 function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) => void): () => void {
   const endMs = performance.now() + longestMs;

@@ -1,6 +1,6 @@
 /**
- * Runs the whole operator on a virtual clock against a simulated service and API server, until all policies are
- * complete or time is up. The same plan always gives the same run.
+ * Runs the whole operator on a virtual clock against a simulated service and API server. The run ends when all policies are
+ * complete, or when time is up. The same plan always gives the same run.
  */
 import { createHash } from 'node:crypto';
 import { annotations } from '../../src/api/annotations.ts';
@@ -38,8 +38,8 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 }
 
 /**
- * Waits until all policies are complete or report why not, and then checks that this does not change. Policies may
- * leave this state when another tool changes a collector, or when an offline collector returns.
+ * Waits until all policies are complete or report why not, and then checks that this does not change. It may change when another
+ * tool changes a collector, or when an offline collector returns.
  */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
@@ -66,10 +66,7 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
   }
 }
 
-/**
- * Returns whether an upgrade may succeed long after it timed out (U6), so that another policy may become the owner of
- * its collector.
- */
+/** Returns whether an upgrade may succeed long after it timed out (U6). By then, another policy may own its collector. */
 function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
   const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);
   return policies.length > 1 && outcomes.some(({ end, duration }) => end === 'succeed' && duration !== undefined);

@@ -30,8 +30,8 @@ export function mutant(
 const mostTold = 3;
 
 /**
- * Runs simulations until one detects the mutant, a copy of logfleet in which one rule is broken. If none does, returns a message that lists
- * the other rules whose violations were found.
+ * Runs simulations until one detects the mutant, a copy of logfleet in which one rule is broken. If none does, returns a message
+ * that lists other rules for which violations were found.
  */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,

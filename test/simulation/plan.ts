@@ -1,6 +1,6 @@
 /**
- * Plan of one simulated run, drawn from a seed: the fleet, policies, operator replicas, faults, and actions of users.
- * Upgrades and their time-outs are ten times as fast as in reality; request limits and leases are not.
+ * Plan of one simulated run, drawn from a seed: the fleet, policies, operator replicas, faults, and actions of users. Upgrades
+ * and their time-outs are ten times as fast as in reality. Request limits and leases have their real values.
  */
 
 import type { Scenario } from '../../simulator/scenario.ts';

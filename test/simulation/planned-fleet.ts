@@ -82,8 +82,8 @@ export function planFleet(chance: Chance, calmAtMs: number): FleetPlan {
       builds,
       upgrade: {
         duration: chance.one(['3m', ['1m', '4m'], '8m'] as const),
-        // Delay until lists show a started upgrade. It is far below the time after which the operator doubts that the
-        // upgrade has started.
+        // Delay until lists show a started upgrade. It is far below the time after which the operator suspects that the upgrade
+        // has not started.
         lockDelay: chance.one(['0s', '0s', '2s', '4s']),
         toRunningVersion: chance.one(['accept', 'accept', 'refuse']),
       },

@@ -18,8 +18,8 @@ export interface DeathPlan {
 export const epochMs = Date.UTC(2026, 10, 1);
 
 /**
- * Time zones whose offsets differ by fractions of an hour. Windows that open every few minutes then open at different
- * times in each zone.
+ * Time zones whose offsets differ by fractions of an hour. Therefore, windows that open every few minutes open at different times
+ * in each zone.
  */
 const zones = ['Europe/Berlin', 'Asia/Kathmandu', 'Asia/Kolkata', 'America/New_York'] as const;
 

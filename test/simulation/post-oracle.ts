@@ -1,4 +1,4 @@
-/** Checks that the policy still wanted each upgrade when the process requested it (U2, U11, U13). */
+/** Checks that the policy still wanted each upgrade at the time of its request (U2, U11, U13). */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { settledAfterChangeMs } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';

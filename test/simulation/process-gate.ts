@@ -31,8 +31,8 @@ export class ProcessGate {
 }
 
 /**
- * Shortest delay of a timer in ms. Adding a shorter delay to the time of day would not change it, and virtual time
- * would stand still.
+ * Shortest delay of a timer in ms. A shorter delay is lost when it is added to the time of day, so virtual time would not
+ * advance.
  */
 const finestMs = 0.001;
 

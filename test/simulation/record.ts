@@ -1,6 +1,6 @@
 /**
- * Record of a simulated run as the service, the API server and the connections saw it. Times are in ms since the start,
- * unless their name says otherwise.
+ * Record of a simulated run: what the service, the API server and the connections saw. Times are in ms since the start, unless
+ * their name says otherwise.
  */
 
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -25,7 +25,7 @@ export interface PostRecord {
   readonly known: readonly CollectorVersionPolicy[];
   /** Holder of the lease in the API server when the POST left; undefined without leader election. */
   readonly leaseHolder: string | undefined;
-  /** Version that the collector really ran when the POST was sent, and the time at which it began to run this version. */
+  /** Version that the collector really ran when the POST was sent, and the time since which it had run this version. */
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
   /** True if an earlier POST named the same collector and version. */
   readonly repeats: boolean;

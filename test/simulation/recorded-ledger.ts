@@ -31,16 +31,18 @@ interface Stage extends Omit<RecordedStage, 'members'> {
   readonly members?: number;
 }
 
-/** Last fields of a ledger entry: number of the rollout's failure count, index of the stage, and 1 for a rollback. */
+/**
+ * Last fields of a stored ledger entry: the number of the rollout's failure count, the index of the stage, and 1 for a rollback.
+ */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
 /**
- * Stored entry of a collector in a ledger, as an array: id, former version, number of attempts, number of times that
- * others changed the version, how it ended.
+ * Stored ledger entry of a collector, as an array: its id, its former version, the number of attempts, how often others changed
+ * the version, and how it ended.
  */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
 /**
- * Upgrade attempt in a ledger, as an array: number, target version, state, task id, 1 if logfleet created the task, and
- * 1 if the request was repeated.
+ * Stored upgrade attempt, as an array: its number, target version, state and task id, 1 if logfleet created the task, and 1 if
+ * the request was repeated.
  */
 type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 
@@ -101,5 +103,5 @@ function membersOf(shards: Shards, stage: number, count: number): readonly strin
   );
 }
 
-/** Placeholder for the collectors of a ledger object that the ledger names, but that the API server does not have. */
+/** Placeholder for the collectors in a ledger object that is missing in the API server, although the ledger names it. */
 export const missingMember = 'missing shard';

@@ -18,7 +18,9 @@ export function rollbackViolations(record: HistoryRecord): string[] {
   ]);
 }
 
-/** Finds collectors that still run the target after a rollback, if there is a single policy that no user changed. */
+/**
+ * Finds collectors that still run the target after a rollback. Applies only if there is a single policy, and no user changed it.
+ */
 function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }: Rollout): string[] {
   const { plan, convergedAtMs, statuses, state } = record;
   const texts = textsOf(record, policy);
@@ -62,8 +64,8 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
 }
 
 /**
- * Returns the upgrade that a rollback attempt undoes. Normally the same rollout requested this upgrade. It may also
- * come from an earlier rollout or, after a disturbance such as a kill, from another policy (U3).
+ * Returns the upgrade that a rollback attempt undoes. Usually, the same rollout requested this upgrade. After a disturbance such
+ * as a kill, it may come from another policy (U3). It may also come from an earlier rollout.
  */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;

@@ -22,7 +22,7 @@ export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Final statuses of the task that the POST created. Contains only statuses that a process received. */
+  /** Final statuses of the task that the POST created, but only those that a process received. */
   readonly news: readonly TaskNews[];
   /** Policy of the rollout, as the process knew it when it sent the POST. */
   readonly policy: CollectorVersionPolicy;
@@ -133,8 +133,8 @@ export function isApproval(
 const heardMs = 60_000;
 
 /**
- * Returns the versions of a policy that a process may have known at this time: the newest one, and those that were just
- * replaced.
+ * Returns the versions of a policy that a process may have known at this time: the newest version, and versions that were
+ * replaced just before.
  */
 export function textsAt(
   { policyChanges }: HistoryRecord,
@@ -165,8 +165,8 @@ export function isUnsteady(record: HistoryRecord, name: string): boolean {
 }
 
 /**
- * Returns whether a planned event or another tool changes this collector. Unlike in `isUnsteady`, outages after
- * upgrades do not count.
+ * Returns whether a planned event or another tool changes this collector. Does not count outages after upgrades, unlike
+ * `isUnsteady`.
  */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;

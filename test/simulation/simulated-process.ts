@@ -1,6 +1,6 @@
 /**
- * One process of the operator in a simulated run, with a clock and connections that can be frozen and killed. A dead
- * process does nothing, but its earlier requests take effect.
+ * One process of the operator in a simulated run, with a clock and connections that can be frozen and killed. A dead process does
+ * nothing, but requests that it sent before still take effect.
  */
 
 import type { InProcessService } from '../../simulator/in-process.ts';

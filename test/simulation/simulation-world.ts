@@ -45,8 +45,8 @@ const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
 /**
- * Maximum duration in ms of a request whose answer the process certainly received. Later, the process may have given up
- * waiting.
+ * Maximum duration in ms of a request whose answer the process certainly receives. During a longer request, the process may give
+ * up waiting.
  */
 const heardWithinMs = 2_000;
 
@@ -192,7 +192,7 @@ export class SimulationWorld {
     this.#disturb('restore');
     for (const { metadata } of this.#ledgerObjects()) this.api.remove(`${ledgersPath}/${metadata.name}`);
     const isHead = (object: StoredObject) => (object as unknown as StoredLedger).shard === 'head';
-    // The object `head` of a ledger is written last, because it names the other objects of the ledger.
+    // The object `head` of a ledger is written last, because its content names the other objects of the ledger.
     const ordered = [...this.#backup].sort((left, right) => Number(isHead(left)) - Number(isHead(right)));
     for (const { metadata, ...rest } of ordered) {
       const { name, namespace, labels, ownerReferences } = metadata;

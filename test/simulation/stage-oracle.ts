@@ -1,5 +1,5 @@
 /**
- * Checks the stages of rollouts: which collectors belong to a stage, when it starts and ends, that its soak lasts long
+ * Checks the stages of rollouts: which collectors belong to a stage, when a stage starts and ends, that its soak lasts long
  * enough, and that each upgrade belongs to a started stage.
  */
 import type { Stage } from '../../src/api/generated/collector-version-policy.ts';
@@ -207,8 +207,8 @@ function unfinished(
 }
 
 /**
- * Checks that the soak lasts long enough, that a collector list confirms its success, and that no collector went
- * offline in it.
+ * Checks that the soak of a stage lasts long enough. A collector list must confirm its success, and no collector may go offline
+ * during it.
  */
 function unsoaked(
   record: HistoryRecord,
@@ -276,8 +276,8 @@ function soakFromMs(
 }
 
 /**
- * Returns whether the previous rollout to this target was stopped (R6). If so, each stage has a soak even if it
- * upgrades no collector.
+ * Returns whether the previous rollout to this target was stopped. In this case, each stage has a soak, even if it upgrades no
+ * collector (R6).
  */
 function isUnproven({ former }: ProvenRollout): boolean {
   return former?.writes.at(-1)?.stop !== undefined;

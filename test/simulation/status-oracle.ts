@@ -8,8 +8,8 @@ export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
   /**
-   * Latest collector counts in the status of each policy, with the target for which they were computed. While the
-   * collectors cannot be listed, a status keeps its old counts.
+   * Latest collector counts in the status of each policy, with the target for which they were computed. A status keeps its old
+   * counts while the operator cannot list the collectors.
    */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {

@@ -39,7 +39,7 @@ function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent):
 }
 
 /**
- * Returns whether the kill switch was set long before this POST, so that the process must know it. False if a fault may
+ * Returns whether the kill switch was set long before this POST, so that the process must know it. Returns false if a fault may
  * have delayed the process.
  */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {

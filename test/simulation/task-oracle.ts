@@ -46,8 +46,8 @@ function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: num
 }
 
 /**
- * Checks the number of upgrade tasks of a collector: one for each rollout, each retry, each unknown outcome, and each
- * change by another tool.
+ * Checks the number of upgrade tasks of a collector. One task is allowed for each rollout, each retry, each unknown outcome, and
+ * each change by another tool.
  */
 function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const found: string[] = [];

@@ -15,7 +15,7 @@ import { sha256 } from '../../scripts/release/provenance.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
-// Time limit in ms that only a hanging test exceeds, also with downloads.
+// Time limit in ms that only a hanging test exceeds, even if it downloads files.
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 600_000 });
 
 let directory: string;

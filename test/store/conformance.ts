@@ -213,7 +213,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
       await needless.write(Buffer.alloc(12 * mebibyte));
       await stored(2);
       expect(await destination.abortLeftovers('data', 'all')).toBe(1);
-      // A store may answer a part of an aborted upload with a general error.
+      // A store may answer with a general error when a part of an aborted upload is sent.
       await expect(needless.finish()).rejects.toMatchObject({
         code: expect.stringMatching(/^destination\.(?:lost|away)$/),
         handling: { kind: 'backoff' },

@@ -1,5 +1,6 @@
 /**
- * Defines tests of exports that are killed, or run by two processes at once: every row is written once, and no other file remains.
+ * Defines tests of exports that are killed, or that two processes run at once. Every row must be written once, and no other file
+ * may remain.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Verification, verifyExport } from '../../src/destination/verify.ts';

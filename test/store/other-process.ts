@@ -18,7 +18,7 @@ export type Act =
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
   /** Runs a small export. Optionally waits at each step for a line on standard input. */
   | { readonly kind: 'export'; readonly waits: boolean }
-  /** Uploads a file, and reports the number of bytes by which the memory of the process grew. */
+  /** Uploads a file, and reports by how many bytes the memory of the process grew. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
   /** Writes a file that fits on the disk and a file that does not, and reports how the second write failed. */
   | { readonly kind: 'fill'; readonly keptBytes: number; readonly largeBytes: number };
@@ -62,7 +62,8 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The memory is read repeatedly, because the peak of the whole process may come from the compilation of modules.
+    // The memory is read repeatedly. The peak of the whole process is not used, because it may come from the compilation of
+    // modules.
     let most = before;
     const look = () => {
       most = Math.max(most, process.memoryUsage.rss());

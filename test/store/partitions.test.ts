@@ -1,6 +1,7 @@
 /**
- * Tests an export with partitions in a real directory. DuckDB and pyarrow read the files by the folders of their hours, in a range with a
- * day of 25 hours. The test with pyarrow runs if the variable `LOGFLEET_PYTHON` names a Python that has the package pyarrow.
+ * Tests an export with partitions in a real directory, in a time range with a day of 25 hours. DuckDB and pyarrow read the files
+ * by the folders of their hours. The test with pyarrow runs only if the variable `LOGFLEET_PYTHON` names a Python that has the
+ * package pyarrow.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

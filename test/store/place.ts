@@ -63,7 +63,7 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace
 }
 
 export async function makeContainer(access: AzuriteAccess): Promise<Place> {
-  // This package is imported only when needed, because child processes that do not use Azure import this file, too.
+  // This package is imported only when needed, because child processes that do not use Azure also import this file.
   const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
   const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
   const container = `container-${process.pid}-${buckets++}`;
@@ -107,8 +107,8 @@ export async function openPlace(data: PlaceData): Promise<Destination> {
 }
 
 /**
- * Returns what a destination needs from its process: a clock, and the identity of the process. Environment variables
- * have no influence here.
+ * Returns what a destination needs from its process: a clock, and the identity of the process. Environment variables have no
+ * effect here.
  */
 export async function systemPorts(): Promise<DestinationPorts> {
   return { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };

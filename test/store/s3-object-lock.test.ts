@@ -1,6 +1,6 @@
 /**
- * Tests the retention and the checksums of objects, in a store that keeps versions of objects and in one that refuses
- * to remove locked objects.
+ * Tests the retention and the checksums of objects, in a store that keeps versions of objects and in a store that refuses to
+ * remove locked objects.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -230,7 +230,10 @@ describe('the checksum of an object', () => {
 /** Forwards requests to a store, counts the removals of objects, and can lose answers. */
 class StoreProxy {
   deletions = 0;
-  /** Number of answers to lose. Only answers to requests that create an object from its whole content or from sent parts are lost. */
+  /**
+   * Number of answers to lose. An answer is lost only if its request creates an object, from the whole content or from sent
+   * parts.
+   */
   losesCreations = 0;
   readonly #target: URL;
   readonly #server = createServer((request, response) => this.#forward(request, response));

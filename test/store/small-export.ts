@@ -81,7 +81,7 @@ async function complete(
   return true;
 }
 
-/** Throws the error unless a retry may succeed, because another process may have removed the unfinished file. */
+/** Throws the error if a retry cannot succeed. A retry can succeed if another process has removed the unfinished file. */
 function unlessItMayPass(error: unknown): false {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;
   return false;

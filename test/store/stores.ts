@@ -1,11 +1,11 @@
-/** Kinds of destinations that the suites of this folder test, and what differs between them. */
+/** Kinds of destinations that the suites of this folder test, and the differences between these kinds. */
 import { inject } from 'vitest';
 import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type Place } from './place.ts';
 
 export interface StoreKind {
   /** Creates a new, empty destination of this kind. */
   readonly make: () => Place | Promise<Place>;
-  /** Pattern of the destination's address, as users see the address. */
+  /** Pattern of the destination's address, as it is shown to users. */
   readonly url: RegExp;
   /**
    * Size in bytes up to which a killed upload leaves nothing that the store lists; infinite if the store lists no

@@ -1,6 +1,6 @@
 /**
- * Folder of Node's compile cache for the programs and threads that tests start. Without the cache, compiling takes half of their start
- * time.
+ * Folder of Node's compile cache for the programs and threads that tests start. Without this cache, compiling takes half of the
+ * time of each start.
  */
 import { join } from 'node:path';
 

@@ -1,7 +1,7 @@
 /**
- * Shows whether a stream of `node:zlib` is compressing. A virtual clock waits meanwhile, because compression runs on another thread in real
- * time. This file wraps `write` of the native stream handles, and sets the remaining output space to an impossible value, which the handle
- * replaces with its result.
+ * Shows whether a stream of `node:zlib` is compressing. Compression runs on another thread in real time, so a virtual clock waits
+ * for it. This file wraps `write` of the native stream handles, and sets the remaining output space to an impossible value, which
+ * the handle replaces with its result.
  */
 import { createGzip, createZstdCompress } from 'node:zlib';
 

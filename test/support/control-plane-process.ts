@@ -1,6 +1,6 @@
 /**
- * A real etcd and kube-apiserver for the tests of one run, with their own ports and folders. Both end with the test process. No controllers
- * run, so namespaces are never emptied, and tests create their service accounts.
+ * A real etcd and kube-apiserver for one test run, with their own ports and folders. Both end with the test process. No
+ * controllers run. Therefore namespaces are never emptied, and tests create service accounts themselves.
  */
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';

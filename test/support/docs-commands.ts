@@ -69,8 +69,8 @@ export const blockCommands: readonly DocsCommand[] = allBlocks
   .flatMap(commandsOf);
 
 /**
- * Bash code that records each program and its arguments instead of starting the program. PATH names no folder, so bash
- * finds no program and calls the handler.
+ * Bash code that records each program and its arguments instead of starting the program. PATH names no folder, so bash finds no
+ * program and calls its handler for unknown commands. This handler records the call.
  */
 const recorder = `
 command_not_found_handle() { printf '%s\\0' "$index" "$#" "$@" >&9; }

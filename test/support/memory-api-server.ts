@@ -1,7 +1,7 @@
 /**
- * Simulated Kubernetes API server in memory with latency, watches and faults, on the clock and the random numbers of the test. Tests act as
- * people through `create`, `patch` and `remove`, which take effect immediately. Operators act through `client(name)`, with delays and
- * faults.
+ * Simulated Kubernetes API server in memory, with latency, watches and faults. It uses the clock and the random numbers of the
+ * test. Tests act as users through `create`, `patch` and `remove`, which take effect immediately. Operators act through
+ * `client(name)`, with delays and faults.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -81,15 +81,9 @@ export class MemoryApiServer {
   readonly #options: MemoryApiServerOptions;
   readonly #watches = new Set<MemoryWatch>();
   #sequence = 0;
-  /**
-   * Called for each request when it arrives at the server. Returns the fault that the request gets, or undefined for
-   * none.
-   */
+  /** Called for each request when it arrives at the server. Returns the fault of the request, or undefined for none. */
   onRequest: (info: RequestInfo) => RequestFault | undefined = () => undefined;
-  /**
-   * Called for each event and each watch that receives the event. Returns the fault that the event gets, or undefined
-   * for none.
-   */
+  /** Called for each event and each watch that receives the event. Returns the fault of the event, or undefined for none. */
   onWatchEvent: (info: WatchEventInfo) => WatchFault | undefined = () => undefined;
 
   constructor(options: MemoryApiServerOptions) {
@@ -306,10 +300,7 @@ export class MemoryApiClient implements KubeApi {
   }
 }
 
-/**
- * Returns whether the fault prevents the request at this point: before its effect, or after its effect but before its
- * answer.
- */
+/** Returns whether the fault stops the request here: before its effect, or after its effect but before its answer. */
 function isLost(fault: RequestFault | undefined, when: 'before' | 'after'): boolean {
   return fault !== undefined && fault.kind !== 'delay' && fault.when === when;
 }

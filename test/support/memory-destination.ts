@@ -48,8 +48,8 @@ export class MemoryDestination implements Destination {
   readonly url = 'memory://test';
   readonly store: MemoryStore;
   /**
-   * Called for each call to the store, with the name of the object or folder. Returns the fault that the call gets, or
-   * undefined for none.
+   * Called for each call to the store, with the name of the object or folder. Returns the fault of the call, or undefined for
+   * none.
    */
   strike: (call: DestinationCall, name: string) => DestinationFault | undefined = () => undefined;
   #isDead = false;
@@ -158,7 +158,7 @@ export class MemoryDestination implements Destination {
     };
   }
 
-  /** Performs a call with the fault that the test has set. With the fault `exists`, returns the result of `lost`. */
+  /** Performs a call with the fault that the test has set. With the fault `exists`, the call returns the result of `lost`. */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);
     await fault?.until;

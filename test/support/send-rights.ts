@@ -1,4 +1,4 @@
-/** Rights to send requests, for tests of code that may send requests only while its process holds the leader's lease. */
+/** Rights to send requests, for tests. In production, code may send requests only while its process holds the leader's lease. */
 import { type Departure, depart, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };

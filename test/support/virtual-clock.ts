@@ -1,7 +1,6 @@
 /**
- * Clock for tests that moves only on request. It fires timers in the order of their times, and timers of equal times in
- * the order of creation. All promises settle between two timers, so hours pass in milliseconds and every run is the
- * same.
+ * Clock for tests that moves only on request. It fires timers in the order of their times, and timers with equal times in the
+ * order of creation. Between two timers, all promises settle. Therefore hours pass in milliseconds, and every run is the same.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { isCompressing } from './compression-watch.ts';
@@ -87,7 +86,7 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // If no timer is set, the promise waits for something real, such as a file.
+    // If no timer is set, the promise waits for something in real time, such as a file.
     while (!(await this.run(() => isSettled)));
     return settled;
   }

@@ -97,8 +97,8 @@ export class ServiceWorld {
   }
 
   /**
-   * Connects to the simulated service. Every other host is unknown. While `isAlive` returns false, the service is unreachable as
-   * well.
+   * Connects to the simulated service. All other hosts are unknown. While `isAlive` returns false, even the service cannot be
+   * reached.
    */
   connect(options: ConnectOptions = {}) {
     const { metrics = noMetrics, isAlive = () => true, transports = [] } = options;
@@ -165,7 +165,10 @@ export class World extends ServiceWorld {
     return this.policy(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
   }
 
-  /** Starts a replica of the operator. By default its watches stay open for long, because restarts would slow down days of virtual time. */
+  /**
+   * Starts a replica of the operator. By default, its watches stay open for long, because frequent restarts of watches would slow
+   * down simulations of several days.
+   */
   start(
     options: {
       readonly leaderElection?: boolean;
@@ -276,7 +279,10 @@ export interface BusiestMoments {
   readonly atOnce: number;
 }
 
-/** Returns the busiest second of a service, computed from the requests that the service received. */
+/**
+ * Returns the largest number of requests in any second and the largest number of concurrent requests, from the requests that the
+ * service received.
+ */
 export function busiest(journal: readonly JournalEntry[]): BusiestMoments {
   const arrivals = journal.map(({ at }) => at).sort((left, right) => left - right);
   let [perSecond, endMs] = [0, 0];

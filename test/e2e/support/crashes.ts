@@ -21,7 +21,7 @@ export const none: Trouble = {};
 export const laggingList: Trouble = { lagMs };
 export const failingUpgrades: Trouble = { failures: true };
 
-/** Creates a few collectors of two versions. With failures, the first collector of each version fails. */
+/** Creates a few collectors of two versions. With failures, the first collector of each version fails to upgrade. */
 async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Faults = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
   // A successful upgrade takes 4 s, so that it still runs when the operator requests it again.
@@ -42,7 +42,7 @@ type Faults = Readonly<Record<string, FaultScenario>>;
  */
 export type Crash = readonly [trouble: Trouble, places: readonly string[]];
 
-/** Starts the test cases concurrently in the given order, in which the longest cases should come first. */
+/** Starts the test cases concurrently, in the given order. The longest cases should come first. */
 export function testCrashes(crashes: readonly Crash[]): void {
   describe.concurrent.each(crashes)('with the troubles %j, an operator that is killed at %j', (trouble, places) => {
     test('upgrades every collector at the next start', async ({ tenant, manifests, run }) => {
@@ -58,7 +58,7 @@ export function testCrashes(crashes: readonly Crash[]): void {
   });
 }
 
-/** Fault that loses the service's answers to the first and the third upgrade request. */
+/** Fault that makes the service's answers to the first and the third upgrade request get lost. */
 export type Loss = readonly [trouble: Trouble, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {

@@ -1,6 +1,6 @@
 /**
- * Runs the commands of a documentation page in a folder of its own. Each line that begins with `$` runs in bash. The files that the page
- * tells readers to save are in the folder. The simulator listens at a free port instead of the port on the page.
+ * Runs the commands of a documentation page in a new folder, which contains the files that the page tells readers to save. Bash
+ * runs each line that begins with `$`. The simulator listens at a free port instead of the port on the page.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,8 +42,8 @@ export class DocsSession {
   }
 
   /**
-   * Runs a command. Throws if the command fails. A command without an end keeps running after its first line of
-   * output. curl repeats requests that the rate limit refuses. For curl, an answer such as 404 is a failure.
+   * Runs a command. Throws if the command fails. A command that does not end by itself keeps running after its first line of
+   * output. curl repeats requests that the rate limit refuses, and fails on answers such as 404.
    */
   async run(command: string): Promise<void> {
     const line = command
@@ -90,7 +90,7 @@ export class DocsSession {
   }
 
   /**
-   * Starts a command that does not end, and waits for its first output. Before a simulator starts, all earlier programs
+   * Starts a command that does not end by itself, and waits for its first output. Before a simulator starts, all earlier programs
    * are ended.
    */
   async #start(line: string): Promise<void> {
@@ -119,8 +119,8 @@ export class DocsSession {
 }
 
 /**
- * Returns a script that runs kubectl without changes: the API server checks each write and discards it. A namespace that exists already
- * would be refused, so the API server does not see its creation.
+ * Returns a script that runs kubectl as a dry run: the API server checks each write and discards it. Only kubectl itself checks
+ * the creation of a namespace, because the API server would refuse a namespace that already exists.
  */
 function dryRun({ kubectl, adminKubeconfig }: Pick<ControlPlaneAccess, 'kubectl' | 'adminKubeconfig'>): string {
   return `case " $* " in

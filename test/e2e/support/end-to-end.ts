@@ -16,7 +16,7 @@ export type Start = (args: readonly string[], options?: ProgramOptions) => Promi
 
 let tenants = 0;
 
-/** Runs a program once to fill the compile cache, which only a program that exits normally writes. */
+/** Runs a program once to fill the compile cache. Only a program that exits normally writes this cache. */
 async function compileOnce(directory: string): Promise<void> {
   await runToEnd(['run', join(directory, 'nowhere')]);
 }
@@ -58,7 +58,7 @@ export const test = base
       return program;
     };
   })
-  // Short time that the operator waits until lists show an upgrade, because the simulator's lists show it immediately.
+  // Short time for which the operator waits until lists show an upgrade. The simulator's lists show it immediately.
   .extend(
     'run',
     ({ start, tenant, manifests }) =>

@@ -31,8 +31,8 @@ export async function writeExport(manifests: ManifestDirectory, place: Place, sp
 }
 
 /**
- * Defines one test for each item of `crashes`, a list of steps at which the export's process is killed. The process is
- * started again after each kill.
+ * Defines one test for each item of `crashes`. An item is a list of steps at which the export's process is killed. After each
+ * kill, the process is started again.
  */
 export function testExportCrashes(kind: PlaceKind, crashes: readonly (readonly string[])[]): void {
   describe.concurrent(`an export to a destination of the kind ${kind}`, () => {

@@ -4,7 +4,10 @@ import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { compileCache } from '../../support/compile-cache.ts';
 
-/** Start script of logfleet. `LOGFLEET_TEST_PROGRAM` names the one of an installed package, which is then tested instead of the checkout. */
+/**
+ * Start script of logfleet. `LOGFLEET_TEST_PROGRAM` names the start script of an installed package, to test the package instead
+ * of the checkout.
+ */
 export const launcher =
   process.env['LOGFLEET_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
@@ -48,7 +51,7 @@ interface Waiter {
 }
 
 export class Program {
-  /** Resolves when the process has ended and its output is read. Never rejects because of the program. */
+  /** Resolves when the process has ended and its output has been read. Never rejects, even if the program fails. */
   readonly ended: Promise<Ended>;
   readonly #args: readonly string[];
   readonly #child: ChildProcess;
@@ -57,7 +60,7 @@ export class Program {
   #over = false;
   #silent = true;
 
-  /** Resolves when the process exists. A program may have to wait until fewer other programs are starting. */
+  /** Resolves when the process exists. The process may have to wait until fewer programs are starting. */
   static async start(args: readonly string[], options: ProgramOptions = {}): Promise<Program> {
     await mayStart();
     return new Program(args, options);
@@ -70,8 +73,7 @@ export class Program {
       env: { ...inherited(), NODE_COMPILE_CACHE: compileCache, ...options.env },
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
-    // All other programs have a lower priority than the simulator, so that the times in its journal do not depend on
-    // the load.
+    // The simulator has a higher priority than all other programs, so that the times in its journal do not depend on the load.
     if (args[0] !== 'simulate') setPriority(this.pid, 10);
     for (const stream of ['stdout', 'stderr'] as const) {
       this.#child[stream]?.setEncoding('utf8').on('data', (text: string) => this.#heard(stream, text));

@@ -185,7 +185,7 @@ export class Tenant {
     return this.#simulator.journalUntil((journal) => done(journal.filter(({ user }) => user === this.user)));
   }
 
-  /** Resolves when this many requests to create an upgrade task have been answered or lost. */
+  /** Resolves when this many requests to create an upgrade task have either been answered or lost their answer. */
   posted(count: number): Promise<void> {
     return this.journalUntil((journal) => journal.filter(isPost).length >= count);
   }

@@ -71,7 +71,7 @@ export class SlowWay {
 
   #accept(operator: Socket): void {
     const pid = ownerOf(operator.remotePort ?? 0, this.#pids);
-    // The operator has closed its connection before the proxy could find out which process it is.
+    // The operator closed its connection before the proxy could find out which process had opened it.
     if (pid === undefined) {
       operator.destroy();
       return;

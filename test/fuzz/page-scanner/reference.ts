@@ -46,7 +46,7 @@ export function readReference(page: Buffer): Reference {
   const reading = new PageReading(text);
   reading.read(root);
   const { rows } = reading;
-  // JSON.parse finds the start of a misplaced token. The tokenizer finds only a later error inside it.
+  // JSON.parse reports the start of a misplaced token. The tokenizer only reports a later error inside this token.
   const noJsonAt = verdict.wrongAt ?? wrongAt;
   if (reading.wrongAt !== undefined) return { ...nothing, rows, wrongAt: reading.wrongAt };
   return noJsonAt === undefined ? { ...nothing, rows, ...headOf(text) } : { ...nothing, rows, wrongAt: noJsonAt };
@@ -73,7 +73,7 @@ function judge(text: Buffer): Verdict {
 
 function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: TreeNode | undefined, text: Buffer) {
   const told = `JSON.parse: ${verdict.isJson}, wrong at ${verdict.wrongAt}; tokens: wrong at ${wrongAt}`;
-  // The scanner rejects a number at the end of the text, because more digits could follow in a stream.
+  // In a stream, more digits could follow a number at the end of the text. Therefore the scanner rejects such a number.
   if (verdict.isJson)
     return wrongAt === undefined || (wrongAt === text.length && root === undefined) ? undefined : told;
   const first = verdict.wrongAt ?? wrongAt;

@@ -26,7 +26,7 @@ export interface Scan {
   readonly error?: unknown;
 }
 
-/** Passes chunks to the scanner, each between misleading bytes, and overwrites each chunk afterwards. */
+/** Passes chunks to the scanner. Each chunk is surrounded by misleading bytes, and is overwritten afterwards. */
 export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];
   const scanner = new PageScanner({

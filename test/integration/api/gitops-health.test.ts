@@ -30,7 +30,7 @@ function argo(obj: Looked) {
 }
 
 /**
- * Evaluates the health expressions of Flux in the order of Flux, which keeps waiting when an expression uses a missing
+ * Evaluates the health expressions of Flux in the order that Flux uses. Flux keeps waiting when an expression uses a missing
  * field.
  */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {

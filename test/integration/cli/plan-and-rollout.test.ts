@@ -1,4 +1,4 @@
-/** Compares `logfleet plan` with the rollout that follows: the collectors of each stage, and its duration. */
+/** Compares the output of `logfleet plan` with the rollout that follows: the collectors of each stage, and the duration. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { renderPlans } from '../../../src/cli/plan/plan-view.ts';

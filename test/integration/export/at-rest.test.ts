@@ -1,4 +1,7 @@
-/** Tests that idle exports send almost no requests, and how a Secret for which several resources wait is read (C1, C2). */
+/**
+ * Tests that idle exports send almost no requests. Also tests how often a Secret is read when several resources wait for it (C1,
+ * C2).
+ */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { secretsPath } from '../../support/world.ts';

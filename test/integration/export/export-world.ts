@@ -51,8 +51,8 @@ export class ExportWorld {
     this.exports = {
       settings,
       places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment },
-      // Operators get a fixed identity, because reading it from the machine takes real time, unlike everything else in
-      // this test world.
+      // Operators get a fixed identity. Reading it from the machine would take real time, but everything else in this test world
+      // takes virtual time.
       writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
       openDestination: async () => {
         this.opened++;

@@ -98,7 +98,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(perSecond).toBeLessThanOrEqual(4);
     expect(atOnce).toBeLessThanOrEqual(10);
     const names = world.manifest().intervals.flatMap(({ files }) => files.map(({ name }) => name));
-    // The name of a file contains the pid of its writer.
+    // The name of a file contains the process id of its writer.
     const writers = new Set(names.map((name) => /w[0-9a-f]{8}-(\d+)-/.exec(name)?.[1]));
     expect(writers.size).toBeGreaterThanOrEqual(4);
   });
@@ -383,7 +383,7 @@ describe('an export in a Kubernetes Job', () => {
     for (const name of names) api.remove(`${exportsPath}/${name}`);
     world.add(inJob);
     expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);
-    // The operator may not give the new Job a share until one of the four pods has ended.
+    // The operator may not give the new Job a share of the request limits until one of the four pods has ended.
     const isOverspent = () => jobs().length === 5 && controller.running.length === 4;
     expect(await world.world.until(isOverspent, 10_000)).toBe(false);
   });

@@ -43,7 +43,7 @@ describe('an export of ten times the limit needs at most 10 percent more request
     const scenario = withSearch({ duration: typeof duration === 'string' ? duration : [...duration] });
     const world = new ExportWorld({ messages: corpus, scenario });
     const requests = await exported(world);
-    // The limit also covers four requests for the aggregation that checks the exported rows.
+    // The limit includes four requests for the aggregation that checks the exported rows.
     expect(requests['total']).toBeLessThanOrEqual(1.1 * least);
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });

@@ -9,7 +9,7 @@ import { LyingService } from './lies/lying-service.ts';
 const fromMs = startMs - 2 * hourMs;
 const search: Scenario['search'] = { duration: '4s', onlyReceived: true };
 
-/** Returns messages that the service received long ago, unless `more` says otherwise. */
+/** Returns `count` messages that the service received long ago, and one message for each item of `more`. */
 function messages(count: number, more: readonly Partial<Message>[] = []): readonly Message[] {
   const own = evenly(count).map((message) => ({ ...message, received: message.at }));
   const others = more.map((message, index) => {
@@ -128,8 +128,8 @@ describe('a digest', () => {
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 }, wholeIntervals: true }]);
     expect(intervals.length).toBeGreaterThan(3);
-    // One search per interval, and three more: one that the row limit cut off, one that counted rows for the plan, and
-    // one that checked the exported rows.
+    // One search for each interval, and three more: a search that the row limit cut off, a search that counted rows for the plan,
+    // and a search that checked the exported rows.
     expect(world.jobsCreated).toBe(intervals.length + 3);
   });
 
@@ -153,7 +153,7 @@ describe('a digest', () => {
 });
 
 test('a range that differs in each round is incomplete: it waits for a user, or is kept with a flag', async () => {
-  // In each round of the proof, another message becomes searchable, so that the counts differ from the exported rows.
+  // In each round of the proof, another message becomes searchable. So the counts differ from the exported rows each time.
   const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
   const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
   world.add();

@@ -1,6 +1,6 @@
 /**
- * Restores an export from a backup, with the status of the deleted resource. The status names files that the destination may have lost, so
- * the export is not complete before its files were read again (E3).
+ * Restores an export from a backup, with the status of the deleted resource. The destination may have lost files that the status
+ * names. So the export is not complete until its files have been read again (E3).
  */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';

@@ -1,4 +1,4 @@
-/** Measures in virtual time how much faster several workers of a Kubernetes Job export than one worker. */
+/** Measures in virtual time how much faster an export is with several workers of a Kubernetes Job than with one. */
 import { expect, test } from 'vitest';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
 import { JobController } from '../../support/job-controller.ts';

@@ -1,6 +1,6 @@
 /**
- * Tests that a canary stage of 50 collectors detects a version that breaks 30 % of 5,000 collectors. No upgrade starts
- * after the first known failure.
+ * Tests a version that breaks 30 % of 5,000 collectors. A canary stage of 50 collectors detects it, and no upgrade starts after
+ * the first known failure.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';

@@ -1,5 +1,6 @@
 /**
- * Tests collectors that join after a rollout completed. Their failures are counted separately from earlier ones (R5).
+ * Tests collectors that are installed after a rollout completed. Their failures are counted separately from earlier failures
+ * (R5).
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -36,7 +37,7 @@ describe('late joiners of a completed rollout', () => {
       come('bad', 36);
       expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
       await world.clock.advance(6 * hourMs);
-      // When the second failure becomes known, at most two other upgrades are in flight.
+      // When the operator learns of the second failure, at most two other upgrades are in flight.
       expect(since().length).toBeLessThanOrEqual(4);
       expect(world.ready('production')?.message).toContain('failures in the rollout, failurePolicy.maxFailures is 1');
       expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);

@@ -1,4 +1,7 @@
-/** Message analyses under unusual conditions: retries, other targets, changed credentials, lost ledgers, and unusual answers of the service. */
+/**
+ * Tests message analyses under unusual conditions: retries, other targets, changed credentials, lost ledgers, and unusual answers
+ * of the service.
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { secretsPath } from '../../support/world.ts';

@@ -1,4 +1,7 @@
-/** Message analyses of collectors with unusual names, and of policies that people pause, edit or retry while messages are counted. */
+/**
+ * Tests message analyses of collectors with unusual names, and of policies that users pause, edit or retry while messages are
+ * counted.
+ */
 import { expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -98,7 +101,7 @@ test('a collector that is deleted after its rollback does not count as a collect
 });
 
 test('a status that reports the end of a rollback counts its collectors at their former version', async () => {
-  // With so few upgrades, the operator reads each upgrade task instead of the collector list.
+  // For so few upgrades, the operator reads each upgrade task instead of the collector list.
   const { world, status, untilReason } = analyzed({
     build: { stopsShipping: 1 },
     canary: { size: 2 },

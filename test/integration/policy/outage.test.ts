@@ -10,7 +10,7 @@ import { recordTold } from '../../support/told.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { hourMs, staged } from './staged-world.ts';
 
-/** Starts an operator whose service fails from 20 minutes after the start until the given time. */
+/** Starts an operator. Its service fails from 20 minutes after the start until the given time. */
 function withOutage(until: string, fault: object = { kind: 'reset' }) {
   const fleet = staged({ count: 10, scenario: { faults: { away: { from: '20m', until, ...fault } as never } } });
   const metrics = new PrometheusMetrics();

@@ -163,8 +163,8 @@ describe('H1: the status stays until new evidence contradicts it', () => {
   test('except for a pause, which is shown before other policies have claimed their collectors', async () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
-    // The second policy cannot write its ledger. So it does not know the age of builds, has no target, and claims no
-    // collectors.
+    // The second policy cannot write its ledger. Without a ledger, it does not know the age of builds. So it has no target, and
+    // claims no collectors.
     world.api.onRequest = ({ collection, method }) =>
       collection.endsWith('/ledgers') && method === 'POST'
         ? { kind: 'status', status: 500, when: 'before' }

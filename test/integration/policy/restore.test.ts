@@ -134,8 +134,8 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       const { id } = status()?.rollout ?? {};
       annotate(annotations.retry, `${id}/again`);
       await world.clock.advance(minuteMs);
-      // The operator notices that the ledger is lost only when it writes to the ledger. By then, another rollout may
-      // have begun, which is stopped as well.
+      // The operator notices that the ledger is lost only when it writes to the ledger. By then, another rollout may have begun.
+      // That rollout is stopped, too.
       const now = status()?.rollout ?? { id };
       if (now.id !== id) annotate(annotations.retry, now.id as string);
       expect(await untilReason('AllUpdated')).toBe(true);

@@ -69,7 +69,7 @@ const canary = { name: 'canary', size: 2, soakDuration: '0s' };
 const rest = { name: 'rest', soakDuration: '0s' };
 /** A fleet of six collectors, two of which are offline. */
 const away = { web: { count: 4, version: before }, away: { count: 2, version: before, running: false } };
-/** Returns the hour of the day in UTC at this time, given in ms since the start of the virtual world at midnight. */
+/** Returns the UTC hour of the day. The time is in ms since the start of the virtual world, which is at midnight. */
 const hourOf = (ms: number) => new Date(ms).getUTCHours() + new Date(ms).getUTCMinutes() / 60;
 const daily = (hour: number, duration: string) => ({
   cutoff: '30m',

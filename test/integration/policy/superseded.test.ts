@@ -1,7 +1,4 @@
-/**
- * Tests the history entry of a rollout that ends because the target changes: its numbers are those at the time of the
- * change.
- */
+/** Tests the history entry of a rollout that ends because the target changes. Its numbers are those at the time of the change. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -91,7 +91,7 @@ describe('a schedule', () => {
     expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
     await world.world.clock.advance(10 * minuteMs);
     await expectCovered(world, startMs, startMs + 6 * hourMs);
-    // Only the two hours without a run are exported. Each of them needs a search job for the rows, and one that checks
+    // Only the two hours without a run are exported. Each of them needs two search jobs: one for the rows, and one that checks
     // them.
     expect(world.world.journal.filter(({ operation }) => operation === 'createJob').length - jobs).toBeLessThanOrEqual(
       6,

@@ -26,7 +26,7 @@ export const startMs = Date.UTC(2026, 10, 1, 5);
 
 export const schedulesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexportschedules';
 
-/** Schedule fields with the defaults that the API server would fill in. */
+/** Fields of a schedule, with the defaults that the API server would fill in. */
 const scheduleDefaults = {
   schedule: '0 * * * *',
   timeZone: 'UTC',

@@ -31,7 +31,7 @@ beforeAll(async () => {
       users: { ops: { keys: { id: 'key' } } },
       builds: ['19.500-1'],
       groups: { web: { count: 1_200, version: '19.253-26' } },
-      // The request limits are switched off here, because the tests send further requests as the same user.
+      // The request limits are off here, because the tests themselves send requests as the same user.
       limits: { requestsPerSecond: 0 },
       search: { notStartedFor: '0s', duration: '0s' },
       logs: { messages: 3_000, from: '-1h', to: '-0s' },
@@ -148,7 +148,7 @@ describe('pages of messages over TLS', () => {
     const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
     const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
     expect(offsets).toHaveLength(4);
-    // Each request starts more than 100 rows after the last one, because the client keeps the rows of a truncated page.
+    // Each request starts more than 100 rows after the previous one, because the client keeps the rows of a truncated page.
     expect(offsets.every((offset, index) => index === 0 || offset > (offsets[index - 1] ?? 0) + 100)).toBe(true);
   });
 });

@@ -54,8 +54,8 @@ export function planAnalysis(seed: number): AnalysisPlan {
   const baseline = pick(['BeforeUpgrade', 'DayBefore', 'WeekBefore'] as const);
   const fault = isChosen(0.5) ? pick(faults) : undefined;
   const messagesPerMinute = pick([1, 5, 20, 100]);
-  // The number of messages varies with the time of day, so only baselines at the same time of day are right. Each half hour has
-  // enough messages for a judgement.
+  // The number of messages varies with the time of day, so only baselines from the same time of day are correct. Each half hour
+  // has enough messages for a judgement.
   const rhythms = [0, 0.5, 0.9].filter(
     (rhythm) => messagesPerMinute * durationMinutes * (1 - rhythm) > 2 * minMessages,
   );

@@ -10,8 +10,8 @@ const mostAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  // When a process is frozen and continues, requests from before and after the freeze may arrive in the same second.
-  // The limits cannot be checked then.
+  // When a frozen process continues, its requests from before and after the freeze may arrive in the same second. The limits
+  // cannot be checked then.
   if (disturbances.some((what) => what.startsWith('freeze'))) return found;
   const { faults = {} } = plan.scenario;
   const isLate = Object.values(faults).some(({ kind }) => kind === 'stall' || kind === 'delay');
@@ -22,7 +22,7 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
     if (perSecond > mostPerSecond) {
       found.push(`B1: ${perSecond} arrivals of ${user} within the second before ${endMs - startMs}`);
     }
-    // When a process is killed, its stalled requests stay open at the server, and no later process can count them (B6).
+    // When a process is killed, its stalled requests stay open at the server. No later process can know and count them (B6).
     if (atOnce > mostAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} requests of ${user} at once`);
   }
   const isDisturbed = isKilled || Object.keys(faults).length > 0;

@@ -1,6 +1,6 @@
 /**
- * Checks each range that an export manifest declares proven: an aggregation that began after the last search of the
- * range must have the same row counts (E6).
+ * Checks each time range that an export manifest declares proven. An aggregation that began after the last search of the range
+ * must have returned the same row counts (E6).
  */
 import { createHash } from 'node:crypto';
 import { manifestKind } from '../../../src/destination/manifest.ts';
@@ -34,8 +34,7 @@ function sameInterval(left: StandingRecord['record'], right: StandingRecord['rec
 }
 
 /**
- * Returns whether an aggregation that began after the commit record was written found as many distinct rows as the
- * record has.
+ * Returns whether an aggregation that began after the write of the commit record found as many distinct rows as the record has.
  */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRecord): boolean {
   return digests.some((search) => {

@@ -1,5 +1,5 @@
 /**
- * Checks the end of a simulated export: it is complete or failed for a true reason, and left no search jobs or
+ * Checks the end of a simulated export. The export is complete, or has failed for a true reason, and has left no search jobs or
  * temporary files (E3, E15).
  */
 

@@ -22,10 +22,7 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
   });
 }
 
-/**
- * Returns the text of an aggregation row that is independent of the notation of numbers and times, and omits empty
- * fields.
- */
+/** Returns an aggregation row as text. The text omits empty fields, and does not depend on the notation of numbers and times. */
 export function recordText(members: Readonly<Record<string, unknown>>): string {
   const { _rest: rest, ...others } = members;
   // In a Parquet file, the field `_rest` of a row contains the values that do not fit into their columns.

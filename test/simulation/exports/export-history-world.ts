@@ -104,7 +104,7 @@ export class ExportHistoryWorld {
     return isHeard && this.#missing === 0 && this.processes.every(({ running }) => running);
   }
 
-  /** Ends all faults, continues frozen processes, restarts killed ones, and requests a check of the export. */
+  /** Ends all faults, continues frozen processes and restarts killed ones. Then requests a check of the export. */
   calm(): void {
     this.#isCalm = true;
     this.#resource?.calm();
@@ -144,7 +144,7 @@ export class ExportHistoryWorld {
       strike: (call, object) => this.#strike(call, object),
     };
     const resource = this.#resource;
-    // Without leader election, only the process that started first has the right to send.
+    // Without leader election, only the process that started first may send requests.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, task: this.task },
@@ -291,7 +291,7 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // The fault `exists` means that an earlier attempt of this write has created the object, so it has an effect.
+    // The fault `exists` means that an earlier attempt of the write has created the object. So the write has taken effect.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);

@@ -57,8 +57,8 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
     const areEnded = isWhole && processes.every((process) => process.told?.isComplete || isWaiting(process));
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
-    // A user asked the operator to check the export again, but a fault may have interrupted this check. The user asks
-    // again.
+    // A user has asked the operator to check the export again, but a fault may have interrupted this check. So the user asks once
+    // more.
     if (asked === mostAsked || !processes.some(isWaiting)) return true;
     asked++;
     looks = 0;

@@ -9,11 +9,11 @@ import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 
 /** Errors that the simulated service makes in one search. */
 export interface SearchFlaws {
-  /** Part of the service's data that the search misses. One status of the search job reports this error. */
+  /** Part of the service's data that the search misses. The search job reports this error in one of its statuses. */
   readonly missedShard: number | undefined;
   /** True if a search omits one message when the row limit cuts it off. */
   readonly hasHole: boolean;
-  /** How many of the oldest messages the search counts, but returns on no page. */
+  /** Number of the oldest messages that the search counts, but returns on no page. */
   readonly forgotten: number;
 }
 
@@ -166,7 +166,7 @@ export class LiveSearch implements Search {
   }
 
   /**
-   * Returns the messages that the search should return for an interval; undefined if the search did not cover the whole
+   * Returns the messages that the search should return for an interval, or undefined if the search did not cover the whole
    * interval.
    */
   expected(

@@ -13,7 +13,7 @@ export interface ExportHistoryPlan {
   readonly seed: number;
   /** True if whole operators work on an Export resource of an API server; false if only the export's work runs. */
   readonly isWhole: boolean;
-  /** True if two workers of one Kubernetes Job share the segments of the export. */
+  /** True if the export runs as two workers of one Kubernetes Job, which share the segments of the export. */
   readonly areWorkers: boolean;
   readonly apiFaults: ApiFaultPlan;
   readonly query: string;
@@ -59,7 +59,7 @@ export interface ExportHistoryPlan {
   readonly completeWithinMs: number;
 }
 
-/** Ratio of searches, from 0 to 1, that have each kind of error. */
+/** Ratio (0 to 1) of searches that have each kind of error. */
 export interface FlawPlan {
   readonly missShard: number;
   readonly holes: number;
@@ -111,7 +111,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const calmAtMs = chance.whole(1, 12) * minuteMs;
   const spanMs = chance.one([50, 20_000, 60 * minuteMs, 7 * 24 * 60 * minuteMs]);
   const settleMs = chance.one([0, 60_000, 180_000]);
-  // In most simulated exports, the time range is long past. In some, it ends in the future.
+  // The time range of most simulated exports is long past. Some time ranges end in the future.
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;
@@ -153,8 +153,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // No search omits a message if another error could hide the omission: a wrong histogram, or an additional late
-      // message.
+      // No search omits a message if another error could hide the omission. Such errors are a wrong histogram and an additional
+      // late message.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },

@@ -5,9 +5,7 @@ import type { Chance } from '../chance.ts';
 export type Seat = 'first' | 'second';
 
 export type ExportAction =
-  /**
-   * A second process starts while the first one still runs, as if the first one had not noticed a change of the leader.
-   */
+  /** A second process starts while the first one still runs, as if the first one had not noticed that it lost the leadership. */
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
   /**

@@ -129,7 +129,8 @@ function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): Pla
 }
 
 /**
- * Messages that an export selects, by time range, kind of time (message or receipt) and query, and its `settleDelay`.
+ * Messages that an export selects. They depend on its time range, its kind of time (message or receipt), its query and its
+ * `settleDelay`.
  */
 export interface WantedMessages {
   readonly fromMs: number;
@@ -139,7 +140,7 @@ export interface WantedMessages {
   readonly settleMs: number;
 }
 
-/** Returns whether the export must contain a message, which was searchable within `settleDelay` (E11). */
+/** Returns whether the export must contain the message. It must if searches found the message within `settleDelay` (E11). */
 export function isInTime(
   { fromMs, toMs, byReceiptTime, scope, settleMs }: WantedMessages,
   message: PlannedMessage,

@@ -36,7 +36,7 @@ export interface ExportHistoryRecord {
   readonly counters: Counters;
   readonly disturbances: readonly string[];
   readonly starts: readonly number[];
-  /** Calls to the destination that took effect although the caller received an error. */
+  /** Calls to the destination that took effect, although the caller got an error. */
   readonly unheardCalls: readonly string[];
   /** Time at which all processes had reported that the export is complete; undefined if they never did. */
   readonly completeAtMs: number | undefined;

@@ -52,8 +52,8 @@ function recordViolations(
 }
 
 /**
- * Returns whether the rows of a commit record may come from this search. The search must have ended before, and both
- * ranges must have the same end.
+ * Returns whether the rows of a commit record may come from this search. The search must have ended before the record was
+ * written, and both ranges must have the same end.
  */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
@@ -66,7 +66,8 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
 }
 
 /**
- * Returns whether a process can know these rows: a client read results of the search, or the search found no rows.
+ * Returns whether a process can know these rows, because a client read results of the search, or because the search found no
+ * rows.
  */
 function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean {
   return isRead || rows.length === 0;

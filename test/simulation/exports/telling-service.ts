@@ -1,4 +1,4 @@
-/** Simulated service whose search jobs report the errors of their searches, each in a single status. */
+/** Simulated service whose search jobs report the errors of their searches. Each error is reported in a single status. */
 
 import {
   type InProcessAnswer,
@@ -90,7 +90,7 @@ export class TellingService extends InProcessService {
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
-  /** Returns the search that a status request is about if the search has an error that no answer has reported yet. */
+  /** Returns the search that a status request is about, if the search has an error that no answer has reported yet. */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;

@@ -45,7 +45,9 @@ class History {
   readonly #doomed = new Set<Replica>();
   /** True if schedule records are removed from the destination; false if statuses and schedules are deleted instead. */
   readonly #losesRecords: boolean;
-  /** Contents of schedule records that disappeared, by name. The operator may write these records again. */
+  /**
+   * Contents of schedule records that disappeared, by name. The operator may write these records again, with the same content.
+   */
   readonly #removed = new Map<string, Uint8Array>();
   /** True if a manifest was removed, so that the rows of its run cannot be read. */
   #hasLostManifests = false;

@@ -117,7 +117,7 @@ export class LyingService extends InProcessService {
   #messages(answer: InProcessAnswer, job: KnownJob, offset: number, limit: number): InProcessAnswer {
     const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: Row }[] };
     if (offset === 0) job.readings++;
-    // While a search job runs, its pages have only the rows that it has found so far.
+    // While a search job runs, its pages contain only the rows that it has found so far.
     const end = job.isDone ? offset + Math.min(limit, this.#pageRows) : offset + page.messages.length;
     const rows = this.#rowsOf(job).slice(offset, end);
     const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;

@@ -49,8 +49,8 @@ interface Damage {
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
   /**
-   * True if an operator that starts after the damage cannot notice it. Only an operator that had read the manifest
-   * before can.
+   * True if only an operator that has read the manifest before can notice the damage. An operator that starts after the damage
+   * cannot.
    */
   readonly isUnseen?: true;
 }
