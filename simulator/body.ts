@@ -1,15 +1,15 @@
 /**
- * Body of an answer: a text, or chunks of bytes (*pieces*) that are created while they are sent, because a page may have 100
+ * Body of an answer: a text, or chunks of bytes (*pieces*). Chunks are created while they are sent, because a page may have 100
  * MB.
  *
- * Invariant: a body can be read repeatedly, and always has `bytes` bytes.
+ * Invariant: a body can be read repeatedly. Each read gives exactly `bytes` bytes.
  */
 import { Buffer } from 'node:buffer';
 import type { PieceMemory } from './piece-memory.ts';
 
 export interface PiecedBody {
   readonly bytes: number;
-  /** Yields the body in chunks. With `memory`, a chunk is valid until the caller returns it to `memory` for reuse. */
+  /** Yields the body in chunks. If `memory` is given, a chunk is valid until the caller returns it to `memory` for reuse. */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
 

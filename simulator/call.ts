@@ -42,7 +42,7 @@ export interface Refused {
 
 export type Outcome = Done | Refused;
 
-/** A request to an existing operation, with its body. The operation is carried out by `act`. */
+/** A request whose operation exists, with its body. `act` carries out the operation. */
 export interface PreparedCall {
   readonly operation: Operation;
   /** Collector for which the request creates an upgrade task, or whose upgrade task it reads. */

@@ -14,7 +14,7 @@ import type { Fault, Settings } from './settings.ts';
 import type { Collector } from './upgrades/collector.ts';
 import { matchesCollector } from './upgrades/fleet.ts';
 
-/** Properties of a request, with which a fault decides whether it applies to the request. */
+/** Properties of a request that decide whether a fault applies to it. */
 export interface FaultSubject {
   readonly operation: Operation;
   readonly user: string;

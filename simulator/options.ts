@@ -21,7 +21,7 @@ export interface SimulateOptions {
   readonly timeScale: number;
 }
 
-/** The process in which the simulator runs. Tests replace it. */
+/** What the simulator uses of its process: output, environment, folder and a signal to end. Tests replace it. */
 export interface SimulatorContext {
   readonly stdout: { write(text: string): void };
   readonly env: Readonly<Record<string, string | undefined>>;

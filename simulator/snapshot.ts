@@ -14,7 +14,7 @@ export interface CollectorState {
   readonly running: boolean;
   /** True if an upgrade of the collector is in progress. */
   readonly upgrading: boolean;
-  /** Number of requests to create an upgrade task for the collector, and number of tasks that the service accepted. */
+  /** Numbers of upgrade tasks for the collector: those that clients requested, and those that the service accepted. */
   readonly createTaskRequests: number;
   readonly tasksAccepted: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Generates a page of messages (section 2.5 of docs/service.md) of any size, in chunks as from a connection. The whole page is never in
- * memory: a few thousand messages are repeated, each time with other chunk boundaries.
+ * Generates a page of messages (section 2.5 of docs/service.md) of any size, in chunks as they arrive from a connection. The
+ * whole page is never in memory: a few thousand messages are repeated, each time with other chunk boundaries.
  */
 
 /** Kind of the text in the generated messages: a line of a web server's log, a JSON event with many escapes, or 256 KB of text. */

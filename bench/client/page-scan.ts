@@ -7,8 +7,11 @@ import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 import { MessagePage, type PageSize } from './message-page.ts';
 
 /**
- * How a page is read. `rows`: by the scanner. `parsedRows`: by the scanner, and a JSON parser for each row.
- * `wholePage`: by one JSON parser. `streamParser`: by a streaming parser.
+ * How a page is read:
+ * - `rows`: by the operator's page scanner
+ * - `parsedRows`: by the page scanner, and each row by a JSON parser
+ * - `wholePage`: by a JSON parser that parses the whole page at once
+ * - `streamParser`: by a streaming JSON parser
  */
 export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 

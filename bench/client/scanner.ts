@@ -1,4 +1,7 @@
-/** Measures the speed and memory of splitting pages of messages into rows, compared with other JSON parsers, all with one thread. */
+/**
+ * Measures how fast the page scanner splits pages of messages into rows, and how much memory it needs. Compares the scanner with
+ * JSON parsers. Each of them uses one thread.
+ */
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

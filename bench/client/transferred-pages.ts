@@ -7,7 +7,7 @@ import type { Ready } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
 export interface TransferCase {
-  /** Size of the pages to read after a warm-up, in million bytes. */
+  /** Total size in million bytes of the pages to read after a warm-up. */
   readonly totalMb: number;
   /** Number of pages that are read at the same time. */
   readonly atOnce: number;

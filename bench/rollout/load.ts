@@ -15,7 +15,7 @@ import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figur
 import { ended, mainProgram, type Ready, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
-/** Figures of a rollout from the first to the last upgrade, with a fast clock. */
+/** Figures of a rollout from its first to its last upgrade, on the fast clock of `fast-operator.ts`. */
 export interface WholeRollout {
   readonly collectors: number;
   readonly speed: number;

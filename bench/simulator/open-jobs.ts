@@ -21,7 +21,9 @@ export interface OpenJobsFigures {
 }
 
 const jobs = 200;
-/** Query of every fifth search job: about 90,000 result rows each, together more than the simulator's memory limit. */
+/**
+ * Query of every fifth search job. Each finds about 90,000 result rows. Together, these rows exceed the simulator's memory limit.
+ */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
 /** Query of the last search job, for which the simulator must examine each message. */

@@ -16,7 +16,7 @@ export function takeQuoted(cursor: Cursor): string | undefined {
   return quoted.slice(1, -1);
 }
 
-/** Reads a text in double quotes. Throws if there is none; `expected` is the noun with its article for the error message. */
+/** Reads a text in double quotes. Throws an error that names `expected`, a noun with its article, if there is no such text. */
 export function expectQuoted(cursor: Cursor, expected: string): string {
   const quoted = takeQuoted(cursor);
   if (quoted === undefined) throw cursor.expected(expected);

@@ -73,7 +73,7 @@ export interface PageScenario {
   readonly unknownJob?: 400 | 404;
   /** HTTP status of requests for pages of a cancelled job, or without the job's cookie. */
   readonly lostJob?: 400 | 404;
-  /** Whether messages of a query without aggregation have `_raw` if the request does not require it. */
+  /** Whether messages of a query without aggregation have the field `_raw` even if the request does not require it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
    * Answer to a request for messages of an aggregation that was created without `requiresRawMessages`: status 400 with the code

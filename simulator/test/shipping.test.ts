@@ -1,4 +1,4 @@
-/** Tests messages that collectors ship: how their number follows upgrades, lost contact and changes of the scenario. */
+/** Tests messages that collectors ship: how their number changes after upgrades, lost contact and changes of the scenario. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import { scenarioProblems } from '../scenario-check.ts';

@@ -78,7 +78,7 @@ test('a pod of the operator that is not ready can be evicted, so that it does no
   expect((await callApi('POST', `${pods}/logfleet-0/eviction`, eviction)).status).toBe(201);
 });
 
-/** Returns the kustomization in a Markdown code block or in the comments of a file. */
+/** Returns the kustomization that a file contains, in a Markdown code block or in comments. */
 function shownKustomization(file: string): string {
   const text = readFileSync(file, 'utf8').replaceAll(/^# {3}/gm, '');
   return /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!```|#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';

@@ -38,7 +38,7 @@ export interface HistoryPoolOptions {
   readonly longestProcessorMs?: number;
 }
 
-/** Programs of the worker threads: one each for simulations of upgrades, exports and schedules. */
+/** Programs of the worker threads: one simulates upgrades, one simulates exports, and one simulates schedules. */
 export const upgradeHistories = new URL('./history-worker.ts', import.meta.url);
 export const exportHistories = new URL('./exports/history-worker.ts', import.meta.url);
 export const scheduleHistories = new URL('./schedules/history-worker.ts', import.meta.url);

@@ -30,8 +30,8 @@ function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }:
   const { status } = statuses.findLast(({ uid }) => uid === policy) ?? {};
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   if (ready !== 'RolledBack' || status?.rollout?.id !== rolloutId) return [];
-  // No list shows the time zones of collectors that run the only build, so a new process cannot know their maintenance
-  // windows.
+  // If the service offers only one build, no list shows the collectors that run it. So a new process does not know their time
+  // zones, and thus their maintenance windows.
   if (plan.fleet.offer === 'single' && texts.some(isByZone)) return [];
   const tried = new Set(posts.filter(({ intent }) => intent.back).map(({ collectorId }) => collectorId));
   const there = new Set(

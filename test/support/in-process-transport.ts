@@ -18,7 +18,7 @@ import {
 } from '../../src/service/transport/transport.ts';
 import { asTransportError } from '../../src/service/transport/transport-failure.ts';
 
-/** Returns the simulated service of an origin; undefined for an unknown host. */
+/** Returns the simulated service at this origin (scheme, host and port). Returns undefined for an unknown host. */
 export type ServiceDirectory = (origin: string) => InProcessService | undefined;
 
 export class InProcessTransport implements Transport {

@@ -34,7 +34,7 @@ export interface RequestInfo extends Target {
   readonly body: unknown;
 }
 
-/** Fault of a request to the API server, `before` or `after` the request took effect. */
+/** Fault of a request to the API server. `when` says whether the fault occurs before or after the request takes effect. */
 export type RequestFault =
   | {
       readonly kind: 'status';

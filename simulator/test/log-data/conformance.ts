@@ -23,7 +23,10 @@ const reading = (reads: string, matches: (value: string) => boolean): Filter => 
   matches: (row) => matches(String(row.field(reads) ?? '')),
 });
 
-/** Filters by fields that are equal in all generated messages with the same pattern, and filters by fields that differ. */
+/**
+ * Two kinds of filters: by fields that are equal in all generated messages with the same pattern, and by fields that differ
+ * between them.
+ */
 const filters: Readonly<Record<string, Filter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },

@@ -24,7 +24,9 @@ const data = madeUpData(
   }),
 );
 
-/** The same messages, but searches report each message separately and not all messages of a time slice at once. */
+/**
+ * Log data with the same messages. Its searches report each message separately, instead of all messages of a time slice at once.
+ */
 const rowByRow: LogData = {
   fields: data.fields,
   search(range, filter): Search {

@@ -1,6 +1,6 @@
 /**
- * Changes each field of a policy during a rollout and back. The change takes effect meanwhile, and no collector is
- * upgraded twice.
+ * Changes each field of a policy during a rollout, and later changes it back. In between, the new value takes effect. No
+ * collector is upgraded twice.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

@@ -78,8 +78,8 @@ export class LiveData implements LogData {
     const inside = slice(messages, timeOf, range);
     const search = new LiveSearch({
       ...{ inside, timeOf, range, filter, nowMs, lateJoin, cutsByPage: cutsByPage && range.byReceiptTime },
-      // The service runs a separate search for the histogram. If the main search misses a part of the data, this search
-      // misses the same part.
+      // The service runs a separate search for the histogram. If the main search misses a part of the data, the search for the
+      // histogram misses the same part.
       flaws: of ? { ...noFlaws, missedShard: of.flaws.missedShard } : flaws(),
     });
     if (!of) this.searches.push(search);

@@ -9,8 +9,8 @@ export type ExportAction =
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
   /**
-   * Kill of a process at its n-th request or destination call after `atMs`. With `named`, only calls whose name
-   * contains this text are counted.
+   * Kill of a process at its n-th request or destination call after `atMs`. If `named` is given, only calls whose names contain
+   * this text are counted.
    */
   | {
       readonly kind: 'killAtEffect';

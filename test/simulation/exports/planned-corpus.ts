@@ -82,7 +82,7 @@ type Shape = 'even' | 'bursts' | 'heavy' | 'narrow';
 
 function momentOf(chance: Chance, shape: Shape, centers: readonly number[], options: CorpusOptions): number {
   const { fromMs, toMs } = options;
-  // Some messages are exactly at the ends of the range or just outside.
+  // Some messages are exactly at the ends of the export's time range, or just outside of it.
   if (chance.happens(0.03)) return chance.one([fromMs - 1, fromMs, toMs - 1, toMs, toMs + 1]);
   const spanMs = toMs - fromMs;
   const near = (center: number, widthMs: number) =>
@@ -116,7 +116,7 @@ function idOf(chance: Chance, index: number, end: 'any' | 'alike'): string {
   return `${chance.happens(0.4) ? -id : id}`;
 }
 
-/** Changes some ids, so that different messages share an id, and equal texts have different ids. */
+/** Changes some messages, so that different messages share an id, or equal texts have different ids. */
 function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): PlannedMessage[] {
   if (!chance.happens(0.3)) return [...messages];
   return messages.map((message, index) => {

@@ -42,7 +42,7 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
   return new Set(coverageOf(planKind.decode(task.layout.plan, plan), all, verdicts).voided);
 }
 
-/** Returns the commit records that the export used before its proof and after each round of the proof. */
+/** Returns lists of the commit records that the export used: one list before its proof, and one after each round of the proof. */
 export function countingRecords(
   standing: Standing,
   records: readonly StandingRecord[],

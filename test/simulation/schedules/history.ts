@@ -52,9 +52,7 @@ class History {
   /** True if a manifest was removed, so that the rows of its run cannot be read. */
   #hasLostManifests = false;
   #before: SearchExportSchedule['status'];
-  /**
-   * Time in ms until which watch events are delayed. The delay starts when the answer to the creation of a run is lost.
-   */
+  /** Time in ms at which the delay of watch events ends. The delay starts when the answer to the creation of a run is lost. */
   #lateUntilMs = 0;
   #mostActive = 2;
 

@@ -65,7 +65,7 @@ export function shareHistory(random: Random): ShareHistory {
     ...{ atMs: nowMs, number: ++states },
     jobs: new Map([...jobs].map(([name, job]) => [name, { ...job }])),
   });
-  /** Returns a random state that a watch may show now. It is not older than the state that the watch showed before. */
+  /** Returns a random state that a watch may show now. It is not older than the last state that the watch showed. */
   const shown = (before: number): Snapshot => {
     const possible = past.filter(({ number, atMs }) => number >= before && atMs >= nowMs - latestWatchMs);
     return possible[pick(possible.length)] ?? snapshot();

@@ -119,7 +119,7 @@ describe('the commands of code blocks', () => {
 
 test('commands in the text have existing names and flags', async () => {
   expect(inlineCommands.length).toBeGreaterThan(50);
-  // A text often names only a command, such as `logfleet plan`, or one of its flags.
+  // A text often names only a command, such as `logfleet plan`, or one of its flags. So missing arguments are no error here.
   const incomplete = [
     'commander.missingArgument',
     'commander.missingMandatoryOptionValue',

@@ -1,4 +1,7 @@
-/** Tests NDJSON files, compared with JSON.parse: rows as the service sent them, or reduced to the chosen fields. */
+/**
+ * Tests NDJSON files. Their rows are as the service sent them, or reduced to the chosen fields. The expected rows are computed
+ * with JSON.parse.
+ */
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Tests of the states of an upgrade attempt: how each state changes by an answer, a task status or a listing (U3 to U7). Refused
- * requests are tested in `refusals.test.ts`.
+ * Tests the states of an upgrade attempt, which change by an answer, a task status or a listing (U3 to U7). Refused requests are
+ * tested in `refusals.test.ts`.
  */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evaluateEntry, evidenceFromMs, probeIsDue } from '../../../src/policy/attempts/attempt.ts';

@@ -94,7 +94,7 @@ describe('a change of the clocks', () => {
     ['America/New_York', '30 1 * * *', '2026-11-01T05:00Z', ['2026-11-01T05:30', '2026-11-01T06:30']],
     ['America/New_York', '30 1 * * *', '2026-11-01T06:30Z', ['2026-11-02T06:30', '2026-11-02T07:30']],
     ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04T14:00Z', ['2026-04-04T14:45', '2026-04-04T15:45']],
-    // On other days, and in time zones without clock changes, the window opens at the same local time.
+    // On all other days, and in time zones without clock changes, the window opens at its usual local time.
     ['Europe/Berlin', '30 2 * * *', '2026-03-28T00:00Z', ['2026-03-28T01:30', '2026-03-28T02:30']],
     ['Asia/Kolkata', '30 2 * * *', '2026-03-28T20:00Z', ['2026-03-28T21:00', '2026-03-28T22:00']],
     ['UTC', '30 2 * * *', '2026-03-29T00:00Z', ['2026-03-29T02:30', '2026-03-29T03:30']],

@@ -45,7 +45,10 @@ interface StoredRun {
   readonly manifest: Manifest;
 }
 
-/** Stores a complete run of one interval with its record. `change` changes the manifest before it is stored. */
+/**
+ * Stores the files of a complete run with one interval, and its schedule record. `change` changes the export manifest before it
+ * is stored.
+ */
 async function storeRun(
   span: TimeRange,
   query = identity.query,

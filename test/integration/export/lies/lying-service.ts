@@ -1,6 +1,6 @@
 /**
- * A proxy between the operator and the simulated service that gives false answers about search jobs. It builds result
- * pages from its own rows, so that a lie can be the same in all pages.
+ * A proxy between the operator and the simulated service. The proxy gives false answers about search jobs. It builds result pages
+ * from its own rows, so that a lie can be the same in all pages.
  */
 import {
   type InProcessAnswer,
@@ -67,7 +67,7 @@ export class LyingService extends InProcessService {
   readonly #pageRows: number;
   readonly #jobs = new Map<string, KnownJob>();
 
-  /** Creates the proxy. `corpus` has all rows that really exist at the service. */
+  /** Creates the proxy. `corpus` contains all rows that exist at the service. */
   constructor(lie: Lie, { truth, pageRows }: Corpus, model: ServiceModel, clock: VirtualClock, network: Network) {
     super(model, clock, network);
     this.#lie = lie;

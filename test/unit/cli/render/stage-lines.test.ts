@@ -155,7 +155,7 @@ describe('renderStageBar', () => {
     [{ members: 10, updated: 5, inProgress: 1, failed: 2 }, '[█████▓××░░]'],
     [{ members: 1000, updated: 999, failed: 1 }, '[█████████×]'],
     [{ members: 0, updated: 0, failed: 0 }, '[          ]'],
-    // The progress bar keeps its width even if a status has more updated collectors than collectors.
+    // The progress bar keeps its width even if a status counts more updated collectors than collectors in total.
     [{ members: 1, updated: 2, failed: 0 }, '[██████████]'],
   ])('of %j is %s', (counts, bar) => {
     expect(renderStageBar({ ...counts, state: 'Progressing' }, 12, plain)).toBe(bar);

@@ -65,7 +65,7 @@ const history = fc.record({
       maxLength: 2,
     },
   ),
-  /** How the first process ends, if it ends: it is killed, or hands over to the next process. */
+  /** How the first process ends: it is killed, or hands over to the next process. Null if it does not end. */
   failover: fc.option(
     fc.record({
       afterMs: fc.integer({ min: 0, max: 15_000 }),

@@ -190,7 +190,7 @@ const byCaller: ReadonlySet<Outcome> = new Set(['withdrawn', 'abandoned']);
 const onlyOf = (own: readonly Operation[], codes: readonly Outcome[]) => codes.map((code) => [code, own] as const);
 const pages: readonly Operation[] = ['listMessages', 'listRecords'];
 
-/** Outcomes that only some operations can have, each with the operations that can have it. */
+/** Outcomes that are possible only for some operations. Each outcome is listed with these operations. */
 const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(['createTask'], taskRefusals),
   ...onlyOf(['createJob'], jobRefusals),
