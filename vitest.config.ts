@@ -22,7 +22,7 @@ const processors = Math.max(2, availableParallelism() - 1);
 
 const working = { sequence: { groupOrder: 0 }, maxWorkers: processors };
 const threaded = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
-/** Tests that start many programs at once get a longer time limit. */
+/** Tests that start many programs at the same time have a longer time limit. */
 const waiting = { sequence: { groupOrder: 2 }, maxWorkers: 2 * processors, testTimeout: 400_000, hookTimeout: 400_000 };
 
 /** Tests that `make soak` runs with more cases (`test/support/random-runs.ts`). */

@@ -177,7 +177,7 @@ export class FileBench {
   }
 }
 
-/** Returns the time range of the same length that ends where this range begins. It contains no messages. */
+/** Returns the time range directly before this range, with the same length. It contains no messages. */
 function before({ fromMs, toMs }: Range): Range {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }

@@ -1,6 +1,6 @@
 /**
- * Measures a whole export of messages of 10 KB with gzip level 6, first on one processor and then on both. The simulated service runs on the
- * same machine, so its CPU time is measured, too.
+ * Measures a whole export of messages of 10 KB with gzip level 6, first on one processor and then on both. The simulated service
+ * runs on the same machine, so its CPU time is measured as well.
  */
 import type { Section } from '../figures.ts';
 import { FileBench, type FileRun, type RunFigures } from './file-runs.ts';

@@ -1,7 +1,7 @@
 /**
- * Measures an export by one and by two workers of a Kubernetes Job, without request limits. Each worker has one processor, as in a pod with
- * one CPU. The simulated service shares the processors of the workers: one processor with one worker, both with two. Otherwise a single
- * worker would have a second processor for its service, and two workers would not.
+ * Measures an export by one and by two workers of a Kubernetes Job, without request limits. Each worker has one processor, as in
+ * a pod with one CPU. The simulated service shares the processors of the workers. Without this, a single worker would have a
+ * second processor for its service, and two workers would not.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

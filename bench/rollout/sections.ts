@@ -78,8 +78,8 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
 }
 
 /**
- * Number of requests in a sweep (pass over the collector list) beyond the full pages: one for the empty page at the
- * end, and one that checks for new collectors.
+ * Number of requests in a sweep (a pass over the collector list), without its full pages: one for the empty page at the end, and
+ * one that checks for new collectors.
  */
 const closingRequests = 2;
 

@@ -27,7 +27,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Reads pages until `megabytes` have been read, always `atOnce` pages at the same time. */
+/** Reads pages until `megabytes` have been read. Always reads `atOnce` pages concurrently. */
 async function readPages(reader: Reader, id: string, pageRows: number, megabytes: number, atOnce: number) {
   let offset = 0;
   let bytes = 0;

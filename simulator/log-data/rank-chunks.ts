@@ -1,6 +1,6 @@
 /**
- * Set of message ranks (numbers of newer messages), added in any order and read in ascending order. A chunk of the set with few
- * ranks is a list with two bytes for each rank; a chunk with many ranks has one bit for each possible rank.
+ * Set of message ranks (numbers of newer messages), added in any order and read in ascending order. The set consists of chunks. A
+ * chunk with few ranks is a list with two bytes for each rank. A chunk with many ranks has one bit for each possible rank.
  */
 
 const chunkRanks = 65_536;

@@ -41,8 +41,8 @@ export class GroupedRows implements Aggregation {
   /** Number of each group. The key is one text, in which the values of the grouping fields are joined. */
   #indices = new Map<string, number>();
   /**
-   * Values of the grouping fields of each group. Not used if there is only one grouping field, because its values are then the
-   * keys of `#indices`.
+   * Values of the grouping fields of each group. Not used if there is only one grouping field: its values are the keys of
+   * `#indices`.
    */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];

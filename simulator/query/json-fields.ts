@@ -23,7 +23,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Returns the same condition, extended so that it can also read the fields of messages whose text is JSON. */
+/** Returns an extended condition, which can also read the fields of messages whose text is JSON. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

@@ -75,8 +75,8 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
 }
 
 /**
- * Returns the offset in the query of the part of a regular expression that the engine reports as invalid, or undefined if the
- * part occurs more than once. `start` is the offset of the expression.
+ * Returns where the query has the part of a regular expression that the engine reports as invalid. Undefined if this part occurs
+ * more than once. `start` is the offset of the expression in the query.
  */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);

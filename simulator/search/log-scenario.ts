@@ -26,7 +26,7 @@ export interface LogScenario {
   readonly perSecond?: number;
   /** Milliseconds for each of which the scenario requires an exact number of generated messages. */
   readonly dense?: readonly DenseScenario[];
-  /** Groups of generated messages with the same message time. */
+  /** Groups of generated messages with equal message times. */
   readonly crowds?: { readonly share?: number; readonly count?: number };
   /** Delay between the time of a message and its receipt by the service. */
   readonly receipt?: { readonly promptFor?: string; readonly lateShare?: number; readonly lateFor?: string };

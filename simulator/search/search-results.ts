@@ -162,7 +162,7 @@ function filterOf({ filter, transform }: Query): Filter {
 }
 
 /**
- * Returns whether no message of the range can have been received too late for the search. Receipt times then need not be
+ * Returns whether the service received all messages of the range in time for the search. If so, receipt times need not be
  * checked.
  */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {

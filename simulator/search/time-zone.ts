@@ -5,7 +5,7 @@
  * `UTC+2`.
  */
 
-/** Name of the IANA time zone for each time zone code. A code includes summer time, so PST and PDT mean the same. */
+/** Name of the IANA time zone for each time zone code. A code includes summer time, so PST and PDT are the same time zone. */
 const placesByCode: Readonly<Record<string, string>> = {
   Z: 'UTC',
   HST: 'Pacific/Honolulu',

@@ -398,7 +398,7 @@ async function isRefused(installation: Installation, owner: OwnerRef): Promise<b
     doEverything(operator, owner).catch(() => undefined),
     runJob(operator, owner.namespace).catch(() => undefined),
   ]);
-  // An operator that stops also sends a request, which releases its lease.
+  // An operator that stops sends one more request, which releases its lease.
   await host.stop();
   return outcomes.refusals.length > 0;
 }

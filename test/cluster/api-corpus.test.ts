@@ -1,4 +1,6 @@
-/** Checks that a real API server accepts and refuses the same manifests of the corpus as `logfleet validate`. */
+/**
+ * Checks that `logfleet validate` and a real API server agree on each manifest of the corpus: both accept it, or both refuse it.
+ */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

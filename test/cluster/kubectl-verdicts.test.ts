@@ -1,4 +1,6 @@
-/** Tests that `validate` and `kubectl apply --dry-run=server` accept and refuse the same unusual YAML files. */
+/**
+ * Tests that `validate` and `kubectl apply --dry-run=server` agree on unusual YAML files: both accept a file, or both refuse it.
+ */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';

@@ -23,7 +23,7 @@ interface Refusal {
   readonly status: number;
   readonly reason: string;
   readonly message: string;
-  /** Returns whether the server refuses the request. The emulator answers all other requests. */
+  /** Returns whether the server refuses the request. It forwards all other requests to the emulator. */
   readonly applies: (method: string, url: string) => boolean;
 }
 

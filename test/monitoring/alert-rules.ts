@@ -47,7 +47,7 @@ export interface AlertQuery {
 /** PromQL query for the firing alerts, with all their labels. */
 export const firing = 'ALERTS{alertstate="firing"}';
 
-/** Returns a query for the names of all alerts that fired in the given time range before the query. */
+/** Returns a query for the names of all alerts that have fired in the last `range`, such as `1h`. */
 export function firedWithin(range: string): string {
   return `count by (alertname) (max_over_time(${firing}[${range}:])) ^ 0`;
 }

@@ -39,7 +39,7 @@ function silentOf({ fleet }: HistoryPlan): number {
   return Object.values(fleet.events).filter((event) => JSON.stringify(event).includes('"running":false')).length;
 }
 
-/** Upgrades whose failures are compared with one `maxFailures`: those of a stage, or of the whole rollout. */
+/** Upgrades whose failures are compared with one `maxFailures`: the upgrades of a stage, or of the whole rollout. */
 interface Scope {
   readonly name: string;
   readonly maxFailures: number | string | undefined;

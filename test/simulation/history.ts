@@ -10,10 +10,10 @@ import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
 import { SimulationWorld } from './simulation-world.ts';
 
-/** Maximum time in ms after the last fault until all policies must be complete or report why not. */
+/** Maximum time in ms after the last fault until all policies must be complete, or must report why they are not. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
-/** Time in ms for which all policies must stay complete, or must still report why not. */
+/** Time in ms for which all policies must stay complete, or must still report why they are not. */
 const restMs = 90_000;
 
 export interface HistoryResult {
@@ -38,8 +38,8 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 }
 
 /**
- * Waits until all policies are complete or report why not, and then checks that this does not change. It may change when another
- * tool changes a collector, or when an offline collector returns.
+ * Waits until all policies are complete or report why they are not, and then checks that this does not change. It may change when
+ * another tool changes a collector, or when an offline collector returns.
  */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
@@ -66,7 +66,10 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
   }
 }
 
-/** Returns whether an upgrade may succeed long after it timed out (U6). By then, another policy may own its collector. */
+/**
+ * Returns whether an upgrade may succeed long after it timed out (U6). Meanwhile, another policy may have become the owner of its
+ * collector.
+ */
 function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
   const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);
   return policies.length > 1 && outcomes.some(({ end, duration }) => end === 'succeed' && duration !== undefined);

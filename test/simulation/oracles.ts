@@ -41,7 +41,7 @@ export function violationsOf(record: HistoryRecord): string[] {
   return oracles.flatMap((oracle) => oracle(record));
 }
 
-/** Checks that all policies are complete or report why not after the last fault, and that this does not change. */
+/** Checks that after the last fault, all policies are complete or report why they are not, and that this does not change. */
 function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): string[] {
   const when = convergedAtMs === undefined ? 'did not converge' : 'did not stay converged';
   return missing.map((what) => `convergence: ${when}: ${what}`);

@@ -78,8 +78,8 @@ export interface HistoryPlan {
 }
 
 /**
- * Draws the plan of a random run. An even seed gives rollouts with stages, windows and actions of users. With an odd
- * seed, all collectors are upgraded at once.
+ * Draws the plan of a random run. With an even seed, rollouts have stages, windows and actions of users. With an odd seed, all
+ * collectors are upgraded at the same time.
  */
 export function planHistory(seed: number): HistoryPlan {
   const plan = planBasics(seed);

@@ -47,8 +47,8 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        // If some upgrades never end, several must be allowed at a time. Otherwise, their time-outs would follow one after the
-        // other and take too long.
+        // If some upgrades never end, several must run at a time. Otherwise, the test would wait for one time-out after the
+        // other, which takes too long.
         maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },

@@ -81,7 +81,7 @@ export interface LedgerWrite {
   readonly rolloutId: string;
   readonly target: string;
   readonly stop: Intent['stop'];
-  /** Number of collectors of the policy, from which percentages of stages are computed. */
+  /** Number of collectors that the policy selects. Percentages in stages refer to this number. */
   readonly selected: number | undefined;
   readonly tally: Tally & { readonly number: number };
   /** Number of upgrade attempts in the ledger so far, including those of former rollouts. */
@@ -160,7 +160,7 @@ export interface HistoryRecord {
   readonly largestShardBytes: number;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** Time at which all policies were complete or reported why not; undefined if they never were. */
+  /** Time at which all policies were complete or reported why they were not. Undefined if this never happened. */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
   readonly endMs: number;

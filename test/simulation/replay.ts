@@ -16,7 +16,7 @@ export function violationsTold(
   return [replay, ...violations.slice(0, mostTold)].join('\n  ');
 }
 
-/** Returns a report of a simulated run that did not end, because of an error or because its thread ended. */
+/** Returns a report of a simulated run that ended too early, because of an error or because its thread ended. */
 export function brokeOff(error: unknown): string {
   return `the history broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

@@ -22,7 +22,7 @@ export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Final statuses of the task that the POST created, but only those that a process received. */
+  /** Final statuses of the task that the POST created, as far as a process received them. */
   readonly news: readonly TaskNews[];
   /** Policy of the rollout, as the process knew it when it sent the POST. */
   readonly policy: CollectorVersionPolicy;
@@ -48,7 +48,7 @@ export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
   });
 }
 
-/** Returns the previous rollout of the same policy to the same target. */
+/** Returns the previous rollout of this policy to this target. */
 export function formerRollout(rollouts: readonly Rollout[], { policy, target, rolloutId }: Intent | Rollout) {
   const numberOf = (id: string) => Number.parseInt(id, 10);
   return rollouts.findLast(

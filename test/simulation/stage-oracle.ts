@@ -42,7 +42,7 @@ export function stageViolations(record: HistoryRecord): string[] {
   });
 }
 
-/** A rollout, together with the previous rollout of the same policy to the same target. */
+/** A rollout, together with the previous rollout of its policy to its target. */
 interface ProvenRollout extends Rollout {
   readonly former: Rollout | undefined;
 }

@@ -72,7 +72,7 @@ function versionsApart({ atMs, policy, status }: StatusRecord, target: string | 
     : [];
 }
 
-/** Checks that the message of condition `Ready` has the same numbers of collectors as the rest of the status (H3). */
+/** Checks that the message of condition `Ready` agrees with the rest of the status about the numbers of collectors (H3). */
 function messageApart({ atMs, policy, status }: StatusRecord): string[] {
   const { collectors, conditions = [] } = status;
   const message = conditions.find(({ type }) => type === 'Ready')?.message ?? '';
@@ -104,7 +104,7 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
   // If another tool changes a collector right after its upgrade, no list ever shows the upgraded version.
   const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));
-  // A collector also fails if it goes offline or leaves the target version during the soak of its stage.
+  // A collector that goes offline or leaves the target version during the soak of its stage counts as failed.
   const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));
   for (const post of posts)
     if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);

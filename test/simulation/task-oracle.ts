@@ -37,8 +37,8 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
 }
 
 /**
- * Returns whether neither a ledger nor a process knows the upgrades in flight any more: the policy was deleted with its
- * ledger, and the process ended.
+ * Returns whether all knowledge of the upgrades in flight is lost, because the policy was deleted with its ledger, and the
+ * process ended.
  */
 function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
   const isBetween = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs <= untilMs;

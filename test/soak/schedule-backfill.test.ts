@@ -1,4 +1,7 @@
-/** Tests how many requests a backfill of 1,000 runs sends, and how long runs that become due meanwhile have to wait. */
+/**
+ * Tests how many requests a backfill of 1,000 runs sends. Also tests how long a run has to wait if it becomes due during the
+ * backfill.
+ */
 
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';

@@ -144,7 +144,7 @@ async function ready(access: ControlPlaneAccess, kept: readonly Kept[]): Promise
   }
 }
 
-/** Returns whether the API server is ready. False also if it has no certificate yet. */
+/** Returns whether the API server is ready. Returns false while it has no certificate yet. */
 async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   let agent: Agent | undefined;
   try {

@@ -1,6 +1,7 @@
 /**
- * Reads the code blocks of the documentation, and the commands in them. A block of the language `console` has a command in each line that
- * begins with `$ `; the other lines are output. A shell splits commands into programs and arguments, without running any program.
+ * Reads the code blocks of the documentation, and the commands in them. In a block of the language `console`, each line that
+ * begins with `$ ` has a command. All other lines are output. A shell splits commands into programs and arguments, without
+ * running any program.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -231,7 +231,7 @@ export class MemoryApiClient implements KubeApi {
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.discard();
   }
 
-  /** Delivers an answer or event to the process: at once, or if the process is frozen, when it is thawed. */
+  /** Delivers an answer or event to the process: immediately, or as soon as a frozen process is thawed. */
   deliver(action: () => void): void {
     if (this.#dead) return;
     if (this.#frozen) this.#frozen.push(action);

@@ -1,7 +1,7 @@
 /**
- * Objects of a simulated Kubernetes API server, without time, network or randomness, which `memory-api-server.ts` adds. As on a real
- * server, writes are checked for conflicts, only the status subresource changes a status, only a new spec raises the generation, lists are
- * paged, history can be compacted, and finalizers delay a deletion.
+ * Objects of a simulated Kubernetes API server. `memory-api-server.ts` adds time, network and randomness. As on a real server,
+ * writes are checked for conflicts, only the status subresource changes a status, only a new spec raises the generation, lists
+ * are paged, history can be compacted, and finalizers delay a deletion.
  */
 import type { KubeResponse } from '../../src/host/kubernetes/kube-api.ts';
 
@@ -272,7 +272,7 @@ function readPath(path: string): Target | undefined {
   };
 }
 
-/** Returns an error answer of the API server, with the same Status object as a real server. */
+/** Returns an error answer of the API server. Its Status object is like that of a real server. */
 export function refuse(
   code: number,
   reason: string,

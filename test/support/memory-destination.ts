@@ -149,7 +149,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // If the answer of `finish` was lost, the object exists, so `abort` removes it, too.
+      // If the answer of `finish` was lost, the object exists. So `abort` removes the object.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);

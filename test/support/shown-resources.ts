@@ -64,8 +64,8 @@ export function shownResource<K extends KindName>(wanted: Wanted<K>): ResourceOf
 }
 
 /**
- * Returns the conditions of a resource whose condition `type` has the status True. For a paused resource, `type` is
- * undefined and `Ready` is Unknown.
+ * Returns the conditions of a resource. The condition `type` has the status True. For a paused resource, `type` is undefined, and
+ * the condition `Ready` has the status Unknown.
  */
 export function conditionsOf(
   type: Extract<ConditionType, 'Ready' | 'Reconciling' | 'Stalled'> | undefined,

@@ -133,7 +133,7 @@ export async function settle(): Promise<void> {
   while (isCompressing());
 }
 
-/** Waits as `settle` does, and also for reads and writes of files, during which virtual time must not pass. */
+/** Waits as `settle` does, and also until files have been read and written. Virtual time must not pass before. */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

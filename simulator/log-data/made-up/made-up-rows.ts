@@ -68,8 +68,9 @@ export class MadeUpRows implements RowWriter {
   }
 
   /**
-   * Returns a row that stands for all messages with the same pattern (template), or for those in the time slice that starts at
-   * `sliceStartMs`. It throws when a caller reads a field that differs between these messages.
+   * Returns a row that stands for all messages with the same pattern (template). If `sliceStartMs` is given, the row stands only
+   * for the messages in the time slice that starts then. The row throws when a caller reads a field that differs between these
+   * messages.
    */
   templateRow(template: number, sliceStartMs?: number): Row {
     return new TemplateRow(this.templates.at(template), sliceStartMs);

@@ -15,8 +15,8 @@ interface LayoutKinds {
 export class MatchTally {
   readonly #rows: MadeUpRows;
   /**
-   * Kind of each message pattern. Patterns with the same values in the fields that the aggregation reads have the same kind,
-   * which is the number of the first such pattern.
+   * Kind of each message pattern. Patterns have the same kind if they have the same values in the fields that the aggregation
+   * reads. The number of a kind is the number of its first pattern.
    */
   readonly #kinds: Uint32Array;
   readonly #times: Float64Array;

@@ -39,8 +39,8 @@ export class TemplateMatches {
   }
 
   /**
-   * Calls the filter for each message pattern until the computing time is used up. Returns whether the filter was called for
-   * all patterns, which the other methods require.
+   * Calls the filter for each message pattern, until the computing time is used up. Returns whether all patterns have been
+   * filtered. The other methods require this.
    */
   prepare(effort: Effort): boolean {
     const { templates, layouts, timeline } = this.#rows;
@@ -67,7 +67,7 @@ export class TemplateMatches {
   }
 
   /**
-   * Returns the rank (number of newer messages) of the match with this index, counted from message `from` on. The match must
+   * Returns the rank (number of newer messages) of a match. `index` counts the matches from message `from` on. The match must
    * exist.
    */
   find(from: number, to: number, index: number): number {

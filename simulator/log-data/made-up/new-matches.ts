@@ -75,7 +75,7 @@ class CountedByKind implements NewMatches {
     this.#listener = listener;
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
-    // In each time slice, one message of each kind is examined, and one more message to find the start of the slice.
+    // In each time slice, one message of each kind is examined. One more message is examined to find the start of the slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0

@@ -151,7 +151,7 @@ export class Tenant {
     return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
   }
 
-  /** Adds or changes collectors and faults of the user, or removes those whose value is null. */
+  /** Adds or changes collectors and faults of the user. Removes those with the value null. */
   async equip({ groups = {}, faults = {} }: TenantScenario): Promise<void> {
     for (const name of Object.keys(groups)) this.#groups.add(`${this.user}-${name}`);
     await this.#simulator.patch({

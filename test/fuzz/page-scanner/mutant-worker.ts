@@ -1,6 +1,6 @@
 /**
- * Worker thread that tests copies of the page scanner that have an error. For each copy, it replies with the seed of
- * the first random page that shows the error, or null.
+ * Worker thread that tests page scanners with a deliberate error. For each of them, it replies with the seed of the first random
+ * page that shows the error, or null if no page does.
  */
 import { registerHooks } from 'node:module';
 import { parentPort } from 'node:worker_threads';

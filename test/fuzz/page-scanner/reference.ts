@@ -37,7 +37,7 @@ export function readReference(page: Buffer): Reference {
   const marked = [...byteOrderMark].findIndex((byte, place) => page[place] !== byte);
   if (marked > 0) return { ...nothing, wrongAt: marked };
   const text = Buffer.from(page);
-  // The byte order mark is replaced by a space, so that all offsets stay the same.
+  // The byte order mark is replaced by a space, so that no offset changes.
   if (marked === -1) text.fill(' ', 0, byteOrderMark.length);
   const { root, wrongAt } = parseTree(text);
   const verdict = judge(text);

@@ -1,5 +1,6 @@
 /**
- * Tests an outage of the service: a Warning Event at once, and after ten minutes a condition (H2).
+ * Tests an outage of the service. The operator reports it by a Warning Event immediately, and by a condition after ten minutes
+ * (H2).
  */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';

@@ -91,10 +91,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
   } as const;
   const reasons = { failures: 'RolloutStopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
 
-  /**
-   * Points in the rollout at which the backup is made, each as the number of upgrades that the service has accepted by
-   * then.
-   */
+  /** Points in the rollout at which the backup is made. Each is the number of upgrades that the service has accepted before. */
   const moments = [
     ['before the rollout', 0],
     ['with its first tasks', 1],

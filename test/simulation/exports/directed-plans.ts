@@ -117,8 +117,8 @@ const directions: Readonly<Record<string, Direction>> = {
     more: (chance) => ({ proof: 'Digest', actions: killedAnywhere(chance) }),
   },
   /**
-   * Scenario: two processes at the same time prove the rows of the export by digests, which are aggregations that check
-   * exported rows.
+   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. Two processes do this at
+   * the same time.
    */
   digestedRaced: {
     messages: (chance) => late(chance, plain(chance, 100)),

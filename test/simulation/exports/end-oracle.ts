@@ -39,8 +39,8 @@ function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string
 }
 
 /**
- * Returns the largest number of rows in one millisecond whose ids share their last two digits. The export does not
- * divide such rows further (E4).
+ * Returns the largest number of rows whose millisecond and last two digits of the id are equal. The export does not divide such
+ * rows further (E4).
  */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();

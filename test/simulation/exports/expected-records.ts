@@ -10,7 +10,7 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
     const id = JSON.stringify(values);
     const group = groups.get(id) ?? [];
     groups.set(id, group);
-    // A message that a search finds twice is also counted twice.
+    // A message that a search finds twice counts as two messages.
     for (let copy = 0; copy < message.copies; copy++) group.push(message);
   }
   const wanted = [...groups].filter(([, group]) => group.length > (plan.moreThan ?? 0));

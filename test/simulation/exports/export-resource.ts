@@ -14,7 +14,7 @@ import type { ExportHistoryPlan } from './plan.ts';
 export interface ExportStatusRecord {
   readonly atMs: number;
   readonly status: NonNullable<SearchExport['status']>;
-  /** True if the manifest existed at the destination when the status was written. */
+  /** True if the export manifest existed at the destination when the status was written. */
   readonly hasManifest: boolean;
 }
 

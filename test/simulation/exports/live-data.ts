@@ -25,15 +25,13 @@ export interface LiveDataOptions {
   readonly nowMs: () => number;
   /** Returns the errors for a search that begins now. */
   readonly flaws: () => SearchFlaws;
-  /**
-   * True if a running search also returns messages that become searchable in a time range that it has already searched.
-   */
+  /** True if a running search also returns new messages in the part of the time range that it has already searched. */
   readonly lateJoin: boolean;
   /** True if the service runs a separate search for the histogram of a search job. */
   readonly histogramFirst: boolean;
   /**
-   * True if a search by receipt time that exceeds its row limit may omit rows of any receipt time, because the service
-   * sorts the rows by message time.
+   * True if a search by receipt time may omit rows of any receipt time when it exceeds its row limit. The reason is that the
+   * service sorts the rows by message time.
    */
   readonly cutsByPage: boolean;
 }

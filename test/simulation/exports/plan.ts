@@ -36,8 +36,8 @@ export interface ExportHistoryPlan {
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
   /**
-   * True if a search by receipt time that exceeds its row limit may omit rows of any receipt time, because the service
-   * sorts the rows by message time.
+   * True if a search by receipt time may omit rows of any receipt time when it exceeds its row limit. The reason is that the
+   * service sorts the rows by message time.
    */
   readonly cutsByPage: boolean;
   readonly flaws: FlawPlan;
@@ -123,7 +123,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const queryLimit = chance.happens(0.12) ? chance.whole(1, 2 * limit) : undefined;
   const corpusOptions = { fromMs, toMs, startMs: historyStartMs, settleMs, limit, isLarge };
   const corpus = planCorpus(chance, { ...corpusOptions, calmAtMs: historyStartMs + calmAtMs });
-  // After this time in ms, neither faults nor actions of users occur.
+  // After this time in ms, no faults occur and users do nothing.
   const lastMs = Math.max(0, ...corpus.messages.map(({ searchableMs }) => searchableMs - historyStartMs));
   const hasLate = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   const apiFaults = isQuiet ? { untilMs: 0, requests: 0, watches: 0 } : planApiFaults(chance, calmAtMs);

@@ -164,8 +164,7 @@ class History {
   }
 
   /**
-   * Removes a schedule record, and in half of the cases also the manifest of its run, like a lifecycle rule of a
-   * bucket.
+   * Removes a schedule record, as a lifecycle rule of a bucket does. In half of the cases, also removes the manifest of its run.
    */
   #loseRecord(): void {
     const names = [...this.#world.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
@@ -197,7 +196,7 @@ class History {
     return [...this.#removed.keys()].filter((name) => !objects.has(name)).map(spanOfRecord);
   }
 
-  /** Checks that schedule records were written again with the same content, at least those of the latest runs (S1). */
+  /** Checks that at least the schedule records of the latest runs were written again, with the same content as before (S1). */
   #checkRestored(): void {
     const { objects } = this.#world.store;
     for (const [name, content] of this.#removed) {

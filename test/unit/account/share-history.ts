@@ -86,8 +86,8 @@ export function shareHistory(random: Random): ShareHistory {
         workers: 1 + pick(4),
         share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
       };
-      // When an export resumes, its new Job may have the name of the earlier Job. By then, the operator's watches have
-      // shown that the earlier Job was created and deleted.
+      // When an export resumes, its new Job may have the name of the earlier Job. The operator's watches have already shown that
+      // the earlier Job was created and deleted.
       const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
       const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
       const held = shares.reserve(name, wanted, limits);

@@ -1,6 +1,6 @@
 /**
- * Checks that logfleet reads simple kubeconfigs and the service account of a pod without the library client-node, and finds the
- * same API server as that library.
+ * Checks that logfleet can read simple kubeconfigs and the service account of a pod without the library client-node. The result
+ * must be the API server that this library finds.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * Tests committing intervals of an export (E3, E4, E6): when two processes search the same interval, one commit wins,
- * and every millisecond is exported once.
+ * Tests how intervals of an export are committed (E3, E4, E6). When two processes search the same interval, one of them commits
+ * it, and every millisecond is exported once.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -6,7 +6,7 @@ import { randomRuns } from '../../support/random-runs.ts';
 import { type ToyDestination, ToyOperator } from './toy-operator.ts';
 import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-service.ts';
 
-/** Maximum number of steps of a tested export. A test fails if its export has not ended by then. */
+/** Maximum number of steps of a tested export. A test fails if its export needs more steps. */
 const mostSteps = 20_000;
 
 interface Outcome {
@@ -69,7 +69,7 @@ describe('an export has every row of its range once', () => {
       fc.property(worlds, ({ seed, rowCount, spanMs, segments, operatorCount, ...rest }) => {
         const world = { ...rest, rows: makeRows(seededRandom(seed), rowCount, spanMs) };
         const steps = Array.from({ length: segments + 1 }, (_, index) => Math.floor((index * spanMs) / segments));
-        // The range of the export begins one millisecond late, so that some rows are outside of it.
+        // The range of the export begins one millisecond later than the rows, so that some rows are outside of it.
         const plan = { boundariesMs: steps.map((stepMs, index) => (index === 0 ? 1 : stepMs)) };
         if (plan.boundariesMs[1] === 1) plan.boundariesMs.splice(1, 1);
         expect(complaints(world, plan, exportAll(world, plan, seed, operatorCount))).toEqual([]);

@@ -403,7 +403,7 @@ describe('an export', () => {
     const { requeueAfterMs } = await world.advance();
     expect(requeueAfterMs).toBeGreaterThan(15 * 60_000);
     expect(requeueAfterMs).toBeLessThan(20 * 60_000);
-    // When an export fails, its temporary files are removed as well.
+    // When an export fails, its temporary files are also removed.
     await world.advance({ deadlineMs: 0 });
     await world.clock.advance(requeueAfterMs);
     await world.advance();

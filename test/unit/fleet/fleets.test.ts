@@ -1,6 +1,6 @@
 /**
- * Tests that policies of one account share a list of collectors, and that policies of one service share a table that says which
- * policy owns each collector.
+ * Tests what policies share. Policies of one account share a list of collectors. Policies of one service share a table that says
+ * which policy owns each collector.
  */
 
 import { expect, test } from 'vitest';

@@ -157,8 +157,8 @@ const asManifest = (kind: string, spec: object) =>
   stringify({ apiVersion: 'logfleet.dev/v1alpha1', kind, metadata: { name: 'page', namespace: 'logging' }, spec });
 
 /**
- * Returns the folders of `manifests/` that a kustomization names but that do not exist. The kustomization is expected
- * in the folder that contains the checkout `logfleet`.
+ * Returns the missing folders of `manifests/` that a kustomization names. The kustomization is expected in the folder that
+ * contains the checkout `logfleet`.
  */
 function missingBases(text: string): readonly string[] {
   const { resources = [], components = [] } = parse(text) as Readonly<Record<string, readonly string[] | undefined>>;

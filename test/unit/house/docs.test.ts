@@ -1,6 +1,6 @@
 /**
- * Checks that the sections of docs/service.md (`4.9`, `5.3`) and the rules of docs/protocol.md (`U3`) that code and tests cite exist, and
- * that the links of every page lead to an existing target.
+ * Checks that all citations in code and tests are right: sections of docs/service.md such as `4.9`, and rules of docs/protocol.md
+ * such as `U3`. Also checks that the links of every page lead to an existing target.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';

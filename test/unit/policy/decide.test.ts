@@ -183,7 +183,8 @@ describe('U12: a changed selection', () => {
   test('waits for an attempt in flight, then removes its collector', () => {
     const bench = excluding(openEntry());
     expect(decided(bench).figures().collectors).toMatchObject({ matched: 2, inProgress: 1 });
-    // The ledger keeps the old selection until the attempt has ended, so that a new leader also removes the excluded collector.
+    // The ledger keeps the old selection until the attempt has ended. So a new leader knows that it still has to remove the
+    // excluded collector.
     expect(decided(bench).header.selection).toBe('another');
     const tasks = new Map([['1', task({ status: 'failed' })]]);
     const decision = decided(bench, { tasks });

@@ -74,7 +74,7 @@ export interface BenchParts {
   readonly header?: Partial<LedgerHeader>;
   readonly entries?: readonly Entry[];
   /**
-   * Collectors of the started stages, by stage name. If a started stage is missing here, the ledger does not list its
+   * Collectors of the started stages, by stage name. For a started stage that is missing here, the ledger does not list the
    * collectors.
    */
   readonly members?: Readonly<Record<string, readonly string[]>>;

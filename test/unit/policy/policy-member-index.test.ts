@@ -372,7 +372,8 @@ describe('after any history', () => {
           );
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
-          // Only the old index knows when a collector left the target version, so such collectors are not compared.
+          // Only the old index knows when a collector left the target version. Therefore collectors that left it are not
+          // compared.
           const fresh = bench.freshMembers().index;
           const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...memberStates(fresh)].filter(settled))).toEqual(

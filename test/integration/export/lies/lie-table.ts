@@ -37,7 +37,7 @@ const cutting: Scenario['search'] = { messageLimit: 500 };
 const inLarge = { corpus: large };
 
 /**
- * Three rows about which the service lies: one in the middle of a page, one in a millisecond with many rows, and one at
+ * Three rows about which the service lies. One is in the middle of a page, one is in a millisecond with many rows, and one is at
  * the same position in the pages of every search.
  */
 const certain = truth[300] as Row;
@@ -99,12 +99,12 @@ function withText(row: Row, text: string): Row {
   return { ...row, _raw: text };
 }
 
-/** Replaces the text of a row by another text of the same size. */
+/** Replaces the text of a row by another text of equal size. */
 function garbled(row: Row): Row {
   return withText(row, '#'.repeat((row['_raw'] ?? '').length));
 }
 
-/** Returns the next true row that has the same size and another time. */
+/** Returns the next true row of equal size that has another time. */
 function sameSized(row: Row): Row {
   return truth.find((other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row)) as Row;
 }

@@ -358,7 +358,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     chmodSync(place.path('deep'), 0);
     await host.refresh();
     await wait(place, host);
-    // The expected names are the same if the test runs as root, which can list every folder.
+    // The expected names are the same, whether or not the test runs as root. Root can list every folder.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
   });

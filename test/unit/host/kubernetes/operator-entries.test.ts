@@ -132,8 +132,8 @@ test('two running operators write one question and one answer in ten minutes', a
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // In ten minutes, one operator asks at most seven times whether the other one runs, and gets an answer each time. A
-  // question and an answer are one status write each.
+  // In ten minutes, one operator asks at most seven times whether the other one runs, and gets an answer each time. Each question
+  // and each answer is one status write.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });

@@ -49,8 +49,8 @@ const history = fc.record({
   slowMs: fc.constantFrom(0, 0, 2_000, 7_000),
   deadlineMs: fc.constantFrom(1_500, 5_000, 15_000),
   /**
-   * Ratio (0 to 1) of requests that the server rejects with status 429: because of the request rate, or for creations of search
-   * jobs because of the number of jobs.
+   * Ratio (0 to 1) of requests that the server rejects with status 429. Any request can exceed the request rate. The creation of
+   * a search job can also exceed the number of jobs.
    */
   refused: fc.constantFrom(0, 0, 0.03, 0.2),
   tooManyJobs: fc.constantFrom(0, 0.5),
@@ -58,7 +58,9 @@ const history = fc.record({
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
-  /** Periods in which the server reads nothing. Together they are shorter than 60 s, after which connections are closed. */
+  /**
+   * Periods in which the server reads nothing. Together they are shorter than 60 s, because connections are closed after 60 s.
+   */
   freezes: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
     {
@@ -126,8 +128,8 @@ class World {
   }
 
   /**
-   * Replaces the process. With `forced`, the old process is killed with requests in flight. Otherwise it first ends all
-   * requests. All callers start again.
+   * Replaces the process. With `forced`, the old process is killed with requests in flight. Otherwise the old process first ends
+   * all its requests. All callers start again.
    */
   async #failOver({ lingering, forced }: NonNullable<History['failover']>): Promise<void> {
     this.#generation++;
@@ -216,7 +218,8 @@ class World {
   /** Returns the outcome of a status request. During a stall, the request gets no answer. */
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // Histories with rejections have no stall, because a search job is lost with two failed keep-alives in a row.
+    // Histories with rejections have no stalls. Together, they could make two keep-alives in a row fail, and then a search job is
+    // lost.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;

@@ -34,7 +34,7 @@ export class Wire {
   readonly seen: Seen[] = [];
   readonly path: Path = { origin: 'https://service.test', probe: () => this.#handshake() };
   handshakes = 0;
-  /** Duration of a TLS handshake in ms. After a stall, the server completes all waiting handshakes at once. */
+  /** Duration of a TLS handshake in ms. When a stall ends, the server completes all waiting handshakes immediately. */
   handshakeMs = 0;
   readonly #clock: VirtualClock;
   readonly #stalls: { readonly fromMs: number; readonly untilMs: number }[] = [];
@@ -43,7 +43,7 @@ export class Wire {
     this.#clock = clock;
   }
 
-  /** Stalls the server: it reads nothing between the two times, and then everything at once. */
+  /** Stalls the server: it reads nothing between the two times, and reads all waiting data at the end. */
   stall(fromMs: number, untilMs: number): void {
     this.#stalls.push({ fromMs, untilMs });
   }
