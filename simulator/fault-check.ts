@@ -14,7 +14,7 @@ const aboutJobs: readonly Operation[] = ['createJob', 'getJob', 'listMessages', 
 
 const lists = ['operations', 'users', 'collectors', 'queries', 'nth'] as const;
 
-/** Checks the faults of a scenario that already matches the schema. Returns their problems. */
+/** Checks the faults of a scenario that already matches the schema. Returns all problems of the faults. */
 export function faultProblems(scenario: Scenario): ScenarioProblem[] {
   return Object.entries(scenario.faults ?? {}).flatMap(([name, fault]) =>
     problemsOf(fault, scenario).map(({ path, text }) => ({ path: ['faults', name, ...path], text })),

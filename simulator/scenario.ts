@@ -309,7 +309,7 @@ export interface EventScenario {
   readonly at?: string;
   /** Names (with wildcards) or ids of collectors. */
   readonly collectors?: readonly string[];
-  /** Upgrades the collectors of the event as another tool would. */
+  /** Version to which the event upgrades its collectors, as another tool would. */
   readonly upgrade?: { readonly toVersion: string; readonly duration?: string };
   /** Version that the collectors run after the event, as after a manual installation. */
   readonly setVersion?: string;

@@ -31,7 +31,7 @@ export interface WorkersFigures {
 
 /** Durations of the phases of an export in seconds. */
 interface Phases {
-  /** Time from the start of the workers until the plan is written. */
+  /** Time from the start of the workers until the plan of the export is written. */
   readonly planning: number;
   /** Time from the plan until the last commit record is written. */
   readonly rows: number;
@@ -138,7 +138,7 @@ function placeOn(pid: number, count: number): void {
   execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', `0-${count - 1}`, String(pid)], { stdio: 'ignore' });
 }
 
-/** Returns the durations of the phases, from the times at which the objects of the export were written. */
+/** Returns the durations of the phases of an export, from the times at which its objects were written. */
 function phasesOf(claim: string, startMs: number): Phases {
   const files = readdirSync(claim, { recursive: true }).map((name) => path.join(claim, String(name)));
   const writtenMs = (isWanted: (name: string) => boolean) =>

@@ -17,8 +17,8 @@ export interface Accumulators {
 
 export interface AggregateFunction {
   /**
-   * Creates the values for a new aggregation. When the values need more memory than `groupBytes` for each group, they call
-   * `keep` with the number of additional bytes.
+   * Creates the values for a new aggregation. `keep` is called with a number of bytes when the values need more memory than
+   * `groupBytes` for each group.
    */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory in bytes that the aggregate function needs for each group of rows. */

@@ -25,6 +25,6 @@ export interface RecordTable {
 
 export interface RecordStep {
   run(table: RecordTable): RecordTable;
-  /** Returns the number of records after this operator. Absent if that depends on the content of the records. */
+  /** Returns the number of records after this query operator. Absent if the number depends on the content of the records. */
   countAfter?(count: number): number;
 }

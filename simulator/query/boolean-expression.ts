@@ -10,7 +10,7 @@ import { allOf, anyOf, not, type Predicate } from './predicate.ts';
 export interface Primary {
   /** Parses one operand. Throws if there is none. */
   parse(): Predicate;
-  /** True if operands that follow each other without an operator are joined by `and`. */
+  /** True if two operands without an operator between them are joined by `and`. */
   readonly sideBySide: boolean;
 }
 

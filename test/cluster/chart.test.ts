@@ -173,7 +173,7 @@ interface Leaf {
 const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
 
 function leavesOf(schema: Schema, path: readonly string[] = []): readonly Leaf[] {
-  // A value with an example in the schema is a Kubernetes object. It counts as a single value.
+  // A value that has an example in the schema is a whole Kubernetes object. It counts as one value, not as many.
   if (!schema.properties || schema.examples) return [{ path, schema }];
   return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
 }

@@ -54,7 +54,8 @@ function reasonFor(command: DocsCommand): string | undefined {
 }
 
 /**
- * Pages of the documentation whose commands run here. The pages of a row run one after the other in the same folder.
+ * Pages of the documentation whose commands run here. Each item of the list is a row of pages, whose commands run one after the
+ * other in the same folder.
  */
 const sessions: readonly (readonly string[])[] = [
   ['README.md', 'docs/cli.md', 'docs/pull-requests.md'],

@@ -59,7 +59,7 @@ describe.each(releases)('from the state of %s', (release) => {
     const files = world.manifest().intervals.flatMap((interval) => interval.files.map(({ name }) => name));
     const ofRelease = objects.flatMap(([name]) => /\/(data\/.*)$/.exec(name)?.[1] ?? []);
     expect(ofRelease.length).toBeGreaterThan(5);
-    // The last files may belong to an interval that was not committed yet.
+    // The export keeps the files of committed intervals. The last files may belong to an interval that was not committed yet.
     const committed = objects.filter(([name]) => name.includes('/commits/')).length;
     expect(ofRelease.filter((name) => files.includes(name)).length).toBeGreaterThanOrEqual(committed);
   });

@@ -39,7 +39,7 @@ export interface Truth {
 }
 
 export function missingForConvergence(truth: Truth): string[] {
-  // An offline collector finishes its upgrade only when it returns, and some collectors never return.
+  // Upgrades on offline collectors are ignored, because some of these collectors never return.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
   // If the watch of a process on the API server has silently stopped, the process notices a change of a policy only when the
@@ -174,7 +174,7 @@ const longerThanHistoriesMs = 24 * 3_600_000;
 
 /** Returns whether more upgrades than `maxFailures` allows may have failed in this simulated run. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
-  // A stopped rollout does not continue when a user raises `maxFailures` later.
+  // `maxFailures` counts with its value during the rollout: a stopped rollout does not continue when a user raises it later.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
   const hasTolerated = [policy, ...texts.map((change) => change.policy)].some(tolerates);
   const target = targetOf(plan, policy);
@@ -206,8 +206,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const members = truth.state.collectors.filter((collector) => isMember(truth, policy, collector));
   const own = members.filter((collector) => isOwner(truth, policy, collector));
   const updated = own.filter(({ version }) => version === target);
-  // The status may count an offline collector as failed instead of updated, because it went offline during the soak of
-  // its stage.
+  // The status may count a collector that went offline during the soak of its stage as failed instead of updated.
   const dead = updated.filter(({ running, alive }) => !running || !alive).length;
   const missing: string[] = [];
   const expect = (what: string, is: number, shouldBe: number) => {
@@ -216,7 +215,8 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   // When the service offers only one build, no list shows which collectors run this build (U7).
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
-  // A ledger restored from a backup may lack the upgrade attempts that keep collectors in a policy (U12).
+  // A ledger restored from a backup may lack upgrade attempts. Then the policy may not count collectors that only these attempts
+  // keep in the policy (U12).
   const isKnown = seen && !isRestored;
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
   if (seen && !selectsByVersion(policy)) {
@@ -361,7 +361,7 @@ function excuseFor(
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
   if (plan.fleet.touched.has(name)) return 'another tool upgrades it';
-  // An upgrade attempt without an answer ends as timed out (U5).
+  // An upgrade attempt without an answer ends as timed out, although the collector may run either version (U5).
   const mayBeUnknown =
     plan.apiFaults.requests > 0 ||
     posts.some(({ collectorId, answer }) => collectorId === id && (answer === undefined || answer.status >= 500));

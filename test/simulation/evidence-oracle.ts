@@ -24,11 +24,10 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // After the ledger is restored from a backup, the operator does not know upgrade attempts that began after the
-  // backup.
+  // If the ledger was restored from an earlier backup, the operator does not know the first upgrade, so the check is skipped.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
-  // After a change of the policy, the upgrade may belong to another rollout.
+  // If the policy has changed, the second upgrade may belong to another rollout, so the check is skipped.
   if (
     policyChanges.some(
       ({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length,
@@ -47,8 +46,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // After another tool has upgraded a collector, the collector may belong to a policy other than the one that requested the first
-  // upgrade.
+  // If another tool has upgraded the collector, the second upgrade may come from another policy than the first one. So the check
+  // is skipped.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;

@@ -7,7 +7,7 @@ import { textsAt } from './rollouts.ts';
 import { isSelected, shareOf } from './wanted.ts';
 
 export function inProgressViolations(record: HistoryRecord): string[] {
-  // A ledger restored from a backup may lack running upgrades, which the operator cannot count then.
+  // The check is skipped after a restore, because the restored ledger may lack running upgrades. The operator cannot count these.
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>

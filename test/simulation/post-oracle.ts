@@ -23,7 +23,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (isHosted(subject)) return 'U11: a hosted collector';
   // Rollbacks are checked by `rollback-oracle.ts`.
   if (post.intent?.back) return undefined;
-  // The process may not have received the latest change of a policy.
+  // The check uses the policies as the process knew them, because it may not have received their latest change.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no active policy has this target';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);
@@ -44,7 +44,7 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // If another policy has just changed, this policy may have written the upgrade to its ledger before the change.
+      // If the other policy has just changed, this policy may have decided on the upgrade before the change.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&
@@ -53,7 +53,7 @@ function goesFirst(
       compareRank(other, policy) < 0 &&
       targetOf(plan, other) !== undefined &&
       targetOf(plan, other) !== post.toVersion &&
-      // While the outcome of an upgrade request is unknown, the policy that sent it keeps the collector (U13).
+      // A policy keeps the collector while the outcome of its own upgrade request is unknown (U13).
       !post.repeats &&
       post.intent?.probe !== true,
   );

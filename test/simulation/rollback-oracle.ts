@@ -54,7 +54,8 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   const upgrade = firstUpgrade(record, post);
   if (!upgrade) return 'the rollout never upgraded it';
   if (isUnsteady(record, name)) return undefined;
-  // A collector list that lags may have shown an older version to the operator.
+  // Any earlier version of the collector is accepted, because the collector list may lag and show an older version to the
+  // operator.
   const former = record.versions.get(collectorId)?.filter(({ sinceMs }) => sinceMs <= upgrade.atMs) ?? [];
   if (!former.some(({ version }) => version === toVersion)) return `its former version was ${former.at(-1)?.version}`;
   const hasReached = record.versions

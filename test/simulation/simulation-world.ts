@@ -157,8 +157,7 @@ export class SimulationWorld {
     const waiting = rollout?.stopped?.reason === 'StageInconclusive' ? 'Stopped' : 'AwaitingApproval';
     const stage = stages?.find(({ state }) => state === waiting)?.name;
     if (stage !== undefined) {
-      // After a rollback, an approval needs a new annotation value, because the rollback has voided the former approval
-      // (R9).
+      // A rollback voids the former approval. Afterwards, an approval of the same stage needs a new annotation value (R9).
       const isThere = isApproval(policy?.metadata.annotations[annotations.approve], rollout?.id, stage);
       const mark = isThere ? `/${Math.round(this.clock.monotonic())}` : '';
       this.annotateRollout(name, annotations.approve, `${stage}${mark}`);

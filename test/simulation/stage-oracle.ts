@@ -66,7 +66,7 @@ function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout)
       const before = frozen.get(key) ?? stage;
       frozen.set(key, stage);
       if (frozenText(before) !== frozenText(stage)) say(`members: stage ${stage.name} changed after its start`);
-      // A ledger restored from a backup may be older than the start of the soak.
+      // A soak may begin again if the ledger was restored from a backup that is older than the start of the soak.
       const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
       if (before.updatedAtMs !== undefined && before.updatedAtMs !== stage.updatedAtMs && !isRestored)
         say(`soak: the soak of stage ${stage.name} began again`);
@@ -110,7 +110,7 @@ function wrongChoice(
 ): string | undefined {
   const { plan, state, versions } = record;
   const gone = versions.size - state.collectors.length;
-  // A collector whose upgrade is in flight stays selected (U12).
+  // A collector whose upgrade is in flight stays selected, even if the selector no longer matches it (U12).
   const inFlight = new Set(record.posts.filter((post) => post.atMs < atMs).map(({ collectorId }) => collectorId));
   const most =
     state.collectors.filter((one) => isSelected(plan, text, one) !== false || inFlight.has(one.id)).length + gone;
@@ -200,7 +200,7 @@ function unfinished(
     const isOver = own.every(({ task }) => (task?.endTime ?? Number.POSITIVE_INFINITY) - startMs <= endAtMs);
     return !isOver || own.length <= (retryPolicy?.limit ?? 0);
   });
-  // Another tool may have changed the version of the collector before its stage started.
+  // Collectors that another tool changes are ignored, because their version may have changed before their stage started.
   return left && !plan.fleet.touched.has(left.name)
     ? `order: ${left.name} of stage ${stage.name} has work left`
     : undefined;
@@ -217,13 +217,13 @@ function unsoaked(
   members: readonly string[],
 ): string | undefined {
   const { plan, deaths, sightings } = record;
-  // A new leader has another clock, so the measured soak is wrong by the difference between the two clocks.
+  // A new leader has another clock. Therefore the measured soak may be too short by the difference between two clocks.
   const soakMs = stage.soakMs - 2 * Math.abs(plan.skewMs);
   const fromMs = soakFromMs(record, rollout, members, { startAtMs, endAtMs });
   if (soakMs <= 0 || fromMs === undefined) return undefined;
   const untilMs = fromMs + soakMs;
   if (endAtMs < untilMs) return `soak: the last member was at the target at ${fromMs}, the soak is ${stage.soakMs} ms`;
-  // No list shows collectors that run the only build of the service, so no list can confirm the soak (U7).
+  // If the service offers only one build, no list shows which collectors run it. So no list can confirm the soak (U7).
   if (plan.fleet.offer === 'single') return undefined;
   const soakedMs = (stage.updatedAtMs ?? 0) - record.startMs + soakMs;
   const isSeen = members.some((id) => sightings.get(id)?.some((one) => isBetween(one.sentAtMs, soakedMs, endAtMs)));

@@ -93,16 +93,17 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   const { state, posts, disturbances, policyChanges } = record;
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
-  // An upgrade attempt that was never sent is sent again later (U3). While the policy is paused, it times out instead
-  // (U5).
+  // Usually, an upgrade attempt that was never sent is sent later (U3). While the policy is paused, the attempt times out
+  // instead, and counts as failed (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  // If a user aborts the rollout and its ledger is restored from a backup, upgrade attempts without an outcome time
-  // out.
+  // If a user aborts the rollout and its ledger is restored from a backup, upgrade attempts without an outcome time out and count
+  // as failed.
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
-  // If another tool changes a collector right after its upgrade, no list ever shows the upgraded version.
+  // If another tool changes a collector right after its upgrade, no list ever shows the upgraded version. Then even a successful
+  // upgrade may count as failed.
   const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));
   // A collector that goes offline or leaves the target version during the soak of its stage counts as failed.
   const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));

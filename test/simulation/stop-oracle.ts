@@ -60,7 +60,7 @@ function wasShownAsStopped(record: HistoryRecord, rollout: RolloutKey, atMs: num
   const last = shown.at(-1);
   if (!last) return false;
   const { stage, reason } = last.status.rollout?.stopped ?? {};
-  // A user's approval continues a rollout that stopped at an inconclusive stage.
+  // If a rollout stopped at an inconclusive stage, a user can continue it by approving the stage.
   if (stage !== undefined && reason === 'StageInconclusive' && wasApproved(record, rollout, stage, atMs)) return false;
   const first = shown.find((one) => stopTimeOf(one, rollout) === stopTimeOf(last, rollout)) ?? last;
   return retriesOf(record, rollout).every((retryMs) => retryMs <= first.atMs - unheardMs);

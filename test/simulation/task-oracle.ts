@@ -56,7 +56,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const retries = record.plan.fleet.cannotFail ? 0 : limit;
     const posts = record.posts.filter((post) => post.collectorId === id && post.toVersion === toVersion);
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
-    // A collector that another policy upgraded may return to its first policy, which upgrades it again.
+    // Another policy may upgrade the collector and later give it back. The first policy then upgrades the collector again.
     const elsewhere = tasks.length - accepted.length;
     const renewed = renewals(record) * (1 + mostRetries(record));
     const most = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;

@@ -16,13 +16,13 @@ export interface StoreKind {
 
 export const stores = {
   volume: { make: () => makeVolume(), url: /^file:\/\/\/.*\/logging\/audit$/, unseenBytes: 0 },
-  // An upload to S3 becomes visible when the first part of the file is full.
+  // S3 lists an upload as soon as the first part of its file is full.
   s3: {
     make: () => makeBucket(inject('s3Gateway')),
     url: /^s3:\/\/bucket-\S+\/audit\/logging$/,
     unseenBytes: 5 * 1024 * 1024,
   },
-  // The store sees an upload to Azure when its first block is full, because the client sends whole blocks.
+  // Azure lists an upload as soon as its first block is full, because the client sends only whole blocks.
   azureBlob: {
     make: () => makeContainer(inject('azurite')),
     url: /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1\/container-\S+\/audit\/logging$/,

@@ -1,8 +1,8 @@
 /**
- * Generated messages, each found by its rank (number of newer messages).
+ * Generated messages, each found by its rank (number of newer messages). No message is stored: its text comes from a template
+ * (message pattern), and its time from its place in a group of messages (`layouts.ts`).
  *
- * Invariant: a message depends only on the settings and its rank. No message is stored: its text comes from a template (message
- * pattern), and its time from its place in a group of messages (`layouts.ts`).
+ * Invariant: a message depends only on the settings and its rank.
  */
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../piece-memory.ts';

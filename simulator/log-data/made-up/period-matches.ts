@@ -77,7 +77,7 @@ export class PeriodMatches {
     return this.countAmong(begin, sure, period) + middle + this.countAmong(doubtful, end, period);
   }
 
-  /** Returns the number of matches in the period among the messages with ranks (numbers of newer messages) in [from, to). */
+  /** Returns the number of matches in the period. Counts only messages with ranks (numbers of newer messages) in [from, to). */
   countAmong(from: number, to: number, period: Period): number {
     let count = 0;
     this.#eachBlock(from, to, (block) => {

@@ -66,7 +66,7 @@ describe('a plan', () => {
         hosted: { count: 1, collectorType: 'Hosted' },
       },
     });
-    // A collector counts as offline when it has sent no heartbeat for half an hour.
+    // The test waits an hour, because a collector counts as offline only after half an hour without a heartbeat.
     await world.clock.advance(hourMs);
     const found = await rolloutPlan(world);
     expect(found).toMatchObject({ matched: 15, begins: true, target });

@@ -98,7 +98,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(perSecond).toBeLessThanOrEqual(4);
     expect(atOnce).toBeLessThanOrEqual(10);
     const names = world.manifest().intervals.flatMap(({ files }) => files.map(({ name }) => name));
-    // The name of a file contains the process id of its writer.
+    // File names contain the process ids of their writers.
     const writers = new Set(names.map((name) => /w[0-9a-f]{8}-(\d+)-/.exec(name)?.[1]));
     expect(writers.size).toBeGreaterThanOrEqual(4);
   });

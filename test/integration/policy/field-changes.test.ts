@@ -231,7 +231,7 @@ describe.each([
     expect(status()?.history).toMatchObject([{ id: `1-${target}`, outcome: 'Completed', failed: 0 }]);
     expect(tasks()).toHaveLength(20);
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(20);
-    // During the change, no collector moved to another stage.
+    // The change must not have moved a collector to another stage.
     for (const { state, members } of status()?.stages ?? [])
       expect([state, members > 0]).toEqual(members > 0 ? ['Completed', true] : [state, false]);
     expect(status()?.stages?.[0]?.members).toBe(canaries.size);

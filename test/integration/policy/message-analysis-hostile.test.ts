@@ -101,7 +101,7 @@ test('a collector that is deleted after its rollback does not count as a collect
 });
 
 test('a status that reports the end of a rollback counts its collectors at their former version', async () => {
-  // For so few upgrades, the operator reads each upgrade task instead of the collector list.
+  // The operator reads each upgrade task instead of the collector list, because there are only a few upgrades.
   const { world, status, untilReason } = analyzed({
     build: { stopsShipping: 1 },
     canary: { size: 2 },

@@ -216,7 +216,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // The operator does not read the ledger again before it writes to the ledger.
+    // The operator notices the restore only when it writes to the ledger, because it does not read the ledger before.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });
 });
@@ -261,7 +261,7 @@ test('a restore keeps a death in a soak, although no listing shows anything new 
   world.model.patch({ collectors: silent }, world.service.nowMs());
   expect(await untilReason('CollectorsFailed')).toBe(true);
   backup.restoreLedgers();
-  // The next write fails because the ledger has changed, and the operator reads the ledger again.
+  // The pause causes a write of the ledger. It fails because the ledger has changed, so the operator reads the ledger again.
   annotate(annotations.paused, 'true');
   expect(await untilReason('Paused')).toBe(true);
   annotate(annotations.paused, 'false');

@@ -26,7 +26,7 @@ test('stages show the collectors that they will have, in status as in the plan',
     rest,
   ];
   const { world, status, untilReason } = staged({ scenario: { list: { hosted: true }, groups }, stages });
-  // A collector counts as offline when it has sent no heartbeat for half an hour.
+  // The test waits an hour, because a collector counts as offline only after half an hour without a heartbeat.
   await world.clock.advance(hourMs);
   world.start();
   for (const reason of ['RollingOut', 'Soaking']) {

@@ -48,7 +48,7 @@ function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRec
 type Index = 1 | 2 | 3 | 4;
 
 /**
- * Returns whether these rows agree with the stored numbers of each short period: row count, oldest and newest time, and
+ * Returns whether these rows agree with the numbers that are stored for each short period: row count, oldest and newest time, and
  * sum of the times.
  */
 function areTimesOf(

@@ -22,11 +22,12 @@ export function limitViolations(history: ExportHistoryRecord): string[] {
 function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
-  // If the service changes its row limit, the export cannot know in advance how many rows a search returns.
+  // The check is skipped if the service changes its row limit, because the export cannot know in advance how many rows a search
+  // returns.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // A process does not know a commit record whose write succeeded but was answered with an error, until it lists all
-  // commit records.
+  // The write of a commit record may succeed but be answered with an error. Until the process lists all commit records, it does
+  // not know this record.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
@@ -43,7 +44,8 @@ function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls 
 
 function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHistoryRecord): string[] {
   const { limits, skewMs, calmAtMs } = plan;
-  // A process that was frozen may send a request after the deadline that it prepared before the deadline.
+  // The check is skipped after a freeze, because a process may send a request after the deadline that it prepared before the
+  // freeze.
   if (limits.deadlineAfterMs === undefined || disturbances.some((what) => what.startsWith('freeze'))) return [];
   const overMs = startMs + limits.deadlineAfterMs + skewMs + underWayMs;
   const late = journal.filter(

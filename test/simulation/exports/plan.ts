@@ -115,7 +115,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;
-  // Logfleet suspects an unreported row limit only at a round number of at least ten thousand rows.
+  // In large plans, the row limit is a round number of at least ten thousand. Only then does logfleet suspect a row limit that
+  // the service does not report.
   const limit = isLarge ? chance.one([10_000, 11_000, 12_000]) : chance.whole(4, 120);
   const search = planSearch(chance, { limit, spanMs, isLarge, isWhole });
   const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);

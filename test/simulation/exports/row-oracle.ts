@@ -1,4 +1,7 @@
-/** Checks the files of each commit record: their rows must be the messages that its search could find (E4 to E11). */
+/**
+ * Checks the files of each commit record. The rows of a record must be the messages that the search of its interval could find
+ * (E4 to E11).
+ */
 import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { messageText } from './file-rows.ts';
@@ -57,7 +60,7 @@ function recordViolations(
  */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
-  // A service that treats the end of a range as inclusive searches one millisecond more than the interval.
+  // If a service treats the end of a range as inclusive, the range of the search may end one millisecond later than the interval.
   return search.range.toMs === toMs || search.range.toMs === toMs + 1;
 }
 

@@ -179,7 +179,7 @@ describe('a dense millisecond', () => {
     const world = worldOf(100);
     const { jobs } = world;
     let opened = 0;
-    // A wrong query makes the search for ids that end in 7 find only ids that end in 77.
+    // Because of a wrong query, the search for ids that end in 7 finds only ids that end in 77.
     const late = (query: string) => (opened++ < 12 ? query.replace('"*7"', '"*77"') : query);
     const open: SearchJobs['open'] = (order, options) => jobs.open({ ...order, query: late(order.query) }, options);
     world.jobs = { open } as SearchJobs;

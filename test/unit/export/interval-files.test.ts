@@ -62,7 +62,8 @@ test.each([
   }
 });
 
-// Rows of three hours alternate. With partitions by message time, a row of the third hour ends the file of the first hour.
+// The rows alternate between three hours. An export by message time has at most two open files at a time, so a row of the third
+// hour ends the file of the first hour.
 test.each([
   [false, [1, 1, 1, 1]],
   [true, [2, 1, 1]],

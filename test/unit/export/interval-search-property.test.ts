@@ -79,7 +79,7 @@ function worldOf(plan: Plan): SearchWorld {
       output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes, csv },
     },
   });
-  // From an earlier search, the export knows the row limit of a service that truncates results without reporting it.
+  // The simulated service may truncate results without reporting it. The export knows its row limit from an earlier search.
   const isLimitReached = true;
   const texts: string[] = [];
   const shown = {
@@ -176,7 +176,7 @@ test('every row is exported once, with any faults of the service and the destina
         found.push(...missing.map((complaint) => `${JSON.stringify(record)}: ${complaint}`));
       }
       expect(found).toEqual([]);
-      // Only discarded files that the export could not remove may remain.
+      // After the cleanup, only discarded files that the export could not remove may remain.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

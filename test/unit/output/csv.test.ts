@@ -171,7 +171,7 @@ function compact(value: unknown): unknown {
 
 test('DuckDB reads the written values', async () => {
   const members = fc.sample(fc.tuple(texts, texts, texts), { numRuns: 300, seed: 7 });
-  // DuckDB supports no NUL in text, and reads empty cells as NULL.
+  // NUL characters are removed, because DuckDB does not support them in text. DuckDB reads empty cells as NULL.
   const rows = members.map((values) => values.map((value) => value.toWellFormed().replaceAll('\0', '')));
   const file = csv(
     messageColumns(['a', 'b', 'c'], []),

@@ -156,7 +156,7 @@ describe('several windows', () => {
       windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],
       exclusions: [{ name: 'frozen', startTime: '2026-10-31T23:58:53Z', endTime: '2026-11-01T00:08:00Z' }],
     });
-    // The window is open until 6:02 UTC, in the hour that occurs twice because the clocks go back.
+    // The window stays open until 6:02 UTC. This is in the hour that occurs twice, because the clocks go back.
     expect(span(often.nextWindow(at('2026-11-01T00:00Z'), []))).toEqual(['2026-11-01T00:08', '2026-11-01T06:02']);
   });
 

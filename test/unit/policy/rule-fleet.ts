@@ -321,7 +321,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
-  // After the upgrade to the former target has ended, the ledger has no entry for web-9 (U12).
+  // The ledger has an entry for web-9 only while the upgrade to the former target is in flight (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });

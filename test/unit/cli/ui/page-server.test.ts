@@ -182,7 +182,7 @@ function openStream(): readonly { readonly event: string; readonly data: Readonl
     lines.on('error', () => {});
     answer.on('error', () => {});
   });
-  // The server closes the connection at the end of the test.
+  // Errors are ignored, because the server closes the connection at the end of the test.
   outgoing.on('error', () => {});
   outgoing.end();
   return messages;

@@ -502,7 +502,7 @@ describe('B5: 429', () => {
   });
 
   it('applies a grown margin to requests already sent', async () => {
-    // Listings usually take 5 s, so a listing without an answer after one second is not late.
+    // A listing usually takes 5 s. So a listing without an answer after one second does not count as late.
     call(1, 'listing', { workMs: 5_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 5_000 });

@@ -136,7 +136,7 @@ export class Wire {
   /** Returns the maximum number of requests that arrived within any `spanMs` ms. */
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
-    // The subtracted nanosecond is larger than the rounding errors of the times.
+    // The nanosecond is subtracted because the times have rounding errors, which are smaller.
     const counts = times.map((from, first) => {
       let next = first;
       while (next < times.length && (times[next] as number) < from + spanMs - 1e-6) next++;

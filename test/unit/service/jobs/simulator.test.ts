@@ -282,7 +282,7 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
   await world.clock.advance(4_000);
   expect(refused).toBeGreaterThan(0);
   expect(world.budget.jobs.limit).toBeLessThanOrEqual(4);
-  // Nine requests at four requests per second take less than 3.5 s, so the request rate is unchanged.
+  // At four requests per second, nine requests take less than 3.5 s. So the request rate has not been reduced.
   const fromMs = world.clock.monotonic();
   await world.run(Promise.all(Array.from({ length: 9 }, () => world.client.listBuilds())));
   expect(world.clock.monotonic() - fromMs).toBeLessThan(3_500);

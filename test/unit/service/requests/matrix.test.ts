@@ -109,7 +109,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     world.model.patch({ faults: { all: { ...fault, operations: [operation] } } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
     const { jobsCreated, tasksAccepted, jobsActive } = world.counters();
-    // After a successful deletion, the service has one active search job less.
+    // Each successful deletion reduces the number of active search jobs by one.
     expect(jobsActive).toBe(before.jobsActive + jobsCreated - before.jobsCreated - deletionsOf(operation, fault));
     const expected = expectedOf(operation, outcome);
     if (expected === undefined) {

@@ -118,7 +118,10 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** Expected result of each outcome: reason and handling of the error, effect of a creation, and requests for a read. */
+/**
+ * Expected result of each outcome: the reason and the handling of the error, whether a creation has taken effect, and the number
+ * of requests for a read.
+ */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
