@@ -1,4 +1,4 @@
-/** `npm run bench -- export`: requests, CPU time and memory of exports, each next to its target. */
+/** `npm run bench -- export`: measures the requests, CPU time and memory of exports. Prints each figure next to its target. */
 import { type CommandFigures, commandSection, measureCommand } from './export/command.ts';
 import type { FileRunFigures } from './export/file-runs.ts';
 import {

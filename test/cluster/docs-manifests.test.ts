@@ -1,4 +1,7 @@
-/** Tests that an API server accepts the manifests in the documentation whose kinds belong to Kubernetes itself. */
+/**
+ * Tests that an API server accepts the manifests in the documentation. It covers manifests of the kinds of Kubernetes itself,
+ * such as Secret, but not logfleet's kinds.
+ */
 import { expect, test } from 'vitest';
 import { kubectl } from '../support/control-plane.ts';
 import { allBlocks } from '../support/docs-commands.ts';

@@ -69,7 +69,7 @@ export async function unfinishedExport(): Promise<ExportWorld> {
   return world;
 }
 
-/** Creates a test world with the export, in which no operator runs yet. */
+/** Creates a test world that contains the export. No operator runs in it yet. */
 export function newExport(): ExportWorld {
   const world = new ExportWorld({ messages, scenario: { search: { messageLimit: 50, duration: '30s' } } });
   world.add();

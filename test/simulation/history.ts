@@ -38,7 +38,7 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 }
 
 /**
- * Waits until all policies are complete or report why they are not, and then checks that this does not change. It may change when
+ * Waits until all policies are complete or report why they are not, and then checks that they stay so. They may not stay so when
  * another tool changes a collector, or when an offline collector returns.
  */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {

@@ -17,8 +17,8 @@ interface Shared {
 }
 
 /**
- * Shared control planes. They are stored on the global object of the process, because each vitest project loads this file
- * separately.
+ * Control planes that several vitest projects share. They are stored on the global object of the process, because each project
+ * loads this file separately.
  */
 const place = globalThis as { logfleetControlPlanes?: Map<string, Shared> };
 

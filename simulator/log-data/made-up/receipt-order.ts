@@ -8,7 +8,7 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages that are sorted at a time. */
 const batchRows = 5_000;
-/** Estimated computing time, in microseconds, to check whether a message belongs to the part of the list that is being sorted. */
+/** Estimated computing time, in microseconds, to check whether a message belongs to the part of the list that is sorted now. */
 const unitsPerCandidate = 0.002;
 
 /** Returns the ranks (numbers of newer messages) of the messages in a range, sorted by receipt time, latest first. */

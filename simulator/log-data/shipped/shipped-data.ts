@@ -194,7 +194,7 @@ class StreamFinder implements Finder {
     this.#examined().each(skip, take);
   }
 
-  /** Returns a finder that has examined all messages back to `reachedMs` one by one. */
+  /** Returns a finder that has already examined each message back to `reachedMs`. */
   #examined(): RowFinder {
     if (this.#single) return this.#single;
     this.#pages ??= this.#makeSingle();

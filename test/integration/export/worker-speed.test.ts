@@ -8,7 +8,7 @@ import { ExportWorld, evenly, minuteMs } from './export-world.ts';
 /** Processor time in ms that a worker needs for each file. */
 const fileMs = 2_500;
 
-/** Simulates a worker with one processor: files are completed one after the other. */
+/** Simulates a worker with one processor, which completes one file after the other. */
 function oneProcessor(destination: MemoryDestination, clock: Clock): void {
   let freeAtMs = 0;
   destination.strike = (call, name) => {

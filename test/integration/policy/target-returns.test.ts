@@ -1,4 +1,7 @@
-/** Tests of a target that is set again after another target. The operator keeps the results of the target's incomplete rollout (R6). */
+/**
+ * Tests a target that is set, replaced by another target, and set again. The operator keeps the results of the target's
+ * incomplete rollout (R6).
+ */
 import { describe, expect, test } from 'vitest';
 import { Backup } from './backup.ts';
 import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';

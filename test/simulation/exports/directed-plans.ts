@@ -44,7 +44,7 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** Scenario: files with several parts are compressed concurrently, by processes that are killed. */
+  /** Scenario: files with several parts are compressed concurrently. The processes that do this are killed. */
   packed: {
     more: (chance) => ({
       maxPartBytes: 4_000,

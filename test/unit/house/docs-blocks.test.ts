@@ -129,7 +129,7 @@ test('commands in the text have existing names and flags', async () => {
   expect(await wrongCalls(inlineCommands, incomplete)).toEqual([]);
 });
 
-/** How to check one kind of YAML block in the documentation. `problems` returns what is wrong with a block. */
+/** How to check one kind of YAML block in the documentation. `problems` returns the problems of a block. */
 interface YamlCheck {
   readonly applies: (block: CodeBlock) => boolean;
   readonly problems: (block: CodeBlock) => readonly unknown[] | Promise<readonly unknown[]>;

@@ -1,4 +1,4 @@
-/** Tests of the times at which maintenance windows allow upgrades to start, also across clock changes to and from summer time. */
+/** Tests when maintenance windows allow upgrades to start, also across clock changes to and from summer time. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance, MaintenanceWindow } from '../../../src/api/generated/collector-version-policy.ts';

@@ -88,8 +88,7 @@ class Rules {
   }
 
   /**
-   * Returns whether the test case contains at least one of these rules, no matter whether the rule still forbids the
-   * upgrade.
+   * Returns whether the test case contains at least one of these rules. The rule counts even if it no longer forbids the upgrade.
    */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));

@@ -23,10 +23,7 @@ const closed = new MaintenanceCalendar({
 });
 const problem = new LogfleetError({ code: 'x.y', message: 'No.', handling: { kind: 'backoff' } });
 
-/**
- * Rules that can forbid the start of an upgrade, with their reasons, in the order in which the operator checks and
- * reports them.
- */
+/** Rules that can forbid the start of an upgrade, each with its reason. The operator checks and reports them in this order. */
 const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Observation>])[] = [
   ['the end of the pause by spec.paused', { spec: { paused: true } }, {}],
   ['the end of the policy, which is being deleted', { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],

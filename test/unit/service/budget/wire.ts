@@ -16,7 +16,10 @@ export interface Fate {
   readonly retryAfterMs?: number;
   /** Time in ms after which the client cancels the request. The server continues to work on it. */
   readonly deadlineMs?: number;
-  /** Time in ms for which the server continues to work after the request has been cancelled and has arrived. */
+  /**
+   * Time in ms for which the server still works on the request. It begins when the request has arrived and the client has
+   * cancelled it.
+   */
   readonly afterMs?: number;
   /** If a keep-alive needs the slot, the client cancels the request after `patienceMs`, and the server stops `afterMs` later. */
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
