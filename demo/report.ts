@@ -233,8 +233,7 @@ function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): 
   if (!collectors || total === collectors.matched) return undefined;
   const present = leftOut.filter((state) => collectors[state] > 0);
   const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // Skipped collectors that need a person are also part of `total`, so the sum may be too high. It then explains
-  // nothing.
+  // `total` also counts skipped collectors that need a person, so the sum may be too high. In that case, no explanation is given.
   if (total + sum !== collectors.matched) return undefined;
   const named = present.map((state) => `${collectors[state]} ${state}`);
   const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');

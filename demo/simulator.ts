@@ -1,6 +1,6 @@
 /**
- * `logfleet simulate` as a child of the demo. It ends when the channel to the demo closes, so it never outlives the demo, even if the demo
- * is killed. Signals of the terminal are for the demo only: the service has to run until the operator has cleaned up.
+ * `logfleet simulate` as a child of the demo. It ends when the channel to the demo closes, so it never outlives the demo, even if
+ * the demo is killed. It ignores Ctrl-C in the terminal, because the service has to run until the operator has cleaned up.
  */
 import { exitStatus } from '../src/cli/context.ts';
 import { flushed, processContext } from '../src/cli/process-context.ts';

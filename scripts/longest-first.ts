@@ -1,4 +1,4 @@
-/** Order of the test files of a run: files that wait long for programs start first, so that none of them runs alone at the end. */
+/** Order of the test files of a run: the slowest files start first, so that none of them runs alone at the end. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Test files that run for more than half a minute, longest first. */

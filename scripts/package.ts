@@ -1,6 +1,7 @@
 /**
- * `make package`: makes everything that is published of logfleet, in the folder `out/`. The arguments choose some of it: `npm`, `layer`,
- * `chart`, or platforms such as `linux-x64`. Two builds of a commit with the same Node give the same bytes.
+ * `make package`: makes all files that a release of logfleet publishes, in the folder `out/`. Arguments limit it to some of the
+ * files: `npm`, `layer`, `chart`, or platforms such as `linux-x64`. Two builds of a commit with the same Node give the same
+ * bytes.
  */
 import { mkdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';

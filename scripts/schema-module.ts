@@ -39,8 +39,8 @@ function splitMessage({ message, ...rule }: CelRule): object {
 }
 
 /**
- * Returns whether a key of the schema is omitted. If `description` or `title` is the name of a field, its value is not
- * a text.
+ * Returns whether a key of the schema is omitted. A key `description` or `title` whose value is not a text is kept, because it is
+ * the name of a field.
  */
 function isLeftOut(key: string, value: unknown): boolean {
   if (key === 'description' || key === 'title') return typeof value === 'string';

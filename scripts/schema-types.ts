@@ -1,6 +1,6 @@
 /**
- * Renders TypeScript types for the spec and the status of a kind, as a reconciler sees them. Fields with a default are required, since the
- * API server, or the reader of a directory, fills in defaults. All fields are readonly.
+ * Renders TypeScript types for the spec and the status of a kind, as a reconciler sees them. Fields with a default are required,
+ * because the API server or the reader of a directory fills in the default. All fields are readonly.
  *
  * A sub-schema with a `title` becomes a type of that name. If two sub-schemas have the same title, they must be equal.
  */

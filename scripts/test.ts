@@ -1,9 +1,9 @@
 /**
- * `make check`, `make test` and `make soak`: runs checks, then tests. It continues after failures and ends with `N passed, N failed`; each
- * check counts as one test. Exit status: 1 if anything failed.
+ * `make check`, `make test` and `make soak`: runs checks, then tests. It continues after failures, and its last line is `N
+ * passed, N failed`. Each check counts as one test. Exit status: 1 if anything failed.
  *
- * All checks run at the same time. `make test` then runs vitest twice at the same time: once for the tests that start programs and mostly
- * wait for them, and once, with a low priority, for the tests that only compute.
+ * All checks run at the same time. `make test` then runs vitest twice at the same time: once for the tests that start programs
+ * and mostly wait for them, and once, with a low priority, for the tests that only compute.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

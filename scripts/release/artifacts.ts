@@ -78,7 +78,7 @@ export function writeChart(mtime: Date, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}-chart.tgz`);
   const temporary = mkdtempSync(join(tmpdir(), 'logfleet-chart-'));
   try {
-    // The modes of the archived files are changed, so that the files are copied first.
+    // The files are copied first, because archiving changes their modes.
     cpSync(chart, temporary, { recursive: true });
     writeArchive(temporary, file, { prefix: 'logfleet', mtime });
   } finally {

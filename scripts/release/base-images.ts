@@ -27,7 +27,7 @@ const indexTypes = [
   'application/vnd.docker.distribution.manifest.list.v2+json',
 ];
 
-/** Asks the registry of an image for the digest that its tag has now. The digest is that of the index of all platforms. */
+/** Asks the registry of an image for the digest that the image's tag has now: the digest of the index for all platforms. */
 export async function newestDigest(name: string, protocol = 'https'): Promise<string> {
   const { registry, repository, tag } = imageAddress(name);
   const url = `${protocol}://${registry}/v2/${repository}/manifests/${tag}`;
@@ -56,7 +56,10 @@ async function token(refusal: Response): Promise<{ readonly authorization: strin
   return { authorization: `Bearer ${answer.token}` };
 }
 
-/** Splits the name of an image. A name without a registry belongs to Docker Hub, and one without a folder to its folder `library`. */
+/**
+ * Splits the name of an image. A name without a registry belongs to Docker Hub. There, a name without a folder belongs to the
+ * folder `library`.
+ */
 function imageAddress(name: string): { readonly registry: string; readonly repository: string; readonly tag: string } {
   const [, first = '', rest] = /^([^/]+)(?:\/(.+))?$/.exec(name) ?? [];
   const hasRegistry = rest !== undefined && /[.:]/.test(first);

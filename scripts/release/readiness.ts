@@ -14,7 +14,7 @@ export interface Checkout {
   readonly commit: string;
   /** Commit of the version's tag. Undefined if there is no such tag yet. */
   readonly taggedCommit: string | undefined;
-  /** Names of the folders with recorded states, such as `release-1.2`. */
+  /** Names of the folders with the stored states of earlier releases, such as `release-1.2`. */
   readonly recordedStates: readonly string[];
   /** Output of `git status --porcelain`. */
   readonly changes: string;
@@ -22,7 +22,7 @@ export interface Checkout {
   readonly dockerfile: string;
 }
 
-/** Returns what is wrong about the arguments of `make release`, or undefined. */
+/** Returns what is wrong with the arguments of `make release`. Undefined if they are valid. */
 export function argumentProblem(version: string, url: string): string | undefined {
   if (!isVersion(version)) return 'VERSION must have the form 1.2.3, or 1.2.3-rc.1 before a release';
   if (!URL.canParse(url) || new URL(url).protocol !== 'https:')

@@ -1,6 +1,6 @@
 /**
- * Modification time for all files of a build. It is the time of the sources, so that two builds of a commit have the
- * same bytes.
+ * Modification time for all files of a build. By default, it is the time of the commit, so that two
+ * builds of the commit have the same bytes.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

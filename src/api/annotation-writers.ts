@@ -11,8 +11,8 @@ const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
 
 /**
- * Reads the writers of logfleet's annotations from `metadata.managedFields` of an API server, or undefined if there are none. If several
- * field managers own an annotation, all of them have set the same value, and the one with the earliest entry counts as the writer.
+ * Returns the writers of logfleet's annotations from `metadata.managedFields`. Undefined if there are none. If several field
+ * managers own an annotation, all of them have set the same value, and the manager with the earliest entry counts as the writer.
  */
 export function readAnnotationWriters(managedFields: unknown): AnnotationWriters | undefined {
   if (!Array.isArray(managedFields)) return undefined;

@@ -1,13 +1,16 @@
 /**
- * Annotations with which a person acts on a resource. A GitOps tool that owns the spec does not undo an annotation. In a directory, request
- * files beside the manifests use the same names and values.
+ * Annotations with which a person acts on a resource. They are not in the spec, because a GitOps tool would undo a change of the
+ * spec. In a directory of manifests, request files have the same names and values.
  *
  * Invariant: an annotation about a rollout names the rollout, so an old annotation has no effect on the next rollout.
  */
 export const annotations = {
   /** Annotation that pauses a resource if its value is `"true"`, so that no new work starts. Any other value has no effect. */
   paused: 'logfleet.dev/paused',
-  /** Annotation that requests an immediate reconcile by any new value, which is then copied to `status.lastHandledReconcileAt`. */
+  /**
+   * Annotation that requests an immediate reconcile. Each new value is a new request, and is copied to
+   * `status.lastHandledReconcileAt` when it is handled.
+   */
   requestedAt: 'logfleet.dev/requestedAt',
   /** Annotation that approves a stage of a rollout, so that the stage may start. Value: `ROLLOUT/STAGE` or `ROLLOUT/STAGE/ANYTHING-NEW`. */
   approve: 'logfleet.dev/approve',
@@ -25,8 +28,8 @@ export interface Approval {
 export interface RolloutRequest {
   readonly rolloutId: string;
   /**
-   * Text after the rollout id that distinguishes repeated requests about the same rollout, such as the time that the CLI writes. May be
-   * empty.
+   * Text after the rollout id, such as the current time, which makes a repeated request about the same rollout differ from the
+   * first. May be empty.
    */
   readonly suffix: string;
 }
@@ -36,10 +39,13 @@ const rolloutIdForm = /^[1-9]\d*-[^\s/]+$/;
 const maxRolloutIdLength = 64;
 /** Form of a stage name, which is a DNS label. */
 const stageForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-/** Maximum length of the text that distinguishes repeated requests. Limited, because the text is stored in status. */
+/**
+ * Maximum length of the text that makes a repeated request differ from the first. It is limited, because the text is stored in
+ * status.
+ */
 const maxSuffixLength = 64;
 
-/** Parses the value of the annotation `approve`, without surrounding whitespace. Returns undefined if the value is invalid. */
+/** Parses the value of the annotation `approve`, ignoring surrounding whitespace. Returns undefined if the value is invalid. */
 export function parseApproval(value: string | undefined): Approval | undefined {
   const { id, rest } = split(value);
   const { id: stage, rest: suffix = '' } = split(rest);
@@ -47,7 +53,10 @@ export function parseApproval(value: string | undefined): Approval | undefined {
   return isOne ? { rolloutId: id, stage } : undefined;
 }
 
-/** Parses the value of the annotation `retry` or `abort`, without surrounding whitespace. Returns undefined if the value is invalid. */
+/**
+ * Parses the value of the annotation `retry` or `abort`, ignoring surrounding whitespace. Returns undefined if the value is
+ * invalid.
+ */
 export function parseRolloutRequest(value: string | undefined): RolloutRequest | undefined {
   const { id, rest = '' } = split(value);
   return isRolloutId(id) && rest.length <= maxSuffixLength ? { rolloutId: id, suffix: rest } : undefined;

@@ -1,9 +1,9 @@
 /**
- * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) like an API server: top-down, over a resource with defaults filled in.
- * In each rule, `self` is the value to which the schema applies.
+ * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) like an API server. The defaults of the resource must be
+ * filled in, and outer rules come before inner ones. In each rule, `self` is the value to which the schema applies.
  *
- * Rules that use `oldSelf` apply to updates. They are skipped for a new resource, and if the previous resource lacks the value. Cost limits
- * are not checked here, because the API server rejects a CRD whose rules are too expensive.
+ * Rules that use `oldSelf` apply to updates. They are skipped for a new resource, and if the previous resource lacks the value.
+ * Cost limits are not checked here, because the API server rejects a CRD whose rules are too expensive.
  *
  * This module loads the CEL engine, so import it lazily.
  */
@@ -21,8 +21,8 @@ export interface RuleViolation extends Explanation {
 }
 
 /**
- * Returns the violations of all CEL rules in `value`. With `previous`, `value` is an update of it. Rules at paths for which `skip` returns
- * true are omitted.
+ * Returns all violations of CEL rules in `value`. `previous` is the resource before an update, if there is one. Rules at paths
+ * for which `skip` returns true are omitted.
  */
 export function evaluateRules(
   schema: StructuralSchema,
@@ -52,7 +52,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // Items of a list of type `atomic` have no former value (`oldSelf`), because nothing tells which old item belongs to a new one.
+    // Items of a list of type `atomic` have no former value (`oldSelf`), because old and new items cannot be matched.
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {
@@ -111,8 +111,8 @@ function holds({ rule }: ValidationRule, { schema, value, previous }: ValuePlace
 }
 
 /**
- * Converts JSON data to CEL values. The schema tells which JSON numbers are integers, which are BigInt in CEL. Timestamps are shortened,
- * because the CEL engine accepts fewer forms than an API server.
+ * Converts JSON data to CEL values. The schema tells which JSON numbers are integers. CEL represents integers as BigInt.
+ * Timestamps are shortened, because the CEL engine accepts fewer forms than an API server.
  */
 function toCel(schema: StructuralSchema | undefined, value: unknown): unknown {
   if (typeof value === 'string' && schema?.format === 'date-time') return shortTime(value);

@@ -1,5 +1,6 @@
 /**
- * Conditions of resources in kstatus style, and all reasons of conditions. Flux, Argo CD, `kubectl wait` and people read conditions.
+ * Conditions of resources in kstatus style, and all reasons of conditions. Conditions are read by people, Flux, Argo CD and
+ * `kubectl wait`.
  *
  * Invariants:
  * - A resource has at most one condition of each type.
@@ -7,7 +8,7 @@
  * - A message has at most `maxMessageLength` characters.
  * - Every condition except `Ready` is present only while it is True.
  *
- * Each kind decides which situation gets which reason.
+ * The code of each kind decides when a reason applies.
  */
 import { assert } from '../base/assert.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -59,7 +60,7 @@ export const reasons = {
   /** The schedule has ended, and its whole time range is exported. */
   scheduleEnded: 'ScheduleEnded',
 
-  // Reasons of resources with Ready=False and Reconciling=True: logfleet is working, or waits for an event that needs no person.
+  // Reasons of resources with Ready=False and Reconciling=True: logfleet is working, or waits for something other than a person.
   /** Collectors are being upgraded, or will be. */
   rollingOut: 'RollingOut',
   /**
@@ -73,7 +74,9 @@ export const reasons = {
   soaking: 'Soaking',
   /** The soak (waiting time) of a stage is over, and the service counts the messages of the stage's collectors. */
   analyzing: 'Analyzing',
-  /** The service gives no reliable count of the messages that a stage's collectors sent. The search is repeated. */
+  /**
+   * The service gives no reliable count of the messages that a stage's collectors sent. The search that counts them is repeated.
+   */
   analysisUnavailable: 'AnalysisUnavailable',
   /** No upgrade starts until a maintenance window opens or an exclusion ends. */
   waitingForWindow: 'WaitingForWindow',
@@ -83,7 +86,7 @@ export const reasons = {
   rollingBack: 'RollingBack',
   /** The spec is new, and the list of collectors or the destination of the export has not been read yet. */
   progressing: 'Progressing',
-  /** A schedule exports time that is long past, because it was just created, was paused, or logfleet did not run. */
+  /** A schedule is still exporting past time ranges, because it was just created, it was paused, or logfleet did not run. */
   backfilling: 'Backfilling',
   /** Search jobs of an export are running, or will be. */
   exporting: 'Exporting',
@@ -101,7 +104,10 @@ export const reasons = {
   serviceUnreachable: 'ServiceUnreachable',
   /** The service answers with 5xx. */
   serviceUnavailable: 'ServiceUnavailable',
-  /** The answer of the service violates its specification: it is truncated, comes from a proxy, or has members of the wrong type. */
+  /**
+   * The service's answer does not follow the API specification: it is truncated, comes from a proxy, or has members of the wrong
+   * type.
+   */
   answerInvalid: 'AnswerInvalid',
   /** The service rejects a request as malformed (400 or 415 without an error code of the specification). */
   requestRefused: 'RequestRefused',
@@ -115,7 +121,7 @@ export const reasons = {
   collectorRefused: 'CollectorRefused',
   /** A request was cancelled, for example at shutdown. */
   callAborted: 'CallAborted',
-  /** A request was not sent, because this process cannot be sure that it is still the leader. Appears only in logs. */
+  /** A request was not sent, because this process may no longer be the leader. Appears only in logs. */
   notLeading: 'NotLeading',
   /** A request was not sent, because no resource uses its credentials any more. */
   clientClosed: 'ClientClosed',
@@ -174,7 +180,7 @@ export const reasons = {
   ledgerMissing: 'LedgerMissing',
   /** The API server does not know the kind Ledger: the CRDs are older than the operator. */
   ledgerNotInstalled: 'LedgerNotInstalled',
-  /** The ledger of upgrade attempts is full, so no further upgrade can start (U1). */
+  /** The ledger (stored rollout state) has no space for further upgrade attempts, so no upgrade can start (U1). */
   ledgerFull: 'LedgerFull',
   /** An interval (part of the time range) could not be proven complete, and `incompletePolicy` is `Fail` (E6). */
   intervalIncomplete: 'IntervalIncomplete',
@@ -197,7 +203,8 @@ export const reasons = {
   /** The service's request limits are too small to give a share to each pod of an export's Kubernetes Job (B8). */
   shareTooSmall: 'ShareTooSmall',
   /**
-   * The Secret in a pod belongs to another user of the log service than when its Kubernetes Job was created. The operator replaces the Job.
+   * The credentials in a pod's Secret belong to another user of the log service than when the Kubernetes Job was created. The
+   * operator replaces the Job.
    */
   userChanged: 'UserChanged',
   /** The operator has no volume with the name in `destination.volume`. */
@@ -240,7 +247,7 @@ export const reasons = {
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
   /** The export selects messages by the time of their receipt, but the messages do not contain this time. */
   receiptTimeMissing: 'ReceiptTimeMissing',
-  /** The manifest of another resource in the directory is invalid, and logfleet knows no earlier valid version of it. */
+  /** Another manifest in the directory is invalid, and logfleet knows no earlier valid version of that manifest. */
   manifestUnusable: 'ManifestUnusable',
   /** The service redirects a request (301) to a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',

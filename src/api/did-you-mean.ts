@@ -31,7 +31,7 @@ export function suggestion(written: string, known: readonly string[], otherwise:
  */
 const longestDistance = 3;
 
-/** Returns whether a text is this name, apart from upper and lower case and at most `longestDistance` wrong letters. */
+/** Returns whether a text is this name, ignoring upper and lower case and up to `longestDistance` wrong letters. */
 export function resembles(written: string, name: string): boolean {
   if (Math.abs(written.length - name.length) > longestDistance) return false;
   return editDistance(written.toLowerCase(), name.toLowerCase()) <= longestDistance;

@@ -218,7 +218,7 @@ function* checkDestination({ destination, execution }: WrittenSpec): Generator<F
   yield* checkBucketHost(s3, path);
   if (s3.storageClass === 'GLACIER' || s3.storageClass === 'DEEP_ARCHIVE') {
     yield warning([...path, 'storageClass'], 'Risky', {
-      problem: `files of ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
+      problem: `files of the storage class ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
       remedy: 'write GLACIER_IR, or let a lifecycle rule of the bucket move the files later',
     });
   }
@@ -248,7 +248,7 @@ function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec |
 
 function* checkBucketHost({ bucket, endpoint, forcePathStyle }: Written<S3Spec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
-  // Without `forcePathStyle`, requests put the bucket name before the host name. `localhost` and hosts in a cluster have no such names.
+  // Without `forcePathStyle`, requests go to `BUCKET.HOST`. For `localhost` and hosts in a cluster, such a name does not exist.
   if (url && !forcePathStyle && /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(url.hostname)) {
     yield warning([...path, 'endpoint'], 'Risky', {
       problem: `requests would go to the host ${bucket}.${url.hostname}, which does not exist in a cluster`,

@@ -40,7 +40,7 @@ function* checkTimes(spec: WrittenSchedule): Generator<Finding> {
 
 function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
   yield* checkCopiedMetadata(['spec', 'template', 'metadata'], template.metadata, 'SearchExport');
-  // The template has no time range, because each run gets its own. A short time range is checked in its place.
+  // The template has no time range, because each run gets its own. The check needs one, so a short example is added.
   const timeRange = { from: earliestTime, to: '1970-01-02T00:00:00Z' };
   for (const finding of checkExport({ ...template.spec, timeRange })) {
     const [, ...path] = finding.path;

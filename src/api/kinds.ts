@@ -1,6 +1,7 @@
 /**
- * Kinds that people write, with their types and properties. When a kind is added here, tables with a row for each kind do not compile until
- * they have the new row. The kind `Ledger` is not listed, because only the operator writes it.
+ * Kinds that people write, with their types and properties. When a kind is added here, every table with one row for each kind
+ * must get a row for the new kind, or the code does not compile. The kind `Ledger` is not listed, because only the operator
+ * writes it.
  */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';

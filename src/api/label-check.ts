@@ -16,7 +16,8 @@ const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 
 /**
- * Checks labels and annotations that logfleet copies to a resource which it creates later. An API server would check them only then.
+ * Checks labels and annotations that logfleet will copy to resources. An API server would check them only when logfleet creates
+ * these resources.
  *
  * @param path path of the member with `labels` and `annotations`
  * @param kind kind of the created resource; undefined if it is no kind of logfleet

@@ -31,8 +31,8 @@ export interface ManifestDocument {
   /** Content of the document as plain JSON data. Never null, because empty documents are dropped. */
   readonly value: unknown;
   /**
-   * Returns the position of the member at `path`, or of its name if `part` is `key`. For an absent member, returns the position of its
-   * innermost existing parent.
+   * Returns the position in the text of the member at `path`, or of the member's name if `part` is `key`. For a missing member,
+   * returns the position of the innermost parent that exists.
    */
   locate(path: JsonPath, part?: 'key' | 'value'): Position;
 }
@@ -55,13 +55,13 @@ export const maxDocuments = 5_000;
 const maxParts = 300_000;
 const partForm = /[\n,[{]|[-?:] /g;
 const maxProblems = 100;
-/** Maximum number of nodes that the aliases of a YAML file may expand to, per anchor. */
+/** Maximum number of nodes to which the aliases of one YAML anchor may expand. */
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
 const nestedTooDeeply: Explanation = { problem: 'the file is nested too deeply', remedy: 'write a flatter one' };
 
 /**
- * Decodes the bytes of a manifest file: UTF-8, or UTF-16 with a byte order mark, which `>` writes in PowerShell 5. Returns a problem for
+ * Decodes the bytes of a manifest file: UTF-8, or UTF-16 with a byte order mark, as PowerShell 5 writes it. Returns a problem for
  * any other encoding, because a manifest must not be ignored silently.
  */
 export function decodeManifestText(bytes: Uint8Array): { readonly text: string } | Explanation {
@@ -303,7 +303,7 @@ function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'
   return offset;
 }
 
-/** Replaces a list by its items, like kubectl. In a list of kind `ThingList`, an item without a kind is a `Thing`. */
+/** Replaces a `List` by its items, like kubectl. In a list of kind `ThingList`, an item without a kind is a `Thing`. */
 function unfoldList(document: ManifestDocument): readonly ManifestDocument[] {
   const { apiVersion, kind, items } = document.value as Readonly<Record<string, unknown>>;
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [document];

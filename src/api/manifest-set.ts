@@ -97,7 +97,10 @@ export function checkManifests(
   return { findings, checked: resources.length + settings.length, passedOver: others.length - examined.size };
 }
 
-/** Yields each resource or ConfigMap with the kind, namespace and name of an earlier document, and an error about it. */
+/**
+ * Yields each resource or ConfigMap that has the same kind, namespace and name as an earlier document, with an error about the
+ * repetition.
+ */
 function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Finding]> {
   const seen = new Map<string, Placed>();
   for (const each of all) {
@@ -122,7 +125,7 @@ function findSecret(resource: Placed, path: JsonPath, others: readonly Placed[])
   const sameName = others.filter((other) => isSecret(other) && namesOf(other).name === name);
   const found = sameName.filter((other) => namesOf(other).namespace === namespace);
   if (sameName.length === 0 || found.length > 0) return { found, finding: [] };
-  const problem = `the Secret ${String(name)} in these manifests is in another namespace`;
+  const problem = `the Secret ${String(name)} cannot be used, because in these manifests it is in another namespace`;
   const wanted = namespace === undefined ? 'without a namespace, as the resource' : `in namespace ${namespace}`;
   return { found, finding: [warning(path, 'Risky', { problem, remedy: `write it ${wanted}` })] };
 }

@@ -18,7 +18,7 @@ export interface Pause {
   readonly oddValue: string | undefined;
 }
 
-/** Returns the pause that a value of the key `paused` causes. Undefined if the value does not pause the operator. */
+/** Returns the pause that this value of the key `paused` causes. Undefined if the value does not pause the operator. */
 export function readPause(value: unknown): Pause | undefined {
   const text = String(value ?? '').trim();
   if (text === '' || text === 'false') return undefined;
@@ -43,8 +43,8 @@ export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
 }
 
 /**
- * Returns errors and warnings about a manifest of the ConfigMap `logfleet-settings`. Values other than texts are errors, as in an API
- * server.
+ * Returns errors and warnings about a manifest of the ConfigMap `logfleet-settings`. Values that are not strings are errors, as
+ * in an API server.
  */
 export function* checkSettings({ data }: Readonly<Record<string, unknown>>): Generator<Finding> {
   if (data === undefined || data === null) return;

@@ -9,8 +9,8 @@
 import type { Explanation } from './finding.ts';
 
 /**
- * Names of the fields that logfleet needs to prove an export complete, as alternatives of a regular expression. Field names are
- * case-insensitive.
+ * Fields that logfleet needs to prove an export complete, as alternatives of a regular expression, which must ignore upper and
+ * lower case.
  */
 const provingFields = '_messagetime|_messageid|_receipttime';
 const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');

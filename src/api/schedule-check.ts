@@ -57,7 +57,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   // The calendar repeats every 400 years, so a schedule that never occurs after the start of 2000 never occurs at all.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
-      problem: `${shown} never occurs, since no such month has that day`,
+      problem: `${shown} never occurs, because its months do not have such a day`,
       remedy: 'write a day that the month has',
     };
   }

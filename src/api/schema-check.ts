@@ -1,7 +1,7 @@
 /**
- * Validates a value against a schema with ajv: types, bounds, enumerations, missing and unknown members, and duplicate items in lists.
- * Messages tell what to write instead. An API server drops unknown members, but here they are errors, because a misspelt selector would
- * select everything.
+ * Validates a value against a schema with ajv: types, bounds, enumerations, missing and unknown members, and duplicate items in
+ * lists. Each message says what to write instead. An API server drops unknown members, but here they are errors, because a
+ * misspelt selector would select everything.
  *
  * This module loads ajv, so import it lazily.
  */
@@ -120,8 +120,8 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       );
     }
     case 'enum':
-      // ajv also applies `enum` to values of the wrong type and, for `propertyNames`, to keys. Other errors already report these values and
-      // keys.
+      // Errors of `enum` about a value of the wrong type, or about a key (`propertyNames`), are dropped, because ajv reports
+      // another error about the same value or key.
       if (typeof value !== 'string' || violated.propertyName !== undefined) return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':

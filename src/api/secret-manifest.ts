@@ -1,6 +1,6 @@
 /**
- * Reads the keys and values of a Secret manifest like an API server: base64 in `data`, plain text in `stringData`, which takes precedence.
- * Checks them by rules for the use of the Secret.
+ * Reads the keys and values of a Secret manifest like an API server: base64 in `data`, plain text in `stringData`, which takes
+ * precedence. Checks the values by the rules for their use, such as credentials of a store.
  *
  * Invariant: no finding contains a secret value.
  */

@@ -49,7 +49,7 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
   return undefined;
 }
 
-/** Replaces each text between double quotes in a query by a blank. A backslash escapes the next quote. */
+/** Replaces each text between double quotes in a query by a blank. A quote after a backslash does not end the text. */
 function readQuotes(query: string): { readonly outside: string; readonly areClosed: boolean } {
   const outside = query.replace(/"(?:\\[\s\S]|[^"\\])*"/g, '" "');
   return { outside, areClosed: !outside.replaceAll('" "', '').includes('"') };

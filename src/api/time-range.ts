@@ -48,8 +48,8 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
 }
 
 /**
- * Finds local times in a valid time range that occur twice or that a clock change skips. The problem tells how logfleet reads the local
- * time.
+ * Finds local times in a valid time range that occur twice or that a clock change skips. Each warning says how logfleet reads the
+ * local time.
  */
 export function clockChangesIn(text: TimeRangeText): readonly TimeRangeProblem[] {
   const zone = zoneOf(text);
@@ -115,10 +115,10 @@ const millisecondsForm = /^\d{1,15}$/;
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /**
- * Maximum amount in ms by which clocks are changed. If `to` is before `from` by more than this amount, a clock change cannot be the reason.
+ * Maximum length of a clock change in ms. If `to` is before `from` by more than this length, a clock change cannot be the reason.
  */
 const maxClockChangeMs = 3 * 3_600_000;
-/** Time in ms after a local time at which a clock change near that local time is over in any case. */
+/** Time in ms after a local time. A clock change near the local time is over by then. */
 const afterClockChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 

@@ -1,6 +1,6 @@
 /**
- * Lets tests stop the process right before or after an effect on the outside: a request to the service, or a write of a
- * status or ledger. `crossing` performs the effect, and publishes a message before and after it for the tests.
+ * Lets tests stop the process right before or after an external effect: a request to the service, or a write of a status or
+ * ledger. `crossing` performs the effect, and publishes a message to the tests before and after it.
  */
 import { channel } from 'node:diagnostics_channel';
 

@@ -34,8 +34,8 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Time since `start` in ms. The clock that shows more elapsed time counts, because the monotonic clock of Linux stops while the
- * machine sleeps, and the wall clock can be set back. The result is too large if the wall clock was set forward.
+ * Time since `start` in ms. The result is the larger of the times that both clocks measured, because the monotonic clock of Linux
+ * stops while the machine sleeps, and the wall clock can be set back. The result is too large if the wall clock was set forward.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);
@@ -57,8 +57,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * Calls `callback` once, after all network data that has already arrived was delivered. Only for code with real
- * sockets, because a virtual clock knows nothing about the network.
+ * Calls `callback` once, after all network data that has already arrived was delivered. Only for code with real sockets, because
+ * a virtual clock does not control the network.
  */
 export function afterArrivals(callback: () => void): void {
   setImmediate(callback);

@@ -9,7 +9,7 @@
  * How a caller handles an error.
  * - `backoff`: may be temporary; retry with increasing delays.
  * - `retryAfter`: like `backoff`, but wait at least `delayMs`.
- * - `wait`: no failure; the action is possible once something else has happened.
+ * - `wait`: not a failure; the action must wait until something else has happened.
  * - `stall`: a person must act; retry at long intervals.
  * - `bug`: an error in logfleet; log its stack, and retry with increasing delays.
  */

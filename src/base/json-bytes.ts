@@ -45,9 +45,9 @@ export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
 export const hexDigit: Uint8Array = marked('0123456789abcdefABCDEF');
 
 /**
- * Returns the index of the first byte from `from` on that is not plain text of a string: a quote, a backslash or a
- * control character. Returns `end` if there is none. Reads four bytes at a time, which is fast for short strings.
- * `view` must cover the same bytes as `bytes`.
+ * Returns the index of the first byte at or after `from` that is not plain text of a string: a quote, a backslash or a control
+ * character. Returns `end` if there is none. Reads four bytes at a time, which is fast for short strings. `view` must cover the
+ * same bytes as `bytes`.
  */
 export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
@@ -66,8 +66,8 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
  * reliable, because a subtraction borrows from the next byte.
  */
 function marksIn(word: number): number {
-  // Exchanges the codes of a quote (0x22) and a space (0x20), so that one comparison with 0x21 finds quotes and control
-  // characters.
+  // Exchanges the codes of a quote (0x22) and a space (0x20). All quotes and control characters are then below 0x21, so one
+  // comparison finds them.
   const controls = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (((controls - 0x21212121) & ~controls) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;

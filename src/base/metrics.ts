@@ -28,8 +28,8 @@ export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
   /**
-   * Creates a gauge whose series `read` returns at each scrape. All gauges of one scrape get the same object `scrape`. If several callers
-   * create the same gauge, each caller adds its own series, and values with equal labels are summed.
+   * Creates a gauge. At each scrape, `read` returns its series. All gauges get the same object `scrape` during one scrape. If
+   * several callers create the same gauge, each caller adds its own series, and values with equal labels are summed.
    */
   observedGauge(
     name: string,

@@ -1,8 +1,9 @@
 /**
- * Identity of a process across machines, containers and reboots. A pid alone is not enough, because pids are reused and
- * differ between containers.
+ * Identity of a process across machines, containers and reboots. A pid alone is not enough, because pids are reused and differ
+ * between containers.
  *
- * Invariant: a process counts as ended only if this process can check its pid, because both have the same `scope`.
+ * Invariant: another process counts as ended only if this process can check the other's pid, which requires that both have the
+ * same `scope`.
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';

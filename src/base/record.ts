@@ -1,6 +1,6 @@
 /** JSON objects of unknown content. */
 
-/** Returns whether a value is a JSON object, that is, neither null nor an array nor a primitive value. */
+/** Returns whether a value is a JSON object, not null, an array or a primitive value. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

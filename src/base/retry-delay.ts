@@ -33,7 +33,8 @@ export function doubledMs(firstMs: number, failures: number, longestMs = Number.
 }
 
 /**
- * Shortens a delay by up to half at random, so that several callers whose actions failed together do not retry together.
+ * Shortens a delay by up to half at random, so that callers whose actions failed at the same time do not all retry at the same
+ * time.
  */
 export function scatteredMs(delayMs: number, random: Random): number {
   return delayMs * (1 - random.next() / 2);

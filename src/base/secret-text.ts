@@ -1,6 +1,6 @@
 /**
  * A secret string, such as an access key or a token. It prints as `[secret]` in logs, messages, status and dumps. Only `reveal`
- * returns the value, at the place where it is sent.
+ * returns the value. Call it where the value is sent, and nowhere else.
  */
 import { inspect } from 'node:util';
 

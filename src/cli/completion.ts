@@ -1,6 +1,6 @@
 /**
- * `logfleet completion SHELL`: prints a script with which a shell completes commands, flags and fixed values. The script is made from the
- * definitions of the command line, so the shell does not start logfleet while a user types.
+ * `logfleet completion SHELL`: prints a script with which a shell completes commands, flags and fixed values. The script contains
+ * all of them, so the shell need not start logfleet to complete a word.
  */
 import type { Command, Option } from 'commander';
 import { type CommandContext, exitStatus } from './context.ts';
@@ -15,7 +15,7 @@ export async function completionCommand(program: Command, shell: Shell, { stdout
 }
 
 interface Flag {
-  /** Names with their hyphens, such as `-o` and `--output`. */
+  /** Names of the flag with their hyphens, such as `-o` and `--output`. */
   readonly names: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
@@ -59,7 +59,7 @@ function wordsOf(command: Command): readonly string[] {
   return argument?.name() === 'KIND/NAME' ? kinds.map((kind) => `${kind}/`) : [];
 }
 
-/** Returns the first sentence without its last character, and without the default of a flag. */
+/** Returns the first sentence of a help text, without its full stop and without the default of the flag. */
 function firstSentence(text: string): string {
   const sentence = /^.*?[.:](?=\s|$)/.exec(text)?.[0].slice(0, -1) ?? text;
   return sentence.replace(/ \(default$/, '');
@@ -165,7 +165,7 @@ if [ "$funcstack[1]" = _logfleet ]; then _logfleet "$@"; else compdef _logfleet 
 function zshFlag({ names, description, takesValue, values }: Flag): string {
   const action = values.length > 0 ? `(${values.join(' ')})` : '_files';
   const value = takesValue ? `:value:${action}` : '';
-  // With `=`, zsh also completes the value in --flag=value.
+  // If the name of the flag ends with `=`, zsh also completes values that are written as `--flag=value`.
   const spelling = (name: string) => (takesValue && name.startsWith('--') ? `${name}=` : name);
   return names.map((name) => quoted(`*${spelling(name)}[${plain(description)}]${value}`)).join(' ');
 }

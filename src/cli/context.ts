@@ -1,8 +1,9 @@
 /**
- * Everything that a command gets from its process. Tests run commands inside the test process with their own streams and signals.
+ * Streams, signals and environment of a command. Commands use them instead of Node's `process`, so that a test can replace them
+ * and run commands inside its own process.
  *
- * Invariant: results go to `stdout`, progress and logs go to `stderr`. A command never uses `process` and never ends it: it resolves to its
- * exit status.
+ * Invariant: results go to `stdout`, progress and logs go to `stderr`. A command never ends the process, but resolves to its exit
+ * status.
  */
 
 export interface Output {
@@ -27,8 +28,8 @@ export interface CommandContext {
   /** Absolute path from which relative file names on the command line are resolved. */
   readonly cwd: string;
   /**
-   * Aborted by SIGINT, SIGTERM or SIGHUP, after which the command cleans up and resolves. The reason is a `StopSignal`; SIGHUP counts as
-   * SIGTERM.
+   * Signal that is aborted by SIGINT, SIGTERM or SIGHUP. The command then cleans up and resolves. The reason is a `StopSignal`;
+   * SIGHUP counts as SIGTERM.
    */
   readonly signal: AbortSignal;
 }

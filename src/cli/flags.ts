@@ -85,7 +85,10 @@ export type Runs = (
 
 export function addClusterOptions(command: Command): Command {
   return command
-    .option('--kubeconfig <file>', 'Path of the kubeconfig (default: as in kubectl; in a pod, its service account).')
+    .option(
+      '--kubeconfig <file>',
+      'Path of the kubeconfig (default: the kubeconfig of kubectl; in a pod, the service account).',
+    )
     .option('--context <name>', 'Context of the kubeconfig (default: the current context).');
 }
 

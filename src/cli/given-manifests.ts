@@ -22,7 +22,10 @@ import type { SecretReader } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Checks manifests, and prints errors and warnings to stderr. `render` returns undefined for an error or warning to omit. */
+/**
+ * Returns whether manifests have no errors. Prints errors and warnings to stderr, except those for which `render` returns
+ * undefined.
+ */
 export function areValid(
   sources: readonly SourceFile[],
   { stderr }: Pick<CommandContext, 'stderr'>,
@@ -31,7 +34,7 @@ export function areValid(
   return !printFindings(sources, { stderr }, render).some(({ severity }) => severity === 'error');
 }
 
-/** Checks manifests, and prints errors and warnings like `areValid`. Returns all errors and warnings. */
+/** Checks manifests, and prints their errors and warnings like `areValid`. Returns all errors and warnings. */
 export function printFindings(
   sources: readonly SourceFile[],
   { stderr }: Pick<CommandContext, 'stderr'>,
@@ -68,7 +71,7 @@ export function resourcesIn<K extends KindName>(
     }
     const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
     const metadata = { ...key, ...identity, annotations };
-    // `spec` has this type, because it was validated against the schema, and its defaults are filled in.
+    // The cast is safe, because `spec` was validated against the schema, and its defaults are filled in.
     return { apiVersion, kind, spec, metadata } as ResourceOf<K>;
   });
 }
@@ -76,11 +79,11 @@ export function resourcesIn<K extends KindName>(
 /** Source of Secrets that the manifests do not contain, such as a cluster. */
 interface SecretPlace {
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if credentials in environment variables replace a Secret that neither the manifests nor this source contain. */
+  /** True if environment variables may supply the credentials when neither the manifests nor this source contain the Secret. */
   readonly takesVariables: boolean;
 }
 
-/** Returns a reader that searches a Secret first in the manifests, then in `place`. */
+/** Returns a reader of Secrets, which looks for a Secret first in the manifests, then in `place`. */
 export async function secretsOf(
   decoded: readonly DecodedFile[],
   place: SecretPlace,

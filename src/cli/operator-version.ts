@@ -97,7 +97,7 @@ function skewWarning(own: string, { namespace, version = '' }: OperatorVersion):
   if (ours === undefined || theirs === undefined || ours === theirs) return undefined;
   return (
     `warning: the operator in namespace ${namespace} has version ${version}, and this program has version ${own}. ` +
-    `validate and plan may judge manifests differently than the operator. Install logfleet ${theirs} as the program, or upgrade the operator.`
+    `validate and plan may judge manifests differently than the operator. Install logfleet ${theirs} on this machine, or upgrade the operator.`
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * `CommandContext` of the real process. The first SIGINT, SIGTERM or SIGHUP asks the command to clean up and end. A second signal ends the
- * process immediately, which is safe, because the next start finds all state that it needs.
+ * `CommandContext` of the real process. The first SIGINT, SIGTERM or SIGHUP asks the command to clean up and end. A second signal
+ * ends the process immediately. This is safe, because all state that the next start needs is already stored.
  */
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus, type Output, type StopSignal } from './context.ts';

@@ -135,7 +135,7 @@ function addRun(program: Command, runs: Runs): void {
     )
     .option(
       '--grace <duration>',
-      'Maximum time until the lists of collectors at the service show the effect of an upgrade (default: 60s).',
+      'Maximum time until every list of collectors from the service shows the effect of an upgrade (default: 60s).',
       duration,
     )
     .option('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress)
@@ -280,7 +280,7 @@ function addFleet(program: Command, runs: Runs): void {
   addTargetOptions(command)
     .option(
       '--policy <policy>',
-      'Policy whose Secret the command uses, and whose selector if SELECTOR is absent: its name, or a file.',
+      'Policy whose Secret the command uses: its name, or a file. Without SELECTOR, the command also uses its selector.',
     )
     .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'csv'], 'table'))
     .option('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration)
@@ -625,14 +625,14 @@ function readVariables(command: Command, env: CommandContext['env']): void {
 }
 
 /**
- * True for the flag `-o` of `export`, which no environment variable sets. The variable for `-o` is a format of other commands, and must not
- * become the name of a folder.
+ * True for the flag `-o` of `export`, which no environment variable sets. For other commands, the variable of `-o` is an output
+ * format such as `json`, which `export` must not take as the name of a folder.
  */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';
 }
 
-/** Codes of errors that wrong input by the user causes, such as a wrong directory, kubeconfig or bucket. */
+/** Codes of errors that are caused by wrong input of the user, such as a wrong directory, kubeconfig or bucket. */
 const unusableInput: readonly string[] = [
   ...['host.directory', 'host.misconfigured', 'host.noCluster'],
   ...['destination.invalid', 'destination.name', 'destination.missing', 'destination.absent'],

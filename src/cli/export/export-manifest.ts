@@ -38,7 +38,8 @@ const volumeName = 'output';
 const secretName = 'log-service';
 
 export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
-  // An empty value usually comes from a shell variable that is not set. As a path, it would mean the current folder.
+  // An empty value is an error, because it usually comes from a shell variable that is not set. As a path, it would mean the
+  // current folder.
   if (!output)
     throw new UsageError(
       'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o gs://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
@@ -59,7 +60,8 @@ interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
 export interface GivenSecret {
   readonly name: string;
   /**
-   * Namespace that the manifest of the Secret names. Undefined if it names none: the Secret then counts as in the namespace of the export.
+   * Namespace in the manifest of the Secret. Undefined if the manifest has none: the Secret then counts as being in the export's
+   * namespace.
    */
   readonly namespace: string | undefined;
 }
@@ -97,8 +99,8 @@ export function flagManifest(
 type Field = readonly [path: string, value: unknown];
 
 /**
- * Returns the manifest fields that describe an object store: its bucket or container, folder, endpoint and region. Flags that apply only to
- * S3 set other fields.
+ * Returns the manifest fields that describe an object store: its bucket or container, folder, endpoint and region. Not included
+ * are the fields of flags that only S3 stores have.
  */
 function storeFields(address: StoreAddress, options: ExportOptions, env: CommandContext['env']): readonly Field[] {
   const { kind, folder, ...place } = address;
@@ -117,7 +119,7 @@ function refuseForStdout({ format, compression, compressionLevel, partitionBy }:
   }
   if (format === 'Parquet') {
     throw new UsageError(
-      'a Parquet file is read from its end, so -o - cannot write Parquet to stdout: write -o DIR, or another --format',
+      'Parquet cannot be written to stdout, because its readers start at the end of the file: write -o DIR, or another --format',
     );
   }
   if (compressionLevel !== undefined || (compression !== undefined && compression !== 'None')) {
@@ -152,8 +154,8 @@ export function fixedRangeFlags(
 }
 
 /**
- * Renders an error or warning about the manifest of an export, by its flag or its place in a file. Undefined if it does not apply to
- * `logfleet export`.
+ * Renders an error or warning about an export's manifest, with the flag that caused it, or with its place in the file. Undefined
+ * if the error or warning does not apply to `logfleet export`.
  */
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
   const { file, path: place, severity, problem, remedy } = finding;

@@ -1,9 +1,9 @@
 /**
- * `logfleet export`: runs one SearchExport, from a manifest or from flags, with the code of the operator, and ends with the export. After
- * an interruption, the next start continues with the intervals that are not at the destination yet.
+ * `logfleet export`: runs one SearchExport, which a manifest or flags define, with the code of the operator. The command ends
+ * when the export ends. After an interruption, the next start continues with the intervals that are not at the destination yet.
  *
- * With `-o -`, the rows are kept in a temporary folder until all of them are proven, and are then written to stdout. The folder is removed
- * when the process ends, but not after SIGKILL or a crash of the machine.
+ * With `-o -`, the rows are kept in a temporary folder until all of them are proven, and are then written to stdout. The folder
+ * is removed when the process ends, but not after SIGKILL or a crash of the machine.
  */
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -199,8 +199,8 @@ const stepOptions: StepOptions = { byManifest: true };
 function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // If only one export is given, `--namespace` is not used to select it: the flag then only sets the namespace of manifests that specify
-  // none.
+  // `--namespace` selects an export only if there are several. For a single export, the flag only sets the namespace of manifests
+  // that specify none.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;
@@ -280,7 +280,8 @@ async function credentialsProblem(
 }
 
 /**
- * Returns a warning about Secrets of `--secret` that the export does not use. Undefined if the Secret of the log service was given.
+ * Returns a warning about Secrets of `--secret` that the export does not use. Returns undefined if the Secret with the
+ * credentials of the log service is among the given Secrets.
  *
  * @param byFlags true if flags define the export, so that no manifest names a Secret
  */
@@ -298,7 +299,7 @@ function unusedSecrets(
   const ofStore = storeSecretName(destination);
   const unused = namesIn(given).filter((name) => !ofStore || name !== keyText({ namespace, name: ofStore }));
   if (unused.length === 0) return undefined;
-  const ignored = `Secrets of --secret that the export does not use: ${unused.join(', ')}.`;
+  const ignored = `The export does not use these Secrets of --secret: ${unused.join(', ')}.`;
   if (byFlags) return `${ignored} A Secret with the credentials of the log service needs the key baseURL.`;
-  return `${ignored} Give the Secret ${wanted}, or change spec.credentialsSecretRef.name in the manifest.`;
+  return `${ignored} The export needs the Secret ${wanted}: add its file with --secret, or change spec.credentialsSecretRef.name in the manifest.`;
 }

@@ -36,7 +36,10 @@ function kebab(path: string): string {
   return path.replace(/^.*\./, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** Defines a flag with fixed values, in any capitalisation. The default of the flag is `fallback`, or else the first value. */
+/**
+ * Defines a flag with fixed values, which users can write in upper or lower case. The default is `fallback`, or else the first
+ * value.
+ */
 function choice(path: string, value: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
   return field(path, value, `${help}: ${values.join(', ')} (default: ${fallback}).`, (text) => {
     const meant = values.find((each) => each.toLowerCase() === text.toLowerCase());
@@ -52,7 +55,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   field('query', '<query>', 'Query in the language of the service.'),
   field('timeRange.from', '<time>', fromHelp),
   field('timeRange.to', '<time>', 'End of the time range to export (exclusive): a time as for --from, or now.'),
-  field('timeRange.timeZone', '<zone>', 'Time zone of times without an offset, such as Europe/Berlin.'),
+  field('timeRange.timeZone', '<zone>', 'Time zone, such as Europe/Berlin, for times without an offset.'),
   field('byReceiptTime', '', '--from and --to select messages by their time of receipt, not by their message time.'),
   choice('autoParsingMode', '<mode>', 'How fields of JSON messages are parsed', ['Manual', 'AutoParse']),
   choice('results', '<what>', 'Messages, or records of an aggregation', ['Messages', 'Records']),
@@ -84,7 +87,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   choice(
     'proof',
     '<how>',
-    'How to prove that no row is missing, by number, sizes and times of the rows or only by their number',
+    'How to prove that no row is missing: by number, sizes and times of the rows, or only by their number',
     ['Digest', 'Count'],
   ),
   field('settleDelay', '<duration>', 'Minimum age of the searched data (default: 3m).'),

@@ -83,8 +83,8 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
 class RecordSplitter {
   readonly #countsQuotes: boolean;
   /**
-   * True if the read part of the file begins inside quotes. The file is read backwards, and counting quotes from its end works, because
-   * quotes come in pairs.
+   * True if the part of the CSV file that was read so far begins inside quotes. The file is read from its end, and counting
+   * quotes from the end gives the right result, because quotes come in pairs.
    */
   #isQuoted = false;
   /** End of a record whose beginning was not read yet. */
@@ -94,7 +94,7 @@ class RecordSplitter {
     this.#countsQuotes = format === 'CSV';
   }
 
-  /** Adds the bytes directly before the bytes added so far. Returns the whole records that they complete. */
+  /** Adds the bytes that precede the bytes added so far. Returns the records that are complete now. */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];
     let end = piece.length;

@@ -1,7 +1,7 @@
 /**
- * Shows the progress of a worker (a pod of an export's Kubernetes Job), and what blocks it, in `status.workers` of the SearchExport, at
- * most every 10 s. A worker without a token for the API server shows nothing. If an update fails, the export continues, because the
- * operator also reads the worker's final report.
+ * Writes the progress of a worker (a pod of an export's Kubernetes Job), and the reason if it is blocked, to `status.workers` of
+ * the SearchExport, at most every 10 s. A worker without a token for the API server shows nothing. If an update fails, the export
+ * continues, because the operator also reads the worker's final report.
  */
 import { findCondition } from '../../api/conditions.ts';
 import type { WorkerStatus } from '../../api/generated/search-export.ts';
@@ -40,7 +40,10 @@ type ShownWork = Pick<WorkerStatus, 'progress' | 'obstacle'>;
 
 /** Interval in ms at which the worker checks whether its entry in `status.workers` still shows the state of the export. */
 const intervalMs = 10_000;
-/** Time in ms after which an unchanged item is written again. The operator may have removed the item before it noticed the worker's pod. */
+/**
+ * Time in ms after which an unchanged entry in `status.workers` is written again, because the operator may have removed the entry
+ * before it noticed the worker's pod.
+ */
 const repeatMs = 60_000;
 const deadlineMs = 5_000;
 /** Maximum length in characters of the message that says what blocks the worker. */
@@ -81,7 +84,8 @@ export class WorkerProgress {
       const shown = shownWork(host.resources('SearchExport').get(resource.metadata));
       if (this.#isDue(shown)) await this.#send(shown);
     } catch (error) {
-      // Without the right to write, further requests would fail too. A conflict means that another export has the name now.
+      // No further progress is written after these errors: without permission, every request would fail, and a conflict means
+      // that another export has the name now.
       if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#isEnded = true;
       log.info('the progress of this worker cannot be shown in status', { error: asLogfleetError(error) });
     }

@@ -17,7 +17,7 @@ export interface FleetPlace {
   /** Lists the policies of the namespace that the flags select, or of all namespaces of a directory. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if credentials in environment variables replace a Secret that neither the cluster nor the directory contains. */
+  /** True if environment variables may supply the credentials when neither the cluster nor the directory contains the Secret. */
   readonly takesVariables: boolean;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ async function placeInDirectory(
 async function placeInCluster(options: TargetOptions, context: CommandContext): Promise<FleetPlace> {
   const { openCluster } = await import('../resources/cluster-access.ts');
   const instead =
-    'name a directory of manifests with --dir DIR, or remove -n, --kubeconfig and --context to use the credentials of the environment';
+    'name a directory of manifests with --dir DIR, or remove -n, --kubeconfig and --context to use the credentials in environment variables';
   const reader = await openCluster(options, context, instead);
   const namespace = options.namespace ?? reader.defaultNamespace;
   return {

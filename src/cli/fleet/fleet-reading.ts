@@ -22,14 +22,20 @@ export interface FleetReadingOptions {
 
 export interface ReadFleet {
   readonly collectors: readonly Collector[];
-  /** Version whose collectors the service may omit from its list, because it offers no other build. Undefined if the list is complete. */
+  /**
+   * Version whose collectors may be missing from the service's list. If the service offers only one build, the list can omit
+   * collectors that run this build. Undefined if the list is complete.
+   */
   readonly omittedVersion: string | undefined;
 }
 
 /** Maximum time in ms for which failures of the service are retried. */
 const patienceMs = 30_000;
 
-/** Reads the collectors. Rejects if a person must act, after lasting failures, after the timeout, and when the signal is aborted. */
+/**
+ * Reads the collectors. Rejects on errors that a person must fix, on failures that last too long, after the timeout, and when the
+ * signal is aborted.
+ */
 export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet> {
   const { service, clock, signal, timeoutMs } = options;
   const listing = new FleetListing({
@@ -53,7 +59,10 @@ export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet
   }
 }
 
-/** Resolves `read` when the collectors have been listed completely, and rejects `read` when the listing has failed for too long. */
+/**
+ * Resolves the promise `read` when all collectors have been listed. Rejects the promise when listing them has failed for too
+ * long.
+ */
 function follow(
   listing: FleetListing,
   { clock, onTrouble }: FleetReadingOptions,

@@ -153,7 +153,7 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
   return document.value as CollectorSelector;
 }
 
-/** Returns a valid policy with this selector, so that the selector can be validated like that of a policy. */
+/** Returns a valid policy with this selector, so that the selector is validated by the same rules as the selector of a policy. */
 function policyWith(selector: unknown): object {
   return {
     apiVersion,

@@ -95,14 +95,14 @@ function versionShares(collectors: readonly Collector[]): readonly VersionShare[
   return shares.sort((left, right) => newestFirst(left.version, right.version));
 }
 
-/** Sorts versions by age. Texts that are not versions follow, and a missing version comes last. */
+/** Compares versions for sorting, newest first. Texts that are not versions follow, and a missing version comes last. */
 function newestFirst(left = '', right = ''): number {
   const [former, latter] = [parseBuildVersion(left), parseBuildVersion(right)];
   if (former && latter) return compareBuildVersions(latter, former);
   return Number(latter !== undefined) - Number(former !== undefined) || compareText(right, left);
 }
 
-/** Fields of a collector in documents for programs, with the names that selectors use. */
+/** Fields of a collector in JSON and CSV. They have the same names as in selectors. */
 const fieldNames = [
   ...(['id', 'name', 'hostName', 'collectorVersion', 'collectorType', 'alive', 'lastSeenAlive', 'osName'] as const),
   ...(['osVersion', 'osArch', 'timeZone', 'ephemeral', 'sourceSyncMode'] as const),

@@ -1,6 +1,7 @@
 /**
- * Output of `logfleet get --watch`. A terminal gets lines that are redrawn in place; for one resource, they are the live view. Other
- * outputs get a line for each change. `-o json` and `-o yaml` print a document for each change: JSON on one line, YAML after `---`.
+ * Output of `logfleet get --watch`. On a terminal, lines are redrawn in place, and a single resource is shown in the live view.
+ * Any other output gets a line for each change. `-o json` and `-o yaml` print a document for each change: JSON on one line, YAML
+ * after `---`.
  */
 import { type AnyResource, type KindName, referenceOf } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -31,7 +32,9 @@ export interface GetRequest {
 
 interface Presenter {
   show(resources: readonly AnyResource[]): void;
-  /** Warns that changes of the resources cannot be followed, so shown resources may be outdated. Without `message`, removes the warning. */
+  /**
+   * Warns that the shown resources may be outdated, because their changes cannot be read. Without `message`, removes the warning.
+   */
   trouble(message: string | undefined): void;
   /** Warns that no operator process works on the directory, and names the command that starts one. Without `note`, removes the warning. */
   idle(note: string | undefined): void;
@@ -119,8 +122,8 @@ function screenPresenter(
 }
 
 /**
- * Output for streams that are no terminal: prints new, changed and deleted resources. A resource counts as changed if `textOf` returns
- * another text than before. Warnings go to stderr, so that stdout contains only resources.
+ * Output for a stream that is not a terminal: prints new, changed and deleted resources. A resource counts as changed if `textOf`
+ * returns another text than before. Warnings go to stderr, so that stdout contains only resources.
  */
 function changePresenter(
   { stderr }: CommandContext,
@@ -157,7 +160,8 @@ function changePresenter(
 
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // Ages are rendered for the time at which the command started. If they were current, each line would differ from the line before.
+  // To detect changes, ages are rendered as of the start of the command. Current ages would make every line differ from the line
+  // before.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {

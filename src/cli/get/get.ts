@@ -79,8 +79,8 @@ async function show(request: GetRequest): Promise<void> {
 }
 
 /**
- * Returns a warning that no operator process works on the directory, so that nobody takes an old status for the current one. Undefined if a
- * process works on the directory, or if nothing is left to do for any resource.
+ * Returns a warning that no operator process works on the directory, because the shown statuses may then be outdated. Undefined
+ * if a process works on the directory, or if nothing is left to do for any resource.
  */
 async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceReader): Promise<string | undefined> {
   const isDone = (resource: AnyResource) => holds(resource.status, 'Ready') && renderBehind(resource) === undefined;

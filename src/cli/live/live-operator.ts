@@ -68,7 +68,7 @@ export class LiveOperator {
 }
 
 interface ShownHost {
-  /** Host to pass to the operator. It forwards everything to the given host, and also updates the live view. */
+  /** Host for the operator. It forwards all calls to the given host, and updates the live view. */
   readonly host: Host;
   /** Shows the stored status of every resource. Call it when nothing is left to do, because every stored status is current then. */
   settled(): void;

@@ -29,8 +29,8 @@ const shortestRedrawMs = 250;
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * Time in ms without a new line about a resource, after which the reason for the lack of progress is printed. The time doubles with each
- * report. A terminal needs no such report.
+ * Time in ms without a new line about a resource, after which the reason for the lack of progress is printed. The time doubles
+ * with each report. On a terminal, the live view always shows the reason.
  */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
@@ -169,7 +169,8 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
-      // The resource may have stopped making progress since its last line, although its state and numbers are the same.
+      // No new line is printed, because state and numbers are the same. But the resource may have stopped making progress, so the
+      // reason is printed later.
       if (shown.reminder === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }

@@ -5,8 +5,8 @@ import type { Metrics } from '../../base/metrics.ts';
 const startsMetric = 'logfleet_service_budget_wait_seconds';
 
 /**
- * Returns metrics that call `onStart` before each request to the log service. They do so when the request budget observes a metric, because
- * it observes this metric once per request (B1).
+ * Returns metrics that call `onStart` before each request to the log service. They count a request whenever the request budget
+ * records how long the request waited, because it records this once per request (B1).
  */
 export function countingRequests(metrics: Metrics, onStart: () => void): Metrics {
   return {
@@ -55,8 +55,8 @@ const periodMs = 60_000;
 /** Measures how many collectors of a policy reached their target in the last minute. */
 export class UpdatePace {
   /**
-   * Numbers of upgraded collectors in the last minute with their times, oldest first. One number from before that minute is kept as the
-   * starting point.
+   * Counts of upgraded collectors in the last minute, each with its time, oldest first. One count from before that minute is kept
+   * as the starting point.
    */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 

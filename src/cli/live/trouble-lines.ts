@@ -25,7 +25,7 @@ export class TroubleLines {
     this.#write = write;
   }
 
-  /** Call it for each failure of `subject` that is retried. `message` is a sentence about the failure and its cause. */
+  /** Reports a failure of `subject` that is retried. `message` is a sentence about the failure and its cause. */
   failed(subject: string, message: string): void {
     const nowMs = this.#clock.monotonic();
     const known = this.#troubles.get(subject);

@@ -1,6 +1,6 @@
 /**
- * `logfleet approve`: approves a stage that waits for approval. The approval names the rollout and the stage, because it must not approve a
- * later stage or rollout by mistake.
+ * `logfleet approve`: approves a stage that waits for approval. The approval names the rollout and the stage, so that it cannot
+ * approve a later stage or rollout by mistake.
  */
 
 import { annotations, parseApproval } from '../../api/annotations.ts';
@@ -67,8 +67,8 @@ function isInconclusive({ stopped }: Rollout, name: string): boolean {
 }
 
 /**
- * Returns a suffix for the value of the approval. An earlier approval of the stage has lost its effect after a retry, or if no
- * collector of the stage reached the target, so the new value must differ from it.
+ * Returns a suffix that makes the approval differ from an earlier approval of the stage. The earlier approval has lost its effect
+ * after a retry, or if no collector of the stage reached the target.
  */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;
@@ -101,7 +101,9 @@ function approve(
   if (state === 'AwaitingApproval') {
     const isEmpty = stage.members === 0;
     const upgrades = `${renderMembers(stage)} upgraded now.${renderOffline(resource)}`;
-    const effect = isEmpty ? 'the stage has no collectors, so it is skipped if it is still empty.' : upgrades;
+    const effect = isEmpty
+      ? 'the stage has no collectors now. If it is still empty when it starts, it is skipped.'
+      : upgrades;
     return { annotation, report: `approved stage ${name} of rollout ${id}: ${effect}${pauseNote}` };
   }
   if (state === 'Pending') {

@@ -55,7 +55,10 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
 
 type Decide<Options> = (resource: AnyResource, options: Options, reader: ResourceReader, clock: Clock) => PersonAction;
 
-/** Wraps a decision about the current rollout of a policy. Throws an error for other kinds and for policies without a rollout. */
+/**
+ * Returns a function that calls `decide` with the current rollout of a policy. The function throws an error for other kinds and
+ * for policies without a rollout.
+ */
 export function rolloutAction<Options extends TargetOptions>(
   name: 'approve' | 'retry' | 'abort',
   decide: (policy: CollectorVersionPolicy, rollout: Rollout, options: Options, clock: Clock) => PersonAction,

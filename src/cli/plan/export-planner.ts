@@ -39,8 +39,8 @@ interface ExportPlanningOptions {
 }
 
 /**
- * Result of planning one export. `complete`: the export has already ended. `waiting`: all its data is too new to be searched before
- * `untilMs` (E11).
+ * Result of planning one export. `complete`: the export has already ended. `waiting`: all data to export is too new, so the first
+ * search can start at `untilMs` (E11).
  */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'plan'; readonly plan: PlannedSearches }
@@ -61,7 +61,10 @@ export interface PlannedSearches extends ExportForecast {
   readonly requestsPerSecond: number;
   /** Number of bytes that the planned searches scan. Undefined if the service does not report it. */
   readonly bytesToScan: number | undefined;
-  /** Cost of the digest: counts by the service, with which logfleet compares the files (E6). Undefined without a digest. */
+  /**
+   * Cost of the digest, in which the service sums up the rows, so that logfleet can compare the files with it (E6). Undefined
+   * without a digest.
+   */
   readonly digest: PlannedDigest | undefined;
   readonly durationMs: number;
   /** Sentences about obstacles that prevent the start or the completion of the export. */
@@ -81,7 +84,10 @@ const retryDelayMs = 2_000;
 /** Maximum rounding error in ms of the service's clock, which shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
 
-/** Approximate number of requests that planning has sent before it estimates the remaining ones. */
+/**
+ * Approximate number of an export's requests that planning has already sent, so that they do not add to the export's estimated
+ * duration.
+ */
 const requestsOfPlanning = 6;
 
 /** Plans the exports, and resolves to the results in the same order. Rejects if the signal is aborted, and on unexpected errors. */
@@ -148,7 +154,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
-/** Returns what the export must search. `serviceHost` does not affect the planned searches. */
+/** Returns the query and time range that the export must search. `serviceHost` does not affect the planned searches. */
 function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;
@@ -168,8 +174,8 @@ function digestOf({ identity, isSplittable }: ExportTask, bytes: number | undefi
 
 interface KnownBeforehand {
   /**
-   * Time in ms that planning this export took. The duration of the export is estimated from it, because planning runs a search and a count,
-   * too.
+   * Time in ms that planning this export took. The duration of the export is estimated from it, because planning runs one search
+   * and one count like those of the export.
    */
   readonly planningMs: number;
   readonly digest: PlannedDigest | undefined;
@@ -234,7 +240,8 @@ function hindrancesOf(
   }
   const isOneSearch = areKnown && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
-    // After an export has reached `maxMessages`, it still finishes its running searches, so it can write more rows than that.
+    // After an export has reached `maxMessages`, it still finishes its running searches, so it can write more than `maxMessages`
+    // rows.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
     sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before its end.`);
   }

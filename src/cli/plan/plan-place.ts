@@ -24,7 +24,7 @@ export interface PlanPlace {
   find<K extends PlannedKind>(kind: K, key: ResourceKey): Promise<ResourceOf<K> | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if credentials in environment variables replace a Secret that neither the cluster nor the directory contains. */
+  /** True if environment variables may supply the credentials when neither the cluster nor the directory contains the Secret. */
   readonly takesVariables: boolean;
   settings(): OperatorSettings;
   close(): Promise<void>;

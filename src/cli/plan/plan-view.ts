@@ -63,7 +63,7 @@ export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], opti
     });
 }
 
-/** Returns the end of the plan's title, which is printed after the name of the resource, and the lines of the plan. */
+/** Returns the lines of a plan, and the text that follows the resource's name in the title of the plan. */
 function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly [string, readonly string[]] {
   const title = titleOf(outlook);
   if (outlook.kind === 'waiting' && 'message' in outlook) {
@@ -84,7 +84,7 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   return [title, [...facts, ...sections]];
 }
 
-/** Returns the end of a plan's title, which is printed after the name of the resource. */
+/** Returns the text that follows the resource's name in the title of a plan. */
 export function titleOf(outlook: Plan): string {
   if (outlook.kind === 'complete') return ': nothing to do, it is complete';
   if ('untilMs' in outlook)
@@ -168,7 +168,7 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
   return `about ${duration}, until ${end}, if an upgrade takes ${upgradeTime}${sources[upgrade.source]}`;
 }
 
-/** Renders the first maintenance windows of a plan. No upgrade starts in the last `lastMs` of a window. */
+/** Renders the first maintenance windows of a plan. No upgrade starts in the last `lastMs` of each window. */
 function describeWindows({ forecast }: RolloutPlan, lastMs: number): string | undefined {
   const windows = forecast?.windows ?? [];
   if (windows.length === 0) return undefined;
@@ -185,7 +185,7 @@ function stageTable(plan: RolloutPlan, { width }: ViewOptions): readonly string[
   return cells === undefined ? [] : renderTable(cells.headings, cells.rows, width - 2);
 }
 
-/** Returns the table of a rollout's stages, without columns that have no values. Undefined if the policy has no stages. */
+/** Returns the table of a rollout's stages. Columns without values are omitted. Undefined if the policy has no stages. */
 export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined {
   if (stages.every(({ name }) => name === undefined)) return undefined;
   const time = (ms: number | undefined) =>
@@ -292,7 +292,7 @@ function section(title: string, lines: readonly string[], paint: Paint): readonl
   return lines.length === 0 ? [] : [`  ${paint('bold', `${title}:`)}`, ...lines.map((line) => `    ${line}`)];
 }
 
-/** Returns the destination as shown to users: a volume, a claim, or the address of a bucket or container. */
+/** Returns the destination as shown to users: a volume, a PersistentVolumeClaim, or the address of a bucket or container. */
 function destinationText({ volume, s3, azureBlob, gcs, persistentVolumeClaim: claim }: DestinationSpec): string {
   if (claim) return `PersistentVolumeClaim ${claim.claimName}`;
   const { prefix } = s3 ?? azureBlob ?? gcs ?? {};

@@ -122,8 +122,8 @@ async function plan(
     const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Policies and exports are planned one after the other, not at the same time, because exports measure how fast their requests are
-    // answered.
+    // Exports are planned after policies, not at the same time, because the plan of an export measures how fast the service
+    // answers.
     const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });
@@ -140,7 +140,7 @@ async function plan(
   }
 }
 
-/** Returns the policies in the manifests, and also the existing policies, because these can select the same collectors. */
+/** Returns the policies in the manifests, and the existing policies, which can select the same collectors. */
 async function policiesAmong(
   decoded: readonly DecodedFile[],
   place: PlanPlace,
@@ -154,7 +154,7 @@ async function policiesAmong(
   return { host, wanted: given.map(({ metadata: { namespace, name } }) => ({ namespace, name })) };
 }
 
-/** Returns the resources of a kind in the manifests, with the status of those that exist. */
+/** Returns the resources of a kind in the manifests. A resource that already exists gets its current status. */
 async function placedAmong<K extends PlannedKind>(
   kind: K,
   decoded: readonly DecodedFile[],

@@ -17,7 +17,7 @@ export function renderSchedulePlan(
   ];
 }
 
-/** Returns the end of the title of a schedule's plan, which is printed after the name of the schedule. */
+/** Returns the text that follows the schedule's name in the title of its plan. */
 export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending } = planned;
   const isEnded = planned.nextDueMs === undefined;
@@ -47,7 +47,7 @@ export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
     ['Next day', day && nextDay > 0 ? `${renderCount(nextDay, 'run')}, ${describe(day)}` : undefined],
     ['Next run', nextDueMs === undefined ? undefined : `due at ${renderMoment(nextDueMs)}`],
     ['Rate', share === undefined ? undefined : describeShare(share)],
-    ['Gaps', failed === 0 ? undefined : `${renderCount(failed, 'failed run')}, repeated only by logfleet retry`],
+    ['Gaps', failed === 0 ? undefined : `${renderCount(failed, 'failed run')}; to repeat failed runs: logfleet retry`],
   ];
 }
 
@@ -65,7 +65,7 @@ function describeTime(durationMs: number | undefined, maxActive: number): string
 function describeShare(share: number): string {
   const text = share < 0.001 ? 'less than 0.1 %' : `${(100 * share).toFixed(1)} %`;
   const most = share > 1 ? ': more than the limit allows, so the runs fall behind' : '';
-  return `${text} of the allowed requests in the long run${most}`;
+  return `${text} of the allowed requests, on average${most}`;
 }
 
 function atLeast(pending: number): string {

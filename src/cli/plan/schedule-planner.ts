@@ -146,9 +146,12 @@ export interface RowFigures {
 export interface ScheduleFigures {
   readonly perRun: RowFigures;
   readonly nextDay: RowFigures;
-  /** Figures of all due runs, if there are any. `durationMs` is undefined if new runs alone need the whole allowed request rate. */
+  /**
+   * Figures of all runs that are due now. Undefined if no run is due. `durationMs` is undefined if new runs alone need the whole
+   * allowed request rate.
+   */
   readonly backfill: (RowFigures & { readonly durationMs: number | undefined }) | undefined;
-  /** Part of the allowed request rate that the schedule needs in the long run, as a ratio. Undefined if the schedule has ended. */
+  /** Average part of the allowed request rate that the schedule needs, as a ratio. Undefined if the schedule has ended. */
   readonly share: number | undefined;
 }
 
@@ -163,7 +166,7 @@ export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined
   });
   const share = nextDueMs === undefined ? undefined : (meanPerDay * requests) / (requestsPerSecond * (dayMs / 1_000));
   const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
-  // The due runs can only use the part of the request rate that new runs do not need.
+  // Runs that are due now can only use the part of the request rate that new runs do not need.
   const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
   const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
   const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);

@@ -15,8 +15,8 @@ interface CollectorState {
 }
 
 /**
- * States of collectors, in the order in which the bar of a policy shows them. Their numbers add up to `matched`, the number of all its
- * collectors.
+ * States of collectors, in the order in which the bar of a policy shows them. The numbers of collectors in these states add up to
+ * `matched`, the number of all collectors of the policy.
  */
 export const collectorStates: readonly CollectorState[] = [
   { member: 'updated', label: 'updated', mark: '█', colour: 'green' },
@@ -84,8 +84,8 @@ function sum(amounts: readonly number[]): number {
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
 /**
- * Renders a progress bar such as `[████▌     ]`, with exactly `width` columns. `part` is the completed fraction. Only 1 fills the whole
- * bar.
+ * Renders a progress bar such as `[████▌     ]`, with exactly `width` columns. `part` is the completed fraction. The bar is only
+ * full if the fraction is 1.
  */
 export function renderProgressBar(part: number, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);

@@ -21,7 +21,7 @@ export function isAtWork(status: WithConditions | undefined): boolean {
 }
 
 /**
- * What the state of a resource means for a person; it decides the colour of the state. `stalled`: a person must act. `waiting`: the
+ * Meaning of a resource's state for a person, which decides the colour of the state. `stalled`: a person must act. `waiting`: the
  * resource is paused, or waits for an approval. `working`: logfleet is working on the resource. `ready`: nothing is left to do.
  */
 export type Tone = 'stalled' | 'waiting' | 'working' | 'ready';

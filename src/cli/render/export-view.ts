@@ -48,7 +48,8 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // Outputs without a terminal get a new line when the progress changes, not when the number of rows changes, which is all the time.
+  // If the output is not a terminal, a line is printed when the progress changes. A change of the number of rows prints no line,
+  // because this number changes all the time.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');

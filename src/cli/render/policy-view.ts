@@ -117,8 +117,8 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
 }
 
 /**
- * Removes the numbers of collectors from a status whose state is `Progressing`, because an earlier run wrote them and this run has not
- * listed the collectors yet.
+ * Removes the numbers of collectors from a status whose state is `Progressing`. An earlier process wrote them, and this process
+ * has not listed the collectors yet.
  */
 export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { targetVersion, conditions, summary: { state } = {} } = status;

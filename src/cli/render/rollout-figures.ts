@@ -136,7 +136,7 @@ export function renderAnalysis({ analysis }: StageStatus): readonly string[] {
 }
 
 /**
- * Renders the check after a rollback.
+ * Renders the message analysis after a rollback: how many collectors send enough messages again.
  * @param compared number of collectors whose messages were counted again
  */
 function renderRecovery(

@@ -49,7 +49,7 @@ export interface KindView<R extends AnyResource> {
   keyOf?(status: StatusOf<R>): string;
   /** Returns the reason why a resource waits. Undefined while it makes progress. */
   waitOf(status: StatusOf<R>): string | undefined;
-  /** Returns why work that has started is not complete yet. Undefined if there is nothing to report. */
+  /** Returns the reason why a search or upgrade that has started is not complete yet. Undefined if there is nothing to report. */
   reasonOf(status: StatusOf<R>): string | undefined;
   /** Returns a clause about work in flight that a pause does not stop, such as `6 upgrades in flight end by themselves`. */
   inFlight(status: StatusOf<R>): string | undefined;
@@ -126,7 +126,10 @@ export function renderView<D extends { readonly events: number }>(
   return lines.flatMap((line) => (height === undefined ? wrapIndented(line, width) : [clip(line, width)]));
 }
 
-/** Explains why nothing happens on a resource, and how to end a pause or a stop. Empty if it is ready or in progress, and not paused. */
+/**
+ * Explains why a resource makes no progress, and how a person can resume it. Empty if the resource is ready or in progress, and
+ * not paused.
+ */
 function renderStall(
   resource: AnyResource,
   { approve: _, ...steps }: NextSteps,

@@ -110,7 +110,7 @@ export class ClusterReader implements ResourceReader {
       cache,
       decode: (value) => decodeWhole(kind, value),
       onList: report,
-      // A reflector retries for ever. If the first list fails, the command ends instead, so that the user sees the error.
+      // A reflector retries for ever. The command ends instead if the first list fails, so that the user sees the error.
       onFailure: (error) => {
         if (cache.synced()) onTrouble(asLogfleetError(error).message);
         else firstListFailed.abort(this.#listFailure(kind, error));

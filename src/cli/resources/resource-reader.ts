@@ -27,7 +27,7 @@ export interface RetainedResource {
 export interface ResourceReader {
   /** Name of the cluster or directory in messages, such as `context kind-dev` or `./policies`. */
   readonly place: string;
-  /** Namespace in which commands search a resource if its namespace is not given. Undefined if they search all namespaces. */
+  /** Namespace in which commands look for a resource if the user names no namespace. Undefined if they look in all namespaces. */
   readonly defaultNamespace: string | undefined;
   /** Lists resources, ordered by namespace and name. An undefined namespace stands for all namespaces. */
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;

@@ -28,16 +28,22 @@ export interface ListRow {
   readonly note: string;
 }
 
-/** Resources that the list shows: a part of all resources that match a filter. */
+/** Page of the list: some of the resources that match a filter. */
 export interface ListPage {
   /** Number of all resources that match the filter. */
   readonly total: number;
-  /** Place of the first row among all resources that match the filter, from 0. */
+  /** Index of the page's first row among all resources that match the filter, starting at 0. */
   readonly offset: number;
   readonly rows: readonly ListRow[];
-  /** Number of resources of each kind that match the filter if its kind is ignored. The page shows them beside the choices of a kind. */
+  /**
+   * Number of resources of each kind that match the rest of the filter (without its kind). The page shows each number beside the
+   * kind in the filter.
+   */
   readonly kinds: Readonly<Record<KindName, number>>;
-  /** Number of resources in each state that match the filter if its state is ignored. The page shows them beside the choices of a state. */
+  /**
+   * Number of resources in each state that match the rest of the filter (without its state). The page shows each number beside
+   * the state in the filter.
+   */
   readonly tones: Readonly<Record<Tone, number>>;
 }
 

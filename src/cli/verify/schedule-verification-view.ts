@@ -60,7 +60,7 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
     check(
       'manifests',
       has('missingManifest', 'changedManifest', 'contradictoryManifest', 'incomplete'),
-      `${groupedText(manifests)} of ${renderCount(runs, 'export manifest')} with the SHA-256 and time range of the run record`,
+      `${groupedText(manifests)} of ${renderCount(runs, 'export manifest')} match the SHA-256 and time range in the run record`,
     ),
     manifestsOnly
       ? ['files', 'not read', 'left out by --manifests-only']

@@ -233,14 +233,14 @@ function renderIncomplete({ fromMs, toMs, received, count, incomplete }: CommitR
 
 const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference) => string } = {
   fingerprint: ({ expected, found }) =>
-    `the manifest has the fingerprint ${found}, but the fingerprint of the export settings in it is ${expected}`,
+    `the manifest has the fingerprint ${found}, but the export settings in the manifest have the fingerprint ${expected}`,
   gap: (difference) => `no interval of the manifest covers ${spanOf(difference)}`,
   overlap: (difference) =>
     `intervals of the manifest cover ${spanOf(difference)}, which another interval covers too, or which is outside the time range`,
   total: ({ where: total, expected, found }) =>
     `the manifest has ${total} = ${found}, but the sum over its intervals is ${expected}`,
   completeness: ({ expected, found }) =>
-    `the manifest has complete = ${found}, but its proof means complete = ${expected}`,
+    `the manifest has complete = ${found}, but according to its proof, complete must be ${expected}`,
   record: ({ where }) => `${where} contradicts the manifest`,
   missingFile: ({ where }) => `${where} is missing`,
   bytes: ({ where: file, expected, found }) => `file ${file} has ${found} bytes instead of ${expected}`,

@@ -84,8 +84,8 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-    // A missing export means a wrong argument if it is the only export, so the command fails. If there are several, the others are still
-    // verified.
+    // If the only export is missing, the argument is wrong, so the command fails. If one of several exports is missing, the
+    // others are still verified.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
     // Error messages name files relative to the folder of the export, so the address of this folder is written before the message.
     const problem = `${url}: ${error.message}`;

@@ -126,7 +126,7 @@ describe('problems name the flag', () => {
     ['an empty destination', [...request, '-o', ''], 'the destination is missing'],
     ['an invalid namespace', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is not a namespace; write at most 63'],
     ['a bucket without a name', [...request, '-o', 's3:///x'], 'names no bucket'],
-    ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'cannot write Parquet to stdout'],
+    ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'Parquet cannot be written to stdout'],
     ['compressed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'remove --compression'],
     ['an unknown format', [...request, '-o', 'x', '--format', 'xml'], 'Write NDJSON or CSV or Parquet.'],
     [
@@ -265,12 +265,12 @@ spec:
     const { status, stderr } = await run('all.yaml', '--secret', 'sec.yaml', '--volume', `exports=${directory}`);
     expect(status).toBe(2);
     expect(stderr).toContain(
-      'Secrets of --secret that the export does not use: foo/other. Give the Secret default/log-service',
+      'The export does not use these Secrets of --secret: foo/other. The export needs the Secret default/log-service',
     );
     secret('store', 'accessKeyId');
     const byFlags = await run(...request, '-o', 'x', '--secret', 'sec.yaml');
     expect(byFlags.stderr).toContain(
-      'Secrets of --secret that the export does not use: foo/store. A Secret with the credentials',
+      'The export does not use these Secrets of --secret: foo/store. A Secret with the credentials',
     );
   });
 

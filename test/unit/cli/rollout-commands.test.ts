@@ -218,7 +218,7 @@ describe('approve', () => {
   it('skips a stage without members', async () => {
     const { report } = await run('approve', policy({ stages: [stage('empty', 'AwaitingApproval', 0)] }));
     expect(report).toBe(
-      `approved stage empty of rollout ${id}: the stage has no collectors, so it is skipped if it is still empty.`,
+      `approved stage empty of rollout ${id}: the stage has no collectors now. If it is still empty when it starts, it is skipped.`,
     );
   });
 

@@ -30,7 +30,10 @@ interface Listener {
   onConnection(isConnected: boolean): void;
 }
 
-/** Receives messages while the tab is visible. A browser opens only a few connections to one server, so hidden tabs close theirs. */
+/**
+ * Receives messages while the tab is visible. A browser opens only a few connections to one server, so a hidden tab closes its
+ * connection.
+ */
 export function followChanges(listener: Listener): void {
   let source: EventSource | undefined;
   const update = () => {
