@@ -90,13 +90,13 @@ async function withService(
   try {
     const before = await service.state();
     stdout.write(`${renderIntroduction(before, scenario).join('\n')}\n\n`);
-    // The demo ignores all other environment variables, such as a proxy or `LOGFLEET_…`.
+    // The demo uses only these environment variables, and ignores those of the user, such as a proxy or `LOGFLEET_…`.
     const env = service.variables();
     const args = ['run', manifests, '--grace', grace, '--log-level', 'error', '--log-format', 'text'];
     const run = () => runProgram(args, { ...context, env, cwd: checkout });
     const first = await run();
     if (first === exitStatus.ok) throw new Error(`the rollout of ${targets.quiet} was not stopped`);
-    // The expected status is 1, since the canary stops the rollout.
+    // The expected exit status is 1, because the canary stage stops the rollout.
     if (first !== exitStatus.failed || signal.aborted) return first;
     const stopped = { policy: await readPolicy(manifests, context), state: await service.state() };
     stdout.write(`\n${renderStop(stopped, targets.good, paint).join('\n')}\n\n`);
@@ -123,7 +123,7 @@ async function withService(
 }
 
 async function exportMessages(context: CommandContext, manifest: string, exports: string): Promise<number> {
-  // Hides the output of `logfleet export`. It is the address of the export's manifest, meant for other programs.
+  // Hides the output of `logfleet export`, which is the address of the export's manifest, for use by other programs.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
   const status = await runProgram(['export', manifest, '--volume', `exports=${exports}`], quiet);
   if (status !== exitStatus.ok) return status;

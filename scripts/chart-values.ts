@@ -3,7 +3,7 @@
 interface ValueSchema {
   readonly description: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** Examples of a value. A value that has members but no examples is only a group of other values. */
+  /** Examples of a value. A value that contains other values and has no examples is only a group. */
   readonly examples?: readonly unknown[];
 }
 

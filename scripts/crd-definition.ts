@@ -21,7 +21,7 @@ export interface CustomResourceDefinition {
   };
 }
 
-/** Returns true if the kind has a spec. A Ledger has none, since only the operator writes it. */
+/** Returns whether the kind has a spec. A Ledger has none, because only the operator writes Ledgers. */
 export function isWrittenByPeople({ spec: { versions } }: CustomResourceDefinition): boolean {
   return versions.some(({ schema }) => schema.openAPIV3Schema.properties?.['spec'] !== undefined);
 }

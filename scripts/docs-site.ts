@@ -66,7 +66,7 @@ function build(version: string): void {
 
 rmSync(out, { recursive: true, force: true });
 for (const version of versions) build(version);
-// Without a release, the newest version is that of the checkout.
+// If there is no release yet, the newest version is the checkout.
 const newest = versions[1] ?? 'next';
 writeFileSync(
   join(out, 'index.html'),

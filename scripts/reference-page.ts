@@ -8,8 +8,8 @@ import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } fro
 import { runSpecTitle } from './run-template.ts';
 
 /**
- * Path of the field below which the page lists the fields of a type, by the title of the type. Schemas of a kind with the
- * same title are equal.
+ * Place at which the page lists the fields of each type: the key is the title of the type, the value is the path of a field.
+ * Schemas of a kind with the same title are equal.
  */
 type ListedTypes = Map<string, string>;
 
@@ -97,9 +97,9 @@ function defaultOf({ default: value }: StructuralSchema): string {
 }
 
 /**
- * Returns the description of a field, followed by the values and limits of its schema that the description does not name
- * itself. The description is shown without the default, because a column of the table shows the default.
- * @param sameAs path of the field that has the same type, if the page lists the fields of this type there
+ * Returns the description of a field, followed by the values and limits of its schema that the description does not name itself.
+ * The description is shown without the default, because a column of the table shows the default.
+ * @param sameAs path of another field of the same type, if the page lists the fields of the type there
  */
 function meaningOf(schema: StructuralSchema, sameAs: string | undefined): string {
   const { enum: allowed, minimum, maximum, maxItems, maxProperties } = schema;

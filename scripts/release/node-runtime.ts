@@ -1,6 +1,6 @@
 /**
- * Provides the Node of each platform for which a tarball is made. The binaries are those of the Node project, published as npm packages by
- * the authors of the npm package `node`. Checksums in this file fix their content.
+ * Provides the Node binary of each platform that gets a tarball. The binaries are those of the Node project, published as npm
+ * packages by the authors of the npm package `node`. Checksums in this file fix their content.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -50,7 +50,7 @@ export const runtimes = {
 
 export const platforms = Object.keys(runtimes) as readonly Platform[];
 
-/** Downloads the Node of a platform with npm, once on this machine. */
+/** Downloads the Node binary of a platform with npm, unless this machine already has it. */
 export async function nodeRuntime(platform: Platform): Promise<NodeRuntime> {
   const { name, version } = runtimes[platform];
   const folder = await cached('node', `${name}-${version}`, (directory) => install(runtimes[platform], directory));

@@ -1,6 +1,7 @@
 /**
- * Reads the writer and time of each logfleet annotation from `metadata.managedFields`, so that the history of a rollout can show the
- * actions of people. Hosts store the result in `metadata.annotationWriters` when they decode a resource, and drop the managed fields.
+ * Reads the writer and time of each logfleet annotation from `metadata.managedFields`, so that the history of a rollout can show
+ * the actions of people. When a resource is decoded, the result is stored in `metadata.annotationWriters`, and the managed fields
+ * are dropped.
  */
 import { isRecord } from '../base/record.ts';
 import { annotations } from './annotations.ts';

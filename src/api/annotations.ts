@@ -34,7 +34,10 @@ export interface RolloutRequest {
   readonly suffix: string;
 }
 
-/** Matches a rollout id: its number and its target, as in `3-19.500-1`. The maximum length equals that of `status.rollout.id`. */
+/**
+ * Matches the id of a rollout: a number and the target version, as in `3-19.500-1`. The maximum length is the same as for
+ * `status.rollout.id`.
+ */
 const rolloutIdForm = /^[1-9]\d*-[^\s/]+$/;
 const maxRolloutIdLength = 64;
 /** Form of a stage name, which is a DNS label. */

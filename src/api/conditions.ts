@@ -48,11 +48,11 @@ export const reasons = {
   // Reasons of resources with the condition Ready=True, which have neither Reconciling nor Stalled.
   /** Every collector of the policy runs the target version, except collectors that are offline or left out. */
   allUpdated: 'AllUpdated',
-  /** Every row that matches the query is in the files, as the export manifest proves. The condition `Complete` is True as well. */
+  /** Every row that matches the query is in the files, as the export manifest proves. The condition `Complete` is also True. */
   exported: 'Exported',
   /**
-   * The export completed under `incompletePolicy: Keep`: the received rows are in the files, and the export manifest marks the unproven
-   * intervals. The condition `Complete` is True as well.
+   * The export completed under `incompletePolicy: Keep`: the received rows are in the files, and the export manifest marks the
+   * unproven intervals. The condition `Complete` is also True.
    */
   exportedIncomplete: 'ExportedIncomplete',
   /** The schedule has exported its time range up to now, except the time range of its newest run, which may still be active. */
@@ -72,15 +72,16 @@ export const reasons = {
   awaitingApproval: 'AwaitingApproval',
   /** All collectors of a stage run the target version, and are watched for some time (the soak) before the next stage starts. */
   soaking: 'Soaking',
-  /** The soak (waiting time) of a stage is over, and the service counts the messages of the stage's collectors. */
+  /** The soak (waiting time) of a stage is over, and the log service counts the messages of the stage's collectors. */
   analyzing: 'Analyzing',
   /**
-   * The service gives no reliable count of the messages that a stage's collectors sent. The search that counts them is repeated.
+   * The log service gives no reliable count of the messages that a stage's collectors sent. The search that counts them is
+   * repeated.
    */
   analysisUnavailable: 'AnalysisUnavailable',
   /** No upgrade starts until a maintenance window opens or an exclusion ends. */
   waitingForWindow: 'WaitingForWindow',
-  /** The policy has no target version yet, because the service has offered no build of the channel for at least `minAge`. */
+  /** The policy has no target version yet, because the log service has offered no build of the channel for at least `minAge`. */
   waitingForBuildAge: 'WaitingForBuildAge',
   /** The failure policy stopped the rollout, and the upgraded collectors are returning to their former versions. */
   rollingBack: 'RollingBack',
@@ -94,30 +95,41 @@ export const reasons = {
   waitingToSettle: 'WaitingToSettle',
   /** The Kubernetes Job of an export has no running pod yet. */
   jobPending: 'JobPending',
-  /** The Kubernetes Job of an export waits until other Jobs leave enough of the service's request limits to it (B8). */
+  /** The Kubernetes Job of an export waits until other Jobs leave enough of the log service's request limits to it (B8). */
   waitingForShare: 'WaitingForShare',
   /** The destination is full. The export continues when there is space. */
   destinationFull: 'DestinationFull',
   /** The destination does not answer, or reports that it is temporarily unavailable. */
   destinationUnavailable: 'DestinationUnavailable',
-  /** The service does not answer: name resolution or connection failed, or the request timed out. */
+  /** The log service does not answer: name resolution or connection failed, or the request timed out. */
   serviceUnreachable: 'ServiceUnreachable',
   /** The service answers with 5xx. */
   serviceUnavailable: 'ServiceUnavailable',
   /**
-   * The service's answer does not follow the API specification: it is truncated, comes from a proxy, or has members of the wrong
-   * type.
+   * The log service's answer does not follow the API specification: it is truncated, comes from a proxy, or has fields of the
+   * wrong type.
    */
   answerInvalid: 'AnswerInvalid',
-  /** The service rejects a request as malformed (400 or 415 without an error code of the specification). */
+  /** The log service rejects a request as malformed (400 or 415 without an error code of the specification). */
   requestRefused: 'RequestRefused',
-  /** logfleet rejected a request, because too many requests already wait in its own queue, which keeps the rate limits of the service. */
+  /**
+   * logfleet rejected a request, because too many requests already wait in its own queue, which keeps the rate limits of the log
+   * service.
+   */
   requestBudgetFull: 'RequestBudgetFull',
-  /** The service answers 429, although logfleet keeps its rate limit: other clients use the same user of the service. */
+  /**
+   * The log service answers 429, although logfleet keeps its rate limit: other clients send requests as the same user of the
+   * service.
+   */
   rateLimited: 'RateLimited',
-  /** The service does not know an upgrade task. Appears in logs, and in a condition only if no more precise reason is known. */
+  /**
+   * The log service does not know an upgrade task. Appears in logs, and in a condition only if no more precise reason is known.
+   */
   taskNotFound: 'TaskNotFound',
-  /** The service refuses to upgrade one collector. Appears in logs, and in a condition only if no more precise reason is known. */
+  /**
+   * The log service refuses to upgrade one collector. Appears in logs, and in a condition only if no more precise reason is
+   * known.
+   */
   collectorRefused: 'CollectorRefused',
   /** A request was cancelled, for example at shutdown. */
   callAborted: 'CallAborted',
@@ -125,7 +137,9 @@ export const reasons = {
   notLeading: 'NotLeading',
   /** A request was not sent, because no resource uses its credentials any more. */
   clientClosed: 'ClientClosed',
-  /** A search job was lost and is created again: it was polled too late, the service cancelled it, or its cookie is missing. */
+  /**
+   * A search job was lost and is created again: it was polled too late, the log service cancelled it, or its cookie is missing.
+   */
   jobNotKnownYet: 'JobNotKnownYet',
   jobSilenced: 'JobSilenced',
   jobTimedOut: 'JobTimedOut',
@@ -134,11 +148,11 @@ export const reasons = {
   jobLost: 'JobLost',
   jobCancelled: 'JobCancelled',
   jobClosed: 'JobClosed',
-  /** The service counts more results of a search job than it returns. */
+  /** The log service counts more results of a search job than it returns. */
   resultsMissing: 'ResultsMissing',
-  /** The service returned no reliable count for an interval (E6). */
+  /** The log service returned no reliable count for an interval (E6). */
   countMissing: 'CountMissing',
-  /** No search job can start: the service runs the maximum number of search jobs, and none of them ends. */
+  /** No search job can start: the log service runs the maximum number of search jobs, and none of them ends. */
   jobsExhausted: 'JobsExhausted',
   /** The download of a page of results was stopped, because the destination accepted the data too slowly. */
   destinationSlow: 'DestinationSlow',
@@ -168,9 +182,9 @@ export const reasons = {
   aborted: 'Aborted',
   /** The upgrades of some collectors failed, with all retries exhausted. */
   collectorsFailed: 'CollectorsFailed',
-  /** The service refuses to upgrade some collectors, or some collectors repeatedly leave the target version. */
+  /** The log service refuses to upgrade some collectors, or some collectors repeatedly leave the target version. */
   collectorsRefused: 'CollectorsRefused',
-  /** The service does not offer the target version. The message lists the available builds. */
+  /** The log service does not offer the target version. The message lists the available builds. */
   versionNotOffered: 'VersionNotOffered',
   /** The ledger (stored rollout state) cannot be stored, because an object or file with its name belongs to someone else. */
   ledgerForeign: 'LedgerForeign',
@@ -186,9 +200,9 @@ export const reasons = {
   intervalIncomplete: 'IntervalIncomplete',
   /** The export has written or found as many rows as `limits.maxMessages` allows. */
   maxMessagesReached: 'MaxMessagesReached',
-  /** The service has scanned as many bytes for the export as `limits.maxBytesScanned` allows. */
+  /** The log service has scanned as many bytes for the export as `limits.maxBytesScanned` allows. */
   maxBytesScannedReached: 'MaxBytesScannedReached',
-  /** The export took longer than `activeDeadlineSeconds`. The condition `Failed` is True as well. */
+  /** The export took longer than `activeDeadlineSeconds`. The condition `Failed` is also True. */
   deadlineExceeded: 'DeadlineExceeded',
   /** The operator cannot create Kubernetes Jobs: it runs outside of a cluster, or lacks the rights. */
   jobsNotAvailable: 'JobsNotAvailable',
@@ -200,7 +214,7 @@ export const reasons = {
   serviceAccountNotAllowed: 'ServiceAccountNotAllowed',
   /** Only one node can mount the PersistentVolumeClaim of an export, but the export has several workers. */
   claimNotShared: 'ClaimNotShared',
-  /** The service's request limits are too small to give a share to each pod of an export's Kubernetes Job (B8). */
+  /** The log service's request limits are too small to give a share to each pod of an export's Kubernetes Job (B8). */
   shareTooSmall: 'ShareTooSmall',
   /**
    * The credentials in a pod's Secret belong to another user of the log service than when the Kubernetes Job was created. The
@@ -231,25 +245,25 @@ export const reasons = {
   secretInvalid: 'SecretInvalid',
   /** `baseURL` is not an address, or does not begin with `https://`. */
   addressInvalid: 'AddressInvalid',
-  /** The service's certificate has no trusted issuer, or is for another name. */
+  /** The log service's certificate has no trusted issuer, or is for another name. */
   certificateNotTrusted: 'CertificateNotTrusted',
-  /** The service answers 401: the access id is unknown, or the access key is wrong. */
+  /** The log service answers 401: the access id is unknown, or the access key is wrong. */
   unauthorized: 'Unauthorized',
-  /** The service answers 403: its user, or the user's role, lacks a permission. */
+  /** The log service answers 403: its user, or the user's role, lacks a permission. */
   forbidden: 'Forbidden',
-  /** The service cannot parse the query, or does not accept it. */
+  /** The log service cannot parse the query, or does not accept it. */
   queryRefused: 'QueryRefused',
   /** The service does not accept the time range. */
   rangeRefused: 'RangeRefused',
   /** The export's `results` is `Records`, but its query has no aggregation. */
   notAnAggregation: 'NotAnAggregation',
-  /** The export's `results` is `Messages`, but the service returned an aggregation without its messages. */
+  /** The export's `results` is `Messages`, but the log service returned an aggregation without its messages. */
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
   /** The export selects messages by the time of their receipt, but the messages do not contain this time. */
   receiptTimeMissing: 'ReceiptTimeMissing',
   /** Another manifest in the directory is invalid, and logfleet knows no earlier valid version of that manifest. */
   manifestUnusable: 'ManifestUnusable',
-  /** The service redirects a request (301) to a host that the Secret does not allow. */
+  /** The log service redirects a request (301) to a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',
 
   // Reasons of resources with the condition Ready=Unknown, which have neither Reconciling nor Stalled.
@@ -257,11 +271,11 @@ export const reasons = {
   paused: 'Paused',
 
   // Reason of Events about an outage. The condition `Outage` itself has the same reason as the condition `Ready`.
-  /** The service, the store or something else that logfleet needs has not worked for ten minutes. */
+  /** The log service, the store or something else that logfleet needs has not worked for ten minutes. */
   outage: 'Outage',
 
   // Reason of the condition OtherOperator=True.
-  /** Operators of two namespaces manage the same resource. Only the operator that came first acts. */
+  /** Operators of two namespaces manage the same resource. Only the operator that started first manages it. */
   otherOperator: 'OtherOperator',
 
   // Reason of the condition Overlapping=True.

@@ -23,14 +23,14 @@ import type { Written } from './schemas.ts';
 import { splittability } from './splittable.ts';
 import { clockChangesIn, readTimeRange, type TimeRange, type TimeRangeText } from './time-range.ts';
 
-/** Spec of a SearchExport as people write it: members with a default may be absent. */
+/** Spec of a SearchExport as people write it: fields with a default may be absent. */
 type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
   readonly timeRange: Written<TimeRangeSpec> & Pick<TimeRangeSpec, 'from' | 'to'>;
   readonly destination: Written<DestinationSpec>;
   readonly output?: Written<OutputSpec> | null;
 } & Written<Omit<SearchExportSpec, 'query' | 'timeRange' | 'destination' | 'output' | 'credentialsSecretRef'>>;
 
-/** Usual maximum delay in ms between the time of a log message and its arrival at the service. */
+/** Usual maximum delay in ms between the time of a log message and its arrival at the log service. */
 const usualDelayMs = 60_000;
 /** Minimum useful TTL: a resource that is deleted sooner is gone before anyone reads its status. */
 const shortestUsefulTtlSeconds = 60;

@@ -9,7 +9,7 @@ import { checkCopiedMetadata } from './label-check.ts';
 import { scheduleProblem } from './schedule-check.ts';
 import { earliestTime, latestTime, readTimeRange, type TimeRange } from './time-range.ts';
 
-/** Spec of a SearchExportSchedule as people write it: members with a default may be absent or null. */
+/** Spec of a SearchExportSchedule as people write it: fields with a default may be absent or null. */
 type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> & {
   readonly [K in 'timeZone' | 'startTime' | 'endTime']?: string | null;
 };
@@ -26,7 +26,7 @@ export function scheduleRange({ timeZone, startTime, endTime }: WrittenSchedule)
   return error(['spec', member], 'Invalid', range);
 }
 
-/** Returns errors and warnings about a schedule's spec, including those about the template of its runs. */
+/** Returns errors and warnings about a schedule's spec and about the template of its runs. */
 export function checkExportSchedule(spec: WrittenSchedule): readonly Finding[] {
   return [...checkTimes(spec), ...checkTemplate(spec)];
 }

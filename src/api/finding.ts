@@ -1,4 +1,7 @@
-/** Errors and warnings about a resource: the field, the reason for programs, and the problem and the remedy for people. */
+/**
+ * Findings: errors and warnings about a resource. Each one has a field, a reason for programs, and a problem and a remedy for
+ * people.
+ */
 import { type JsonPath, renderPath } from './json-path.ts';
 
 /** Line and column in a file, both counted from 1. */
@@ -8,7 +11,7 @@ export interface Position {
 }
 
 /**
- * Reason of a finding, for programs:
+ * Reason of an error or warning, for programs:
  * - `Required`: a value is missing or empty.
  * - `Unknown`: no such field, kind, version or key exists.
  * - `WrongType`: the value has another type than the field.
@@ -31,10 +34,10 @@ export type FindingReason =
   | 'Risky';
 
 export interface Finding {
-  /** Severity of a finding. `error`: an API server or logfleet rejects the resource. `warning`: it works, but probably not as intended. */
+  /** `error`: an API server or logfleet rejects the resource. `warning`: it works, but probably not as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** `key` if the finding is about the name of the member, `value` if it is about its value. */
+  /** `key` if the error or warning is about the name of a field, `value` if it is about the value of the field. */
   readonly part: 'key' | 'value';
   readonly reason: FindingReason;
   /** Description of the problem, such as `must be a number`. The name of the field is printed before it. */
@@ -48,7 +51,7 @@ export type Explanation = Pick<Finding, 'problem' | 'remedy'>;
 
 export interface PlacedFinding extends Omit<Finding, 'path' | 'part'>, Position {
   readonly file: string;
-  /** Path of the field with the problem. Empty if the finding is about a whole file or document. */
+  /** Path of the field with the problem. Empty if the problem concerns a whole file or document. */
   readonly path: string;
 }
 
@@ -78,7 +81,7 @@ export function renderExplanation({ problem, remedy }: Explanation): string {
   return remedy === '' ? problem : `${problem}; ${remedy}`;
 }
 
-/** Renders a finding as `file:line:column: path: problem; remedy`. */
+/** Renders an error or warning as `file:line:column: path: problem; remedy`. */
 export function renderFinding(finding: PlacedFinding): string {
   const { file, line, column, path, severity } = finding;
   const what = `${path === '' ? '' : `${path}: `}${severity === 'warning' ? 'warning: ' : ''}`;

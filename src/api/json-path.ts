@@ -1,4 +1,4 @@
-/** Path of a value in a resource: member names and item indexes, outermost first. */
+/** Path of a value in a resource: field names and list indexes, outermost first. */
 
 export type JsonPath = readonly (string | number)[];
 

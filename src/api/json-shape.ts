@@ -1,4 +1,4 @@
-/** Reads JSON of a known shape from files that people may have edited. A text of another shape is rejected as a whole. */
+/** Reads JSON files that people may have edited. A file is rejected as a whole unless it has the expected fields and types. */
 import { Ajv } from 'ajv';
 
 const ajv = new Ajv();
@@ -11,13 +11,15 @@ export const texts = { type: 'array', items: text } as const;
  */
 export const resourceName = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' } as const;
 
-/** Schema of an object with these members. Other members are allowed. Members whose name is in `optional` may be missing. */
+/** Schema of an object with these fields. Fields whose name is in `optional` may be missing. Further fields are allowed. */
 export function objectOf(properties: Readonly<Record<string, object>>, optional: readonly string[] = []): object {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', properties, required };
 }
 
-/** Returns a function that parses JSON text. The function returns undefined for a missing text and for a text of another shape. */
+/**
+ * Returns a function that parses JSON text. The function returns undefined if the text is missing, or does not match the schema.
+ */
 export function jsonReader<T>(schema: object): (text: string | undefined) => T | undefined {
   const isOfShape = ajv.compile<T>(schema);
   return (content) => {

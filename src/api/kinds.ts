@@ -10,7 +10,8 @@ import type { SearchExportScheduleSpec, SearchExportScheduleStatus } from './gen
 
 export interface AnnotationWriter {
   /**
-   * Writer of the annotation: field manager in a cluster, operating-system user in a directory. Undefined if the host does not record it.
+   * Writer of the annotation: field manager in a cluster, operating-system user in a directory. Undefined if the writer is
+   * unknown.
    */
   readonly by: string | undefined;
   /** Time in ms at which the annotation was written, by the clock of the API server or of the user's machine. Undefined if unknown. */
@@ -29,7 +30,7 @@ export interface ObjectMeta {
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Writer and time of each logfleet annotation. Absent if the host does not know them. */
+  /** Writer and time of each logfleet annotation. Absent if they are unknown. */
   readonly annotationWriters?: AnnotationWriters;
   /** Resource of logfleet that created this resource and owns it. Absent if a person created it. */
   readonly owner?: { readonly kind: KindName; readonly name: string; readonly uid: string };

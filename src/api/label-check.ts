@@ -19,8 +19,8 @@ const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
  * Checks labels and annotations that logfleet will copy to resources. An API server would check them only when logfleet creates
  * these resources.
  *
- * @param path path of the member with `labels` and `annotations`
- * @param kind kind of the created resource; undefined if it is no kind of logfleet
+ * @param path path of the field that contains `labels` and `annotations`
+ * @param kind kind of the created resources; undefined if it is not a kind of logfleet
  */
 export function* checkCopiedMetadata(path: JsonPath, metadata: unknown, kind?: KindName): Generator<Finding> {
   if (!isRecord(metadata)) return;

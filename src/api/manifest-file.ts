@@ -1,11 +1,11 @@
 /**
- * Parses a manifest file (YAML or JSON, one or several documents, `List`s) into documents of plain data. Each document knows the position
- * of its members in the text.
+ * Parses a manifest file (YAML or JSON, one or several documents, `List`s) into documents of plain data. Each document knows the
+ * positions of its fields in the text.
  *
  * Reads YAML like Kubernetes' tools: version 1.1 without timestamps and base-60 numbers. For example, `yes` is true.
  *
- * Invariant: any text is safe input. Size, aliases and nesting are bounded, and each error becomes a problem with a position. The meaning
- * of a document is not checked here.
+ * Invariant: any text is safe input. Size, aliases and nesting are bounded, and each error becomes a problem with a position. The
+ * meaning of a document is not checked here.
  */
 import {
   type Document,
@@ -31,7 +31,7 @@ export interface ManifestDocument {
   /** Content of the document as plain JSON data. Never null, because empty documents are dropped. */
   readonly value: unknown;
   /**
-   * Returns the position in the text of the member at `path`, or of the member's name if `part` is `key`. For a missing member,
+   * Returns the position in the text of the value at `path`, or of its field name if `part` is `key`. If there is no such value,
    * returns the position of the innermost parent that exists.
    */
   locate(path: JsonPath, part?: 'key' | 'value'): Position;
@@ -51,7 +51,7 @@ export interface ManifestFile {
 export const maxManifestLength = 3 * 1024 * 1024;
 /** Maximum number of documents in a file. Each document takes about 10 kB of memory while the file is read. */
 export const maxDocuments = 5_000;
-/** Maximum number of lines, members and items in a file. Each one takes about 1 kB of memory while the file is read. */
+/** Maximum number of lines, fields and list items in a file. Each one takes about 1 kB of memory while the file is read. */
 const maxParts = 300_000;
 const partForm = /[\n,[{]|[-?:] /g;
 const maxProblems = 100;

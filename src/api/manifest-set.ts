@@ -17,7 +17,7 @@ export interface SourceFile {
 }
 
 export interface ManifestReport {
-  /** Findings (errors and warnings) about all manifests, ordered by file, then by position. */
+  /** Errors and warnings about all manifests, ordered by file, then by position. */
   readonly findings: readonly PlacedFinding[];
   /** Number of logfleet resources and ConfigMaps with settings that were checked, including invalid ones. */
   readonly checked: number;

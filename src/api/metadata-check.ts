@@ -14,7 +14,7 @@ const integer = { type: 'integer' };
 const time = { type: 'string', format: 'date-time', example: '2026-12-20T00:00:00Z' };
 const ownerMembers = ['apiVersion', 'kind', 'name', 'uid'];
 
-/** Schema of `metadata`. It allows members that only API servers write, because a manifest can come from a cluster. */
+/** Schema of `metadata`. It allows fields that only API servers write, because a manifest can come from a cluster. */
 const schema: StructuralSchema = {
   properties: {
     metadata: {

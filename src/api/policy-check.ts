@@ -8,7 +8,7 @@ import type { CollectorExpression, CollectorSelector, Target } from './generated
 import type { JsonPath } from './json-path.ts';
 import { checkRollout, type WrittenRollout } from './rollout-check.ts';
 
-/** Spec of a CollectorVersionPolicy as people write it: members with a default may be absent. */
+/** Spec of a CollectorVersionPolicy as people write it: fields with a default may be absent. */
 interface WrittenSpec extends WrittenRollout {
   readonly target: Target;
   readonly selector: CollectorSelector;

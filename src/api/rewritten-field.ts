@@ -64,8 +64,8 @@ function operatorsOf(query: string): readonly OperatorText[] {
 }
 
 /**
- * Returns the field that an operator creates after `as` or `extract`, as in `parse "time=*" as _messagetime`. Only fields that the proof of
- * an export needs are found, also inside a list of names.
+ * Returns the field that an operator creates after `as` or `extract`, as in `parse "time=*" as _messagetime`. Only fields that
+ * the proof of an export needs are found, even inside a list of names.
  */
 function aliasIn(outside: string): string | undefined {
   return new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?, ?)*['\`%]?${provingName}`, 'i').exec(outside)?.[1];

@@ -28,8 +28,8 @@ export interface WrittenRollout {
 }
 
 /**
- * Minimum useful soak (waiting time after a stage) in ms. The service reports a dead collector as offline after half an hour, and logfleet
- * needs some time to read this (service.md 10.4).
+ * Minimum useful soak (waiting time after a stage) in ms. The log service reports a dead collector as offline after half an hour,
+ * and logfleet needs some time to read this (service.md 10.4).
  */
 const shortestUsefulSoakMs = 35 * 60_000;
 /** Minimum useful `duration` of a message analysis in ms. In a shorter time, collectors with normal pauses send too few messages. */
@@ -37,8 +37,8 @@ const shortestUsefulAnalysisMs = 10 * 60_000;
 /** Maximum useful `minRatio` of a message analysis in percent. Above it, a normal decrease of the traffic counts as a failure. */
 const highestUsefulRatio = 90;
 /**
- * Maximum duration of an upgrade at the service in ms (service.md 3.2). Also the default of `cutoff`, the time before the end of a
- * maintenance window in which no upgrade starts.
+ * Maximum duration of an upgrade at the log service in ms (service.md 3.2). Also the default of `cutoff`, the time before the end
+ * of a maintenance window in which no upgrade starts.
  */
 const longestUpgradeMs = 30 * 60_000;
 /** Minimum useful time in ms for starting upgrades in a maintenance window. In a shorter time, a rollout makes hardly any progress. */
@@ -130,7 +130,7 @@ function takeAll(stages: readonly WrittenStage[]): boolean {
   return percent >= 100 || stages.some(takesRest);
 }
 
-/** Checks the maximum numbers of failures: those of the stages, and that of the whole rollout in `failurePolicy`. */
+/** Checks `maxFailures` of the stages and of the whole rollout (`failurePolicy`). */
 function* checkLimits(
   stages: readonly WrittenStage[],
   failurePolicy: Written<FailurePolicy> | null | undefined,

@@ -1,6 +1,6 @@
 /**
- * Validates a value against a schema with ajv: types, bounds, enumerations, missing and unknown members, and duplicate items in
- * lists. Each message says what to write instead. An API server drops unknown members, but here they are errors, because a
+ * Validates a value against a schema with ajv: types, bounds, enumerations, missing and unknown fields, and duplicate items in
+ * lists. Each message says what to write instead. An API server drops unknown fields, but here they are errors, because a
  * misspelt selector would select everything.
  *
  * This module loads ajv, so import it lazily.
@@ -36,7 +36,7 @@ export function schemaChecker(schema: StructuralSchema): (value: unknown) => rea
   };
 }
 
-/** Checks that no two items of a list have the same value in a member that identifies an item. */
+/** Checks that no two items of a list have the same value in a field that identifies the items. */
 function haveDistinctKeys(...[keys, items, , place]: Parameters<SchemaValidateFunction>): boolean {
   const errors = [];
   for (const key of keys as readonly string[]) {

@@ -1,6 +1,6 @@
 /**
- * Schema of each kind, and its defaults. Hosts without an API server fill in the defaults of every manifest, so reconcilers get the same
- * input on all hosts. Validation is in `validation.ts`.
+ * Schema of each kind, and its defaults. Without an API server, for example in a directory, logfleet fills in the defaults
+ * itself, so that reconcilers always get the same input. Validation is in `validation.ts`.
  */
 
 import { collectorVersionPolicySchema } from './generated/collector-version-policy-schema.ts';
@@ -15,7 +15,7 @@ export const schemas: { readonly [K in KindName]: StructuralSchema } = {
   SearchExportSchedule: searchExportScheduleSchema,
 };
 
-/** Returns a copy of the resource with all defaults filled in. A member that is `null` counts as absent. */
+/** Returns a copy of the resource with all defaults filled in. A field that is `null` counts as absent. */
 export function applyDefaults<R>(kind: KindName, resource: R): R {
   return withDefaults(schemas[kind], resource) as R;
 }
@@ -39,5 +39,5 @@ export function withDefaults(schema: StructuralSchema, value: unknown): unknown 
   return filled;
 }
 
-/** Resource or field as written in a manifest: defaults are not filled in, and null means that the member is absent. */
+/** Resource or part of it, as written in a manifest: defaults are not filled in, and null means that the field is absent. */
 export type Written<T> = { readonly [K in keyof T]?: T[K] | null };

@@ -2,7 +2,7 @@
  * Reads the keys and values of a Secret manifest like an API server: base64 in `data`, plain text in `stringData`, which takes
  * precedence. Checks the values by the rules for their use, such as credentials of a store.
  *
- * Invariant: no finding contains a secret value.
+ * Invariant: no error or warning contains a secret value.
  */
 import { isRecord } from '../base/record.ts';
 import { suggestion } from './did-you-mean.ts';
@@ -68,7 +68,7 @@ export interface SecretRules {
   readonly check?: (name: string, text: string, path: JsonPath) => Iterable<Finding>;
 }
 
-/** Returns findings about missing, unknown, empty and invalid values of a Secret manifest. */
+/** Returns errors and warnings about missing, unknown, empty and invalid values in a Secret manifest. */
 export function checkSecret(
   secret: Readonly<Record<string, unknown>>,
   { required, known, check = () => [] }: SecretRules,

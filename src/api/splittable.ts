@@ -37,7 +37,7 @@ const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
-  // If the quoting of the query is ambiguous, quoted texts are searched for pipes and operators too.
+  // If the quoting of the query is ambiguous, texts in quotes are also searched for pipes and operators.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
     return 'a subquery, or text that may be a subquery, is evaluated for the range of each search';
@@ -84,7 +84,7 @@ function operatorProblem(operator: string): string | undefined {
   return undefined;
 }
 
-/** Quotes a part of the query for a message: on one line, at most 40 characters, with special characters escaped. */
+/** Renders a part of the query for a message: in quotes, on one line, at most 40 characters, with special characters escaped. */
 function shown(text: string): string {
   const line = text.replace(/[\s;]+/g, ' ').trim();
   return JSON.stringify(line.length > 40 ? `${line.slice(0, 40)}…` : line);
@@ -112,7 +112,10 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 
-/** Functions whose result depends only on the values of one row. `now` and functions of the searched time range are not among them. */
+/**
+ * Functions whose result depends only on the values of one row. `now`, and functions that depend on the searched time range, are
+ * not among them.
+ */
 const rowFunctions: ReadonlySet<string> = new Set([
   ...['if', 'isnull', 'isempty', 'isblank', 'isnumeric', 'num', 'number', 'tolong', 'toint', 'double', 'long', 'int'],
   ...['abs', 'ceil', 'floor', 'round', 'sqrt', 'log', 'log10', 'exp', 'pow'],

@@ -3,11 +3,12 @@
 /** CEL rule (`x-kubernetes-validations`) that applies to the value which the surrounding schema describes. */
 export interface ValidationRule {
   readonly rule: string;
-  /** Description of what is wrong with a value that breaks the rule. Undefined if that is obvious from the value. */
+  /** Description of what is wrong with a value that breaks the rule. Undefined if the value itself makes this clear. */
   readonly problem?: string;
   readonly remedy: string;
   /**
-   * Path of the member that errors about this rule name, such as `.values`. Without it, errors name the value to which the rule applies.
+   * Path of the field that is named in errors about this rule, such as `.values`. If absent, errors name the value to which the
+   * rule applies.
    */
   readonly fieldPath?: string;
 }
@@ -33,9 +34,12 @@ export interface StructuralSchema {
   readonly maxItems?: number;
   readonly maxProperties?: number;
   readonly 'x-kubernetes-int-or-string'?: boolean;
-  /** True if the object may have members that the schema does not list. Only CRDs contain this property; the generated schemas omit it. */
+  /**
+   * True if the object may have fields that the schema does not list. Only CRDs contain this property; the generated schemas omit
+   * it.
+   */
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
-  /** Members that identify an item of a list. No two items of the list may have the same values in these members. */
+  /** Fields that identify an item of a list. No two items of the list may have the same values in these fields. */
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
 }

@@ -102,7 +102,7 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
   return name === undefined ? undefined : timeZone(name);
 }
 
-/** Problem of the start or end of a time range. `member` names another member to correct, such as `timeZone`. */
+/** Problem of the start or end of a time range. `member` names another field to correct, such as `timeZone`. */
 type InstantProblem = Explanation & Partial<TimeRangeProblem>;
 
 type Zone = NonNullable<ReturnType<typeof timeZone>>;

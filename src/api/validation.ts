@@ -1,6 +1,6 @@
 /**
- * Validates a resource without an API server: metadata, schema, CEL rules, and checks that an API server cannot make. Hosts without an API
- * server reject resources with errors.
+ * Validates a resource without an API server: metadata, schema, CEL rules, and checks that an API server cannot make. Resources
+ * with errors are rejected.
  *
  * This module loads ajv and the CEL engine, so import it lazily.
  */
@@ -29,8 +29,8 @@ export function kindOf(document: unknown): KindName | undefined {
 }
 
 /**
- * Returns the error of a document whose kind or API version is almost that of logfleet (D1), or that is not an object. Undefined for
- * correct and for unrelated documents.
+ * Returns the error of a document that is not an object, or whose kind or API version seems to be a misspelt name of logfleet
+ * (D1). Undefined for correct and for unrelated documents.
  */
 export function misnamedKind(document: unknown): Finding | undefined {
   if (!isRecord(document)) {
@@ -111,8 +111,8 @@ function nameWithin(value: unknown): string | undefined {
 }
 
 /**
- * Returns all findings (errors and warnings) of a resource as written. With `previous`, validates it as an update. Without `wallMs`, checks
- * that depend on the current time are skipped.
+ * Returns all errors and warnings about a resource as written. With `previous`, validates the resource as an update. Without
+ * `wallMs`, checks that depend on the current time are skipped.
  */
 export function validateResource(
   kind: KindName,
@@ -131,7 +131,7 @@ export function validateResource(
   for (const violation of violations) {
     const { path } = violation;
     const { problem, remedy } = scheduleExplanation(path, valueAt(resource, path)) ?? violation;
-    // Several CEL rules can report the same problem of a cron schedule, so repeated findings are dropped.
+    // Several CEL rules can report the same problem of a cron schedule, so repeated errors are dropped.
     if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
     findings.push(error(path, 'Invalid', { problem, remedy }));
   }
@@ -153,11 +153,11 @@ export function validateResource(
 }
 
 interface KindChecks {
-  /** Finds all members of a resource that violate its schema. */
+  /** Finds all fields of a resource that violate its schema. */
   readonly checkForm: (resource: unknown) => readonly Finding[];
   /** Finds problems that neither schema nor CEL rules can express. Runs only on a spec that schema and CEL rules accept. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
-  /** Check of the member at `path` that runs even if other members have errors, so that people see all errors at once. */
+  /** Check of the field at `path` that runs even if other fields have errors, so that people see all errors at once. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
 }
 
@@ -178,8 +178,8 @@ const checks: { readonly [K in KindName]: KindChecks } = {
 };
 
 /**
- * Returns whether `path` leads to a rejected value, into one, or to a value that contains one. A CEL rule about such a value would only
- * repeat the error.
+ * Returns whether the value at `path` is rejected, is part of a rejected value, or contains one. A CEL rule about such a value
+ * would only repeat the error.
  */
 function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));

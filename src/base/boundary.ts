@@ -1,5 +1,5 @@
 /**
- * Lets tests stop the process right before or after an external effect: a request to the service, or a write of a status or
+ * Lets tests stop the process right before or after an external effect: a request to the log service, or a write of a status or
  * ledger. `crossing` performs the effect, and publishes a message to the tests before and after it.
  */
 import { channel } from 'node:diagnostics_channel';

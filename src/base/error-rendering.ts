@@ -1,6 +1,6 @@
 /**
- * Converts errors to plain data for logs: message, code and causes. Accepts any thrown value and limits the number of causes. Only
- * unexpected errors have a stack, since stacks of expected errors would make logs unreadable.
+ * Converts errors to plain data for logs: message, code and causes. Accepts any thrown value and limits the number of causes.
+ * Only unexpected errors get a stack, because stacks of expected errors would make logs unreadable.
  */
 import { LogfleetError } from './errors.ts';
 

@@ -36,7 +36,7 @@ class JsonLogger implements Logger {
   readonly #fields: LogFields | undefined;
   #sink: Sink | undefined;
 
-  /** @param fields fields of every line, in addition to those of `parent` */
+  /** @param fields fields of every line, in addition to the fields of `parent` */
   constructor(parent: Sink, fields?: LogFields) {
     this.#parent = parent;
     this.#fields = fields;

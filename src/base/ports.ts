@@ -1,4 +1,4 @@
-/** Clock, random numbers, log and metrics as the operator's code gets them, so that tests can replace them. */
+/** Clock, random numbers, log and metrics. The operator's code receives them from its caller, so that tests can replace them. */
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';

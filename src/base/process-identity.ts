@@ -11,8 +11,8 @@ import { hostname as machineName } from 'node:os';
 export interface ProcessIdentity {
   readonly pid: number;
   /**
-   * Start time of the process in clock ticks since boot, because several processes can have the same pid one after the
-   * other; empty if unknown.
+   * Start time of the process in clock ticks since boot; empty if unknown. It distinguishes processes that had the same pid one
+   * after the other.
    */
   readonly processStart: string;
   /** Environment in which pids are unique: machine, boot and, on Linux, pid namespace. */

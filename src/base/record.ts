@@ -15,7 +15,7 @@ export function recordOfJson(text: string): Record<string, unknown> | undefined 
   }
 }
 
-/** Returns an object without the members that are undefined. */
+/** Returns a copy of an object without the fields that are undefined. */
 export function defined<T extends object>(members: T): { [N in keyof T]?: Exclude<T[N], undefined> } {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [N in keyof T]?: Exclude<T[N], undefined> };

@@ -22,7 +22,10 @@ export function retryDelayMs({ handling }: LogfleetError, failures: number, long
   return handling.kind === 'retryAfter' ? Math.max(handling.delayMs, delayMs) : delayMs;
 }
 
-/** Returns the delay in ms before a retry: one second at first, doubled after each further failure up to `longestMs`. */
+/**
+ * Returns the delay in ms before a retry: one second after the first failure, then doubled after each further failure, up to
+ * `longestMs`.
+ */
 export function backoffMs(failures: number, longestMs = longestRetryMs): number {
   return doubledMs(firstRetryMs, failures, longestMs);
 }

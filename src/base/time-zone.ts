@@ -1,9 +1,9 @@
 /**
- * Local time in IANA time zones, based on the runtime's time zone data. A local time is represented as a number: the
- * milliseconds since the epoch of the same date and time in UTC.
+ * Local time in IANA time zones, based on the runtime's time zone data. A local time is a number: the milliseconds from the epoch
+ * to that date and time if the date and time were in UTC.
  *
- * Every local time has exactly one instant. If a clock change repeats a local time, the first occurrence is used. If a
- * clock change skips it, it is moved forward by the length of the change.
+ * Every local time has exactly one instant. If a clock change repeats a local time, the first occurrence is used. If a clock
+ * change skips it, it is moved forward by the length of the change.
  */
 
 /** Maximum number of cached time zones. Limited, because users and the log service choose the names. */
@@ -82,7 +82,8 @@ export class TimeZone {
   }
 
   /**
-   * Returns the time that clocks in this zone show for a local time. A local time that a clock change skips is moved forward.
+   * Returns the local time itself, unless a clock change skips it. A skipped local time is moved forward by the length of the
+   * change.
    */
   readingOf(localMs: number): number {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;

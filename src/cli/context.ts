@@ -10,9 +10,15 @@ export interface Output {
   write(text: string): void;
   readonly isTTY: boolean;
   readonly colour: boolean;
-  /** Width of the terminal in columns, or 80 if it is unknown. Read it again before each use, since a window can be resized. */
+  /**
+   * Width of the terminal in columns, or 80 if it is unknown. It changes when a user resizes the window, so read it before each
+   * use.
+   */
   columns(): number;
-  /** Height of the terminal in lines, or 24 if it is unknown. Read it again before each use, since a window can be resized. */
+  /**
+   * Height of the terminal in lines, or 24 if it is unknown. It changes when a user resizes the window, so read it before each
+   * use.
+   */
   rows(): number;
 }
 

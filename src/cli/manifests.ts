@@ -50,7 +50,10 @@ function forNamespaces(namespaces: readonly string[], options: ManifestsOptions)
   return [...base, ...bindings];
 }
 
-/** Adds notifications: names the Secret with the webhook in the operator's Deployment, and returns the right to read the Secret. */
+/**
+ * Adds notifications: sets the name of the webhook's Secret in the operator's Deployment, and returns the Role that permits
+ * reading the Secret.
+ */
 function addNotifications(
   installed: readonly Document[],
   secret: string,
@@ -65,8 +68,8 @@ function addNotifications(
 }
 
 /**
- * Adds exports in Kubernetes Jobs: sets the image of their pods in the operator's Deployment, and returns the additional roles that they
- * need.
+ * Adds exports in Kubernetes Jobs: sets the image for their pods in the operator's Deployment, and returns the additional roles
+ * that exports need.
  */
 function addExportJobs(installed: readonly Document[], options: ManifestsOptions): readonly Document[] {
   setVariable(installed, 'LOGFLEET_WORKER_IMAGE', (deployment) => deployment.getIn([...container, 'image']));
@@ -98,7 +101,7 @@ function render(document: Document): string {
 
 const container = ['spec', 'template', 'spec', 'containers', 0];
 
-/** Sets the namespace of a Kubernetes object, and applies the flags to it. */
+/** Sets the namespace of a Kubernetes object, and applies the flags to the object. */
 function place(document: Document, namespace: string, options: ManifestsOptions): void {
   const kind = kindOf(document);
   if (kind === 'Namespace') document.setIn(['metadata', 'name'], namespace);

@@ -1,6 +1,6 @@
 /**
- * The operator: a host, the reconcilers of all kinds, and their controllers. The same operator runs in a cluster, on a directory and in
- * simulations, with different hosts, clocks and connections.
+ * The operator: a host (source of resources), the reconcilers of all kinds, and their controllers. The same code runs in a
+ * cluster, on a directory and in simulations, with different hosts, clocks and connections.
  */
 
 import { Accounts } from '../account/accounts.ts';
@@ -106,8 +106,8 @@ export class Operator {
   }
 
   /**
-   * Stops the operator: starts no new work, waits up to `drainMs` for answers to requests in flight, writes these answers to the ledger,
-   * and closes all connections to the service. The caller may release the leadership afterwards.
+   * Stops the operator: starts no new work, waits up to `drainMs` for answers to requests in flight, writes these answers to the
+   * ledger, and closes all connections to the log service. The caller may release the leadership afterwards.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;

@@ -38,7 +38,7 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /** Grace period in ms: the longest time after an upgrade until every listing of the service shows its effect. */
+  /** Grace period in ms: the longest time after an upgrade until every listing of the log service shows its effect. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
   /** Secret with the webhook of notifications: its name, or namespace and name as in `logging/webhook`. */

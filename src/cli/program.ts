@@ -410,7 +410,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
       'Destination of the files: a directory, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, or https://HOST/CONTAINER/FOLDER (Azure). With -, the rows go to stdout.',
     );
   for (const { option } of fieldFlags) command.addOption(option);
-  // Flags that define an export are an error if the command also gets a manifest, because the manifest defines the export itself.
+  // If a manifest is given, flags that define an export are an error, because the manifest already defines the export.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
     .option('--name <name>', 'Name of the export (default: export). With FILE, selects one of several exports.')
@@ -437,8 +437,8 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
 }
 
 /**
- * Throws a `UsageError` for flags that the command would ignore, because they do not apply to exports that are defined by a manifest, or by
- * flags.
+ * Throws a `UsageError` for flags that the command would ignore: some flags apply only to an export with a manifest, others only
+ * to an export without one.
  */
 function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): void {
   const [file] = command.args;
@@ -465,8 +465,8 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
 }
 
 /**
- * Returns the flags for object stores that have no effect on this destination, such as `region` for a local directory, by their attributes
- * in the parsed options.
+ * Returns the attributes (in the parsed options) of flags for object stores that have no effect on this destination, such as
+ * `region` for a local directory.
  */
 function unusedAttributes(place: string | undefined): readonly string[] {
   if (place?.startsWith('s3://')) return [];

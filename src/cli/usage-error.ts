@@ -4,7 +4,7 @@
  */
 import { LogfleetError } from '../base/errors.ts';
 
-/** Reason of every error that wrong usage of the command line causes, also in the simulator. */
+/** Reason of every error that wrong usage of the command line causes. The simulator uses it, too. */
 export const wrongUsage = 'WrongUsage';
 
 export class UsageError extends LogfleetError {

@@ -29,7 +29,10 @@ export async function validateCommand(
   return report.findings.some(({ severity }) => severity === 'error') ? exitStatus.usage : exitStatus.ok;
 }
 
-/** Findings about manifests as JSON, for programs. Each finding has the parts of a printed line as members. */
+/**
+ * Errors and warnings about manifests as JSON. The fields of each error or warning are the parts of the line that is printed
+ * without `-o json`.
+ */
 function renderJson(findings: readonly PlacedFinding[]): string {
   const list = findings.map(({ file, line, column, path, severity, reason, problem, remedy }) => {
     return { file, line, column, path, severity, reason, problem, fix: remedy };

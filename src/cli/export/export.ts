@@ -67,7 +67,7 @@ interface Run {
   readonly context: CommandContext;
 }
 
-/** Runs the export of the manifest `file`, or, without a file, the export that the flags define. */
+/** Runs the export in the manifest `file`. Without `file`, runs the export that the flags define. */
 export async function exportCommand(
   file: string | undefined,
   options: ExportOptions,
@@ -245,7 +245,7 @@ function temporaryFolder(): string {
   }
 }
 
-/** Writes all rows of the complete export to stdout. `location` is the folder that contains its files. */
+/** Writes all rows of the complete export to stdout. `location` is the folder that contains the export's files. */
 async function writeRows(location: string, { writeBytes, env, signal }: CommandContext): Promise<void> {
   const directory = fileURLToPath(location);
   const writer = await Writer.ours(systemRandom);

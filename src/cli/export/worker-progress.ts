@@ -26,7 +26,7 @@ export interface WorkerIdentity {
 }
 
 export interface WorkerProgressOptions {
-  /** Host from which the worker reads the current status of its export. */
+  /** Host (source of resources) in which the worker finds the current status of its export. */
   readonly host: Pick<Host, 'resources'>;
   readonly resource: SearchExport;
   readonly worker: WorkerIdentity;

@@ -23,13 +23,13 @@ export interface FleetReadingOptions {
 export interface ReadFleet {
   readonly collectors: readonly Collector[];
   /**
-   * Version whose collectors may be missing from the service's list. If the service offers only one build, the list can omit
+   * Version whose collectors may be missing from the log service's list. If the service offers only one build, the list can omit
    * collectors that run this build. Undefined if the list is complete.
    */
   readonly omittedVersion: string | undefined;
 }
 
-/** Maximum time in ms for which failures of the service are retried. */
+/** Maximum time in ms for which failures of the log service are retried. */
 const patienceMs = 30_000;
 
 /**

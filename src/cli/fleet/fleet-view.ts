@@ -1,4 +1,4 @@
-/** Renders collectors with the share of each version: as a table for people, and as JSON and CSV for programs. */
+/** Renders collectors with the share of each version, as a table, JSON or CSV. */
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { groupedText, wordFor } from '../../base/number-text.ts';
 import { compareText } from '../../base/text-order.ts';
@@ -117,7 +117,7 @@ function recordOf({ lastSeenAliveMs, ...collector }: Collector): CollectorRecord
   };
 }
 
-/** Returns the JSON document of a fleet. Members without a value are omitted. */
+/** Returns the JSON document of a fleet. Fields without a value are omitted. */
 export function fleetDocument({ selected, total }: ShownFleet): object {
   return {
     total,

@@ -1,5 +1,5 @@
 /**
- * `logfleet fleet [SELECTOR]`: lists the collectors of the service, or those that a selector of a policy selects, with the share of each
+ * `logfleet fleet [SELECTOR]`: lists all collectors of the log service, or those that match a selector, with the share of each
  * version. Writes nothing.
  */
 

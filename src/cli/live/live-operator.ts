@@ -36,7 +36,7 @@ export class LiveOperator {
     this.#context = context;
     const isJson = options.logFormat === 'json' && !stderr.isTTY;
     this.log = createLogger(options, 'text', stderr, isJson ? stderr : { write: (line) => this.#view.print(line) });
-    // With a JSON log, the progress is logged as well, so that each line of the output is JSON.
+    // If the log is in JSON, progress is logged instead of printed, so that each line of the output is JSON.
     const output = isJson ? { ...stderr, write: (text: string) => this.log.info(text.trimEnd()) } : stderr;
     this.#view = new LiveView({ output, clock: systemClock, flagsOf, resumeAll });
     this.metrics = countingRequests(metrics, () => this.#view.request());
@@ -68,7 +68,7 @@ export class LiveOperator {
 }
 
 interface ShownHost {
-  /** Host for the operator. It forwards all calls to the given host, and updates the live view. */
+  /** Host (source of resources) for the operator. It forwards all calls to the given host, and updates the live view. */
   readonly host: Host;
   /** Shows the stored status of every resource. Call it when nothing is left to do, because every stored status is current then. */
   settled(): void;

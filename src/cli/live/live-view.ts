@@ -39,7 +39,9 @@ interface Shown {
   resource: AnyResource;
   readonly events: LiveEvent[];
   readonly updates: UpdatePace;
-  /** State and figures in the last line that was printed for this resource. A further line is printed only if they have changed. */
+  /**
+   * State and numbers in the last line that was printed for this resource. A further line is printed only if they have changed.
+   */
   lineKey: string | undefined;
   /** Reason for waiting that was printed last. */
   message: string | undefined;

@@ -124,7 +124,10 @@ function approve(
   );
 }
 
-/** Renders how many collectors of the stage the approval allows to upgrade, without those that already run the target version. */
+/**
+ * Renders how many collectors of the stage can be upgraded after the approval. Collectors that already run the target version are
+ * not counted.
+ */
 function renderMembers({ members, updated }: StageStatus): string {
   const left = Math.max(0, members - updated);
   const verb = left === 1 ? 'is' : 'are';

@@ -109,8 +109,8 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 }
 
 /**
- * Pauses and resumes the whole operator, for `pause --all` and `resume --all`. In a cluster, it writes a ConfigMap. In a directory of
- * manifests, it writes a request file; there, a ConfigMap among the manifests can pause the operator as well.
+ * Pauses and resumes the whole operator, for `pause --all` and `resume --all`. In a cluster, it writes a ConfigMap. In a
+ * directory of manifests, it writes a request file. A ConfigMap among these manifests can pause the operator as well.
  */
 export interface OperatorSwitch {
   /** Text that says where the paused resources are, for use after the word "everything". Example: `in ./policies`. */

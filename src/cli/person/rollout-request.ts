@@ -103,8 +103,8 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, options: Targ
 }
 
 /**
- * Returns whether there is any collector that a retry would upgrade: its upgrade failed, or the service refused the upgrade. All counts of
- * the status are read, because its lists of collectors can be incomplete.
+ * Returns whether there is any collector that a retry would upgrade: its upgrade failed, or the log service refused the upgrade.
+ * All counts of the status are read, because its lists of collectors can be incomplete.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;

@@ -1,6 +1,6 @@
 /**
- * Plans exports with the planning code of the operator (`export-planning.ts`). The log service counts the matching rows with a few
- * requests. No other search is started, and nothing is written.
+ * Plans exports with the planning code of the operator (`export-planning.ts`). A few requests let the log service count the
+ * matching rows. No other search is started, and nothing is written.
  *
  * Invariant: planning ends at the latest after its timeout, and closes every search job that it opens.
  */
@@ -30,11 +30,11 @@ interface ExportPlanningOptions {
   readonly clock: Clock;
   /** Cause of the pause of the whole operator, for use after the words "paused by". Undefined if the operator is not paused. */
   readonly pausedBy: string | undefined;
-  /** Maximum time in ms that planning waits for the log service, counted from `startedMs`. */
+  /** Maximum time in ms that planning waits for the log service, measured from `startedMs`. */
   readonly timeoutMs: number;
   readonly startedMs: number;
   readonly signal: AbortSignal;
-  /** Called with each failure that is retried while an export is planned. */
+  /** Called with each failure after which planning is retried. */
   readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
@@ -49,7 +49,7 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
   | Problem<SearchExport>
 );
 
-/** Planned figures of an export, including what it has already exported. */
+/** Estimated rows, searches, requests and duration of an export, including what it has already exported. */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
   /** Time up to which messages are old enough to be searched now. Newer messages are searched later. */
@@ -59,29 +59,29 @@ export interface PlannedSearches extends ExportForecast {
   readonly jobs: number;
   readonly parallelism: number;
   readonly requestsPerSecond: number;
-  /** Number of bytes that the planned searches scan. Undefined if the service does not report it. */
+  /** Number of bytes that the planned searches scan. Undefined if the log service does not report it. */
   readonly bytesToScan: number | undefined;
   /**
-   * Cost of the digest, in which the service sums up the rows, so that logfleet can compare the files with it (E6). Undefined
+   * Cost of the digest, in which the log service sums up the rows, so that logfleet can compare the files with it (E6). Undefined
    * without a digest.
    */
   readonly digest: PlannedDigest | undefined;
   readonly durationMs: number;
-  /** Sentences about obstacles that prevent the start or the completion of the export. */
+  /** One sentence for each obstacle that prevents the start or the completion of the export. */
   readonly hindrances: readonly string[];
 }
 
 interface PlannedDigest {
   readonly jobs: number;
   readonly requests: number;
-  /** Bytes that the service scans to compute the digest. Undefined if the service does not report them. */
+  /** Bytes that the log service scans to compute the digest. Undefined if the service does not report them. */
   readonly bytes: number | undefined;
 }
 
-/** Maximum time in ms for which failures of the service are retried, because it may still be starting. */
+/** Maximum time in ms for which failures of the log service are retried, because it may still be starting. */
 const patienceMs = 30_000;
 const retryDelayMs = 2_000;
-/** Maximum rounding error in ms of the service's clock, which shows whole seconds (E11). */
+/** Maximum rounding error in ms of the log service's clock, which shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
 
 /**
@@ -166,7 +166,7 @@ function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
   return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: isoText(toMs) } } };
 }
 
-/** Returns the cost of the digest of an export, which is one aggregation over the whole range. */
+/** Returns the cost of an export's digest, which is one aggregation over the whole time range. */
 function digestOf({ identity, isSplittable }: ExportTask, bytes: number | undefined): PlannedDigest | undefined {
   if (identity.results === 'Records' || !isSplittable) return undefined;
   return { jobs: 1, requests: requestsOfCount, bytes };
@@ -202,8 +202,9 @@ function figuresOf(
 }
 
 /**
- * Returns how many bytes the service will scan for all searches: those of the first search and of the counting searches (`ofCounts`), plus
- * an estimate for the remaining searches. Undefined if the service reports no bytes, or if the remaining searches are unknown.
+ * Returns how many bytes the log service will scan for all searches: those of the first search and of the counting searches
+ * (`ofCounts`), plus an estimate for the remaining searches. Undefined if the service reports no bytes, or if the remaining
+ * searches are unknown.
  */
 function bytesOf(
   { segments, areKnown }: ExportForecast,

@@ -1,4 +1,7 @@
-/** Converts plans to documents for programs, in the format of docs/cli.md. Times are in RFC 3339, durations in the format of Kubernetes. */
+/**
+ * Converts plans to the data that `logfleet plan` prints as JSON or YAML. docs/cli.md describes the format. Times are in RFC
+ * 3339, durations in the format of Kubernetes.
+ */
 
 import { renderDuration } from '../../base/duration.ts';
 import { isoText } from '../../base/time-text.ts';
@@ -9,7 +12,7 @@ import { renderMoment } from '../render/text.ts';
 import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 
-/** Returns the plans as plain data, with members in a readable order. JSON and YAML omit undefined members. */
+/** Returns the plans as plain data, with fields in a readable order. JSON and YAML omit undefined fields. */
 export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {
   return {
     changes: hasChanges(outlooks, exports),
@@ -18,7 +21,7 @@ export function planDocument(outlooks: readonly Outlook[], exports: readonly Exp
   };
 }
 
-/** Returns whether any policy will upgrade collectors, or any export will search something, now or later. */
+/** Returns whether any policy will upgrade collectors, or any export will start searches, now or later. */
 export function hasChanges(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): boolean {
   const hasUpgrades = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
   return hasUpgrades || exports.some(({ kind }) => kind === 'plan' || kind === 'waiting');

@@ -1,6 +1,6 @@
 /**
- * Renders plans as Markdown for comments on pull requests, in the dialect that GitHub and GitLab share. Each resource with changes has a
- * table of its figures. All other resources are named in one line.
+ * Renders plans as Markdown for comments on pull requests, in the dialect that GitHub and GitLab share. Each resource with
+ * changes gets a table with the contents of its plan. All other resources are named in one line.
  */
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -90,7 +90,7 @@ function sectionOf(kind: string, outlook: Outlook | ExportOutlook): Section {
   return { name, title, blocks: blocksOf(outlook), hasContent: isNoteworthy(outlook) };
 }
 
-/** Returns whether a plan contains changes, or an obstacle to report. */
+/** Returns whether a plan contains changes or obstacles. */
 function isNoteworthy(outlook: Plan): boolean {
   if (outlook.kind !== 'plan') return outlook.kind === 'waiting';
   if (!('rolloutId' in outlook.plan)) return true;

@@ -1,6 +1,6 @@
 /**
- * Renders plans as text. The plan of a policy shows figures, stages with their collectors, and collectors that are left out, with the
- * reason. The plan of an export shows figures, obstacles, and rows by time.
+ * Renders plans as text. The plan of a policy shows estimates, its stages with their collectors, and why other collectors are
+ * left out. The plan of an export shows estimates, obstacles, and the number of rows over time.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -96,7 +96,9 @@ export function titleOf(outlook: Plan): string {
   return ` to ${plan.target}${channel === undefined ? '' : ` (${channel})`}`;
 }
 
-/** Returns the figures of a plan, with their names. Empty if the plan has no figures. */
+/**
+ * Returns the lines of a plan that have a name and a value, such as its requests and duration. Empty if there is nothing to do.
+ */
 export function factsOf(outlook: Plan): readonly Fact[] {
   if (outlook.kind !== 'plan') return [];
   if ('rolloutId' in outlook.plan) {
@@ -223,7 +225,7 @@ function firstUpgrades(plan: RolloutPlan, options: ViewOptions): readonly string
   return upgradesByStage(plan).flatMap((text) => wrapped(text, options));
 }
 
-/** Returns a text for each stage with the first collectors to upgrade. */
+/** Returns one text for each stage, with the names of the first collectors to upgrade. */
 export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
@@ -234,7 +236,7 @@ function firstLeftOut(plan: RolloutPlan, options: ViewOptions): readonly string[
   return leftOutByReason(plan).flatMap((text) => wrapped(text, options));
 }
 
-/** Returns a text for each reason why collectors are not upgraded, with the first of these collectors. */
+/** Returns one text for each reason why collectors are not upgraded, with the names of the first of these collectors. */
 export function leftOutByReason({ leftOut }: RolloutPlan): readonly string[] {
   return leftOut.map((group) => `${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`);
 }

@@ -1,7 +1,7 @@
 /**
- * `logfleet plan FILE…`: shows what the policies, exports and schedules in these manifests would do now: collectors of each stage,
- * collectors that are left out, rows and searches of exports, runs of schedules, and durations. It reads from the service and from the
- * cluster or directory, and writes nothing.
+ * `logfleet plan FILE…`: shows what the policies, exports and schedules in these manifests would do now: collectors of each
+ * stage, collectors that are left out, rows and searches of exports, runs of schedules, and durations. It reads from the log
+ * service and from the cluster or directory, and writes nothing.
  */
 
 import { Accounts } from '../../account/accounts.ts';
@@ -111,7 +111,7 @@ async function plan(
   const secrets = await secretsOf(decoded, place, context);
   const settings = settingsOf(decoded, place);
   const common = { clock, log: silentLogger, metrics: noMetrics };
-  // All planned resources share one request budget, so that the plan respects the limits of the service (B1).
+  // All planned resources share one request budget, so that the plan respects the limits of the log service (B1).
   const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect });
   const lines = new TroubleLines(clock, (line) => context.stderr.write(line));
   const onTrouble = ({ metadata }: AnyResource, { reason, message }: LogfleetError) =>
@@ -122,7 +122,7 @@ async function plan(
     const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Exports are planned after policies, not at the same time, because the plan of an export measures how fast the service
+    // Exports are planned after policies, not at the same time, because the plan of an export measures how fast the log service
     // answers.
     const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });

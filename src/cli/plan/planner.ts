@@ -32,7 +32,7 @@ export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly upgradeMs: number | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called with each failure that is retried while a policy is planned. */
+  /** Called with each failure after which planning is retried. */
   readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 
@@ -57,7 +57,7 @@ export interface Planned {
   readonly others: readonly Problem<CollectorVersionPolicy>[];
 }
 
-/** Maximum time in ms for which failures of the service are retried, because it may still be starting. */
+/** Maximum time in ms for which failures of the log service are retried, because it may still be starting. */
 const patienceMs = 30_000;
 const workers = 16;
 

@@ -1,4 +1,4 @@
-/** Renders plans of schedules for people and for programs. */
+/** Renders plans of schedules: as text for people, and as JSON or YAML for programs. */
 import { renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
 import { groupedText } from '../../base/number-text.ts';
@@ -28,7 +28,7 @@ export function scheduleTitle(planned: ScheduleOutlook): string {
   return pending === 0 ? later : `${due}, and ${later}`;
 }
 
-/** Returns the figures of a schedule's plan, with their names. */
+/** Returns the lines of a schedule's plan. Each line has a name and a value, such as the number of runs and their duration. */
 export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
   const { sample, failed, pending, nextDay, nextDueMs, outlook, resource } = planned;
   const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};

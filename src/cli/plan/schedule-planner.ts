@@ -1,6 +1,6 @@
 /**
- * Plans schedules of exports: the runs that are due now (the backfill), the runs of the next 24 hours, and their requests. One sample run is
- * planned like a single export, and its figures stand for all runs.
+ * Plans schedules of exports: the runs that are due now (the backfill), the runs of the next 24 hours, and their requests. One
+ * sample run is planned like a single export, and all runs are assumed to need as much.
  */
 
 import { scheduleRange } from '../../api/export-schedule-check.ts';
@@ -16,11 +16,11 @@ import { union } from '../../schedule/time-spans.ts';
 import type { ExportOutlook } from './export-planner.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Maximum rounding error in ms of the service's clock, which shows whole seconds (E11). */
+/** Maximum rounding error in ms of the log service's clock, which shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
 /**
- * Periods in ms over which the number of runs per day is averaged. The longer period is used if the schedule runs less than once a day in
- * the shorter one.
+ * Periods in ms over which the number of runs per day is averaged. The longer period is used if the schedule fires less than once
+ * a day in the shorter one.
  */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */
@@ -38,11 +38,11 @@ export interface ScheduleRuns {
   readonly nextDueMs: number | undefined;
   /** Mean number of runs per day over the next weeks, without regard to the end of the schedule. */
   readonly meanPerDay: number;
-  /** Example run whose figures stand for all runs. Undefined if no run is left to do. */
+  /** Sample run, from which all runs are estimated. Undefined if no run is left to do. */
   readonly sample: ScheduleSample | undefined;
 }
 
-/** Example run of a schedule. It is planned like a single export, and its figures stand for all runs. */
+/** Sample run of a schedule. It is planned like a single export, and all runs are assumed to need as much. */
 export interface ScheduleSample {
   readonly span: TimeRange;
   /** True if the sample is from a time before the first run, because no run of the schedule has complete data yet. */
@@ -55,7 +55,7 @@ export interface ScheduleOutlook extends ScheduleRuns {
   readonly outlook: ExportOutlook | undefined;
 }
 
-/** Counts the runs of a valid schedule that are due, failed or upcoming, and chooses an example run. */
+/** Counts the runs of a valid schedule that are due, failed or upcoming, and chooses a sample run. */
 export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleRuns {
   const { spec, status } = resource;
   const zone = timeZone(spec.timeZone);
@@ -138,24 +138,24 @@ function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: n
 export interface RowFigures {
   readonly requests: number;
   readonly rows: number;
-  /** Bytes that the searches scan. Undefined if the service does not report them. */
+  /** Bytes that the searches scan. Undefined if the log service does not report them. */
   readonly bytesToScan: number | undefined;
 }
 
-/** Estimated figures of a schedule, which assume that every run is like the sample run. */
+/** Estimates for a schedule. They assume that every run is like the sample run. */
 export interface ScheduleFigures {
   readonly perRun: RowFigures;
   readonly nextDay: RowFigures;
   /**
-   * Figures of all runs that are due now. Undefined if no run is due. `durationMs` is undefined if new runs alone need the whole
-   * allowed request rate.
+   * Estimates for all runs that are due now. Undefined if no run is due. `durationMs` is undefined if new runs alone need the
+   * whole allowed request rate.
    */
   readonly backfill: (RowFigures & { readonly durationMs: number | undefined }) | undefined;
   /** Average part of the allowed request rate that the schedule needs, as a ratio. Undefined if the schedule has ended. */
   readonly share: number | undefined;
 }
 
-/** Returns the figures of a schedule. Undefined if its sample run could not be planned. */
+/** Returns the estimates for a schedule. Undefined if its sample run could not be planned. */
 export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;

@@ -1,5 +1,5 @@
 /**
- * Renders resources as the table of `kubectl get`, as single rows, or as documents for programs. The CRDs define the columns of the table
+ * Renders resources as the table of `kubectl get`, as single rows, as JSON or as YAML. The CRDs define the columns of the table
  * (`additionalPrinterColumns`), so `logfleet get` and `kubectl get` show the same table.
  */
 

@@ -19,7 +19,10 @@ export function viewOf({ kind }: AnyResource): KindView<AnyResource> {
 }
 
 interface StateLine {
-  /** State and figures of the resource, as a text. If the output is not a terminal, a line is printed only when this text has changed. */
+  /**
+   * State and progress of the resource, as a text. If the output is not a terminal, a line is printed only when this text has
+   * changed.
+   */
   readonly key: string;
   readonly line: string;
   /** Reason why the resource waits, as shown at the end of the line. */
@@ -42,8 +45,8 @@ export function renderLine(resource: AnyResource): StateLine | undefined {
 }
 
 /**
- * Returns why a resource makes no progress, for outputs that are not a terminal. Undefined if the resource is ready, or has upgrades in
- * flight.
+ * Returns the reason why a resource makes no progress, for outputs that are not a terminal. Undefined if the resource is ready,
+ * or has upgrades in flight.
  */
 export function renderReason(resource: AnyResource): string | undefined {
   const { status } = resource;

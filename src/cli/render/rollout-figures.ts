@@ -1,6 +1,6 @@
 /**
- * Renders the figures of a rollout as text: its stages with state, bar and numbers of collectors, what the rollout waits for, and the
- * actions of people.
+ * Renders a rollout as text: its stages with state, bar and numbers of collectors, what the rollout waits for, and the actions of
+ * people.
  */
 
 import { reasons } from '../../api/conditions.ts';

@@ -1,6 +1,6 @@
 /**
- * Formats text for terminals: colours, widths, ages, times, numbers and sizes. Texts from the service or from a manifest can contain
- * control characters that would change the terminal; `printable` removes them.
+ * Formats text for terminals: colours, widths, ages, times, numbers and sizes. Texts from the log service or from a manifest can
+ * contain control characters that would change the terminal; `printable` removes them.
  */
 import { groupedText, wordFor } from '../../base/number-text.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Arranges the view of one resource, for `logfleet get` and for live views: headline, figures, the reason why nothing happens, and blocks
- * of lines.
+ * Arranges the view of one resource, for `logfleet get` and for live views: headline, progress, the reason if it makes no
+ * progress, and blocks of details.
  */
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -38,13 +38,18 @@ export interface Moment {
 }
 
 export interface KindView<R extends AnyResource> {
-  /** Renders the state and the figures of a resource. If the options set no maximum height, all details are shown. */
+  /**
+   * Renders the state, the progress and other details of a resource. If the options set no maximum height, all details are shown.
+   */
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
-  /** Returns the figures of a resource in one line, for outputs without a terminal. Empty if there are none. */
+  /**
+   * Returns the progress of a resource in one line, such as its number of upgraded collectors. Empty if the status shows no
+   * progress.
+   */
   figuresOf(status: StatusOf<R>): string;
   /**
-   * Returns a key for the printed figures. If the output is not a terminal, the figures are printed again only when this key changes.
-   * Without this function, they are printed again after every change.
+   * Returns a text that represents the progress. If the output is not a terminal, a new line is printed only when this text
+   * changes. Without this function, a line is printed after every change.
    */
   keyOf?(status: StatusOf<R>): string;
   /** Returns the reason why a resource waits. Undefined while it makes progress. */
@@ -63,7 +68,7 @@ interface Parts {
   readonly detail?: string;
   /** Text at the right end of the resource's headline. */
   readonly figure: string | undefined;
-  /** Lines with figures, below the resource's headline. */
+  /** Lines about the progress, which follow the resource's headline. */
   readonly figures: readonly string[];
   /** Reason why the resource waits for something other than a person. Undefined if it does not wait. */
   readonly wait: string | undefined;
@@ -84,7 +89,9 @@ export const noOperator = 'No operator has read this resource yet. Check that an
 
 interface DetailLevels<D> {
   readonly all: D;
-  /** Levels of detail, from the most to the least detailed. The view uses the first one that fits the window, or else the last. */
+  /**
+   * Levels of detail, from the most to the least detailed. The view uses the first level that fits the window, or else the last.
+   */
   readonly fitting: readonly D[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads and annotates resources of an API server, with the credentials and the rights of the user. Resources for `-o json` keep the same
- * fields as in kubectl.
+ * Reads and annotates resources of an API server, with the credentials and the rights of the user. With `-o json`, resources have
+ * the same fields as in kubectl.
  */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';

@@ -12,7 +12,7 @@ import type { ListenAddress } from '../../base/flag-values.ts';
 export interface HealthServerOptions {
   /** Address on which the server listens. Port 0 takes a free port. */
   readonly listen: ListenAddress;
-  /** Returns a sentence for each background loop of the operator that has stopped, so that the kubelet must restart the process. */
+  /** Returns one sentence for each background loop of the operator that has stopped. The kubelet then restarts the process. */
   readonly unhealthy: () => readonly string[];
   /** Returns one sentence for each problem that prevents the operator from working. */
   readonly unready: () => readonly string[];

@@ -15,7 +15,7 @@ export interface ListRow {
   readonly name: string;
   readonly state: string;
   readonly tone: Tone;
-  /** Progress in one word, such as `180/197` or `42%`. Absent if the status has none. */
+  /** Progress in one word, such as `180/197` or `42%`. Absent if the status shows no progress. */
   readonly figure?: string;
   /** Time since which a schedule lags behind. */
   readonly lagSince?: string;
@@ -24,7 +24,7 @@ export interface ListRow {
    * export: exported percent and remaining percent.
    */
   readonly bar?: readonly number[];
-  /** Figures of the resource or, if it makes no progress, the reason, in one line. */
+  /** Progress of the resource in one line, or the reason why it makes no progress. */
   readonly note: string;
 }
 

@@ -29,7 +29,7 @@ export function rowOf(resource: AnyResource): ListRow {
   };
 }
 
-/** Returns the figures of a row. Each kind of resource has its own figures. */
+/** Returns the numbers that a row shows. They differ between the kinds of resources. */
 function figuresOf(resource: AnyResource): Pick<ListRow, 'figure' | 'lagSince' | 'bar'> {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {
@@ -69,7 +69,7 @@ export function detailOf(resource: AnyResource, options: TargetOptions): Resourc
   };
 }
 
-/** Removes labels, annotations and outdated figures from a resource. */
+/** Removes labels, annotations and outdated numbers from a resource. */
 function shownResource(resource: AnyResource): AnyResource {
   const { name, namespace, uid, generation, resourceVersion, creationTimestamp, owner } = resource.metadata;
   const identity = { name, namespace, uid, generation, resourceVersion, creationTimestamp };

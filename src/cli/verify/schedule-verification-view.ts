@@ -1,4 +1,4 @@
-/** Renders the result of `logfleet verify --schedule`: a table of checks and a list of problems for people, and a document for programs. */
+/** Renders the result of `logfleet verify --schedule`: as a table of checks with a list of problems, or as JSON. */
 import type { TimeRange } from '../../api/time-range.ts';
 import { counted, groupedText } from '../../base/number-text.ts';
 import type { RunProblem, RunProblemKind, ScheduleVerification } from '../../schedule/schedule-verification.ts';

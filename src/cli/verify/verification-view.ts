@@ -1,4 +1,4 @@
-/** Renders the result of `logfleet verify`: for people a table of checks and a list of differences, for programs a document. */
+/** Renders the result of `logfleet verify`: as a table of checks with a list of differences, or as JSON. */
 
 import { groupedText, wordFor } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
@@ -106,7 +106,10 @@ function checksOf(verification: Verification): readonly Check[] {
   const { manifest, differences, incomplete, files, rows, bytes } = verification;
   const { export: identity, intervals, totals } = manifest;
   const differing = new Set(differences.map(({ kind }) => against[kind]));
-  /** Returns a row of the table of checks. It shows `proven` and the result `ok`, unless this check found differences or is incomplete. */
+  /**
+   * Returns a row of the table of checks. It shows `proven` and the result `ok` if the check found no differences and is
+   * complete.
+   */
   const check = (name: Check['name'], proven: string, isIncomplete = false): Check => {
     const differs = differing.has(name);
     return {
@@ -288,7 +291,7 @@ function verdictOf({ manifest, differences, incomplete }: Verification, paint: P
   return paint('yellow', `Incomplete: ${rows}, and ${flagged}.`);
 }
 
-/** Returns the result for one export as a document for programs. */
+/** Returns the result for one export as data for JSON. */
 export function verificationDocument(url: string, verification: Verification): object {
   const { manifest, differences, files, rows, bytes } = verification;
   return {

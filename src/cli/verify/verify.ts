@@ -58,7 +58,7 @@ interface Result {
   readonly isProven: boolean;
   readonly document: object;
   readonly lines: readonly string[];
-  /** Reason why the export could not be verified, because it is incomplete or damaged. */
+  /** Problem that prevented the verification, for example that the export is incomplete or damaged. */
   readonly problem?: string;
 }
 
