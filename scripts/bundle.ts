@@ -58,7 +58,7 @@ const programOptions = {
   minify: true,
   // The bundle does not need esbuild, because only a checkout builds the page of `logfleet ui` at its start.
   external: ['esbuild'],
-  // The names of functions and classes stay readable in stack traces.
+  // Keeps the names of functions and classes readable in stack traces.
   keepNames: true,
   // The sources are published beside the bundle.
   sourcemap: 'linked',

@@ -1,4 +1,4 @@
-/** Members of a CustomResourceDefinition that the generators of this folder read. */
+/** Fields of a CustomResourceDefinition that the generators in this folder read. */
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 
 export interface PrinterColumn {

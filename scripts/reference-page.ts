@@ -91,7 +91,7 @@ function rowsOf(path: string, schema: StructuralSchema, listed: ListedTypes): st
   return rows;
 }
 
-/** Returns the default of a field. The defaults in an object are shown at the fields of the object. */
+/** Returns the default of a field. Defaults inside an object are shown with the fields of the object. */
 function defaultOf({ default: value }: StructuralSchema): string {
   return value === undefined || typeof value === 'object' ? '' : `\`${value}\``;
 }

@@ -58,7 +58,7 @@ function templateOf(spec: StructuralSchema): StructuralSchema {
   };
 }
 
-/** Returns the schema of `destination` for schedules, which describes PersistentVolumeClaims differently. */
+/** Returns the schema of `destination` for schedules, with another description of `persistentVolumeClaim`. */
 function destinationOf({ properties }: StructuralSchema): StructuralSchema {
   const destination = properties?.['destination'];
   const { persistentVolumeClaim: claim, ...stores } = destination?.properties ?? {};

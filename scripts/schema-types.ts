@@ -39,7 +39,7 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // A type comes before the types that it uses, so its entry is added before its content.
+    // The entry of a type is added before its content is generated, so that a type precedes the types that it uses.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {

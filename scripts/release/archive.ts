@@ -1,6 +1,6 @@
 /**
- * Writes tar archives whose bytes depend only on their content: names are sorted, and owners, times and modes are fixed. The Node version
- * decides the compressed bytes.
+ * Writes tar archives whose bytes depend only on their content: names are sorted, and owners, times and modes are fixed. The
+ * compressed bytes also depend on the version of Node.
  */
 import { chmodSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -19,7 +19,10 @@ const startScript = join(import.meta.dirname, 'start.sh');
 /** Names of the program in a tarball. kubectl finds the program as a plugin by the second name. */
 const programNames = ['logfleet', 'kubectl-logfleet'];
 
-/** Names of the archives: `npm` for the npm package, `layer` for the layer of the image, `chart`, and a platform for its tarball. */
+/**
+ * Names that select archives: `npm` (npm package), `layer` (layer of the image), `chart` (Helm chart), or a platform (its
+ * tarball).
+ */
 export const artifactKinds = ['npm', 'layer', 'chart', ...platforms] as const;
 export type ArtifactKind = (typeof artifactKinds)[number];
 

@@ -56,8 +56,8 @@ function npmBillOfMaterials(): Bom {
 }
 
 /**
- * Describes the published package. npm describes the checkout, which has the name of its folder and is private. The version of npm is left
- * out, because it differs between machines.
+ * Describes the published package, because npm describes the checkout instead, which has the name of its folder and is private.
+ * The version of npm is left out, because it differs between machines.
  */
 function metadata({ metadata }: Bom, time: Date): object {
   const component = { ...metadata.component, name: 'logfleet', properties: [] };

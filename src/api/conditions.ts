@@ -95,7 +95,10 @@ export const reasons = {
   waitingToSettle: 'WaitingToSettle',
   /** The Kubernetes Job of an export has no running pod yet. */
   jobPending: 'JobPending',
-  /** The Kubernetes Job of an export waits until other Jobs leave enough of the log service's request limits to it (B8). */
+  /**
+   * The Kubernetes Job of an export waits until other Jobs leave it a large enough share of the log service's request limits
+   * (B8).
+   */
   waitingForShare: 'WaitingForShare',
   /** The destination is full. The export continues when there is space. */
   destinationFull: 'DestinationFull',

@@ -34,7 +34,7 @@ export type FindingReason =
   | 'Risky';
 
 export interface Finding {
-  /** `error`: an API server or logfleet rejects the resource. `warning`: it works, but probably not as intended. */
+  /** `error`: an API server or logfleet rejects the resource. `warning`: the resource works, but probably not as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
   /** `key` if the error or warning is about the name of a field, `value` if it is about the value of the field. */

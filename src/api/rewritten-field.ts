@@ -51,7 +51,8 @@ const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 /** Splits a query into operators, at its pipes outside of quotes. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
-  // Replace each quoted text by its index between two mark characters, so that the query can be split at the pipes outside of quotes.
+  // Each quoted text is replaced by its index between two mark characters, so that the query can be split at the pipes outside of
+  // quotes.
   const marked = query.replace(quotedForm, (_quoted, text: string) => `${mark}${texts.push(text) - 1}${mark}`);
   return marked.split('|').map((part) => {
     const own = [...part.matchAll(markedText)].map(([, index]) => texts[Number(index)] ?? '');

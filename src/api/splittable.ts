@@ -56,8 +56,8 @@ function readQuotes(query: string): { readonly outside: string; readonly areClos
 }
 
 /**
- * Patterns that make the quoting in a query ambiguous: comments of both kinds (`prod/*` alone is not a comment), other quotes, and escaped
- * quotes.
+ * Patterns that make the quoting in a query ambiguous: both kinds of comments (`prod/*` alone is not a comment), apostrophes,
+ * backticks, and escaped quotes.
  */
 const doubts: readonly RegExp[] = [/\/\/|\/\*[\s\S]*\*\//, /['`]/, /\\"/];
 

@@ -63,8 +63,8 @@ export function mayPass({ handling }: LogfleetError): boolean {
 }
 
 /**
- * Converts any thrown value to a LogfleetError, so that all callers can use `handling`. Any other
- * value than a LogfleetError becomes a bug.
+ * Converts any thrown value to a LogfleetError, so that all callers can use `handling`. A value that is not a LogfleetError
+ * counts as a bug of logfleet.
  */
 export function asLogfleetError(error: unknown): LogfleetError {
   if (error instanceof LogfleetError) return error;

@@ -165,7 +165,7 @@ if [ "$funcstack[1]" = _logfleet ]; then _logfleet "$@"; else compdef _logfleet 
 function zshFlag({ names, description, takesValue, values }: Flag): string {
   const action = values.length > 0 ? `(${values.join(' ')})` : '_files';
   const value = takesValue ? `:value:${action}` : '';
-  // If the name of the flag ends with `=`, zsh also completes values that are written as `--flag=value`.
+  // A `=` after the flag's name makes zsh also complete a value that is written as `--flag=value`.
   const spelling = (name: string) => (takesValue && name.startsWith('--') ? `${name}=` : name);
   return names.map((name) => quoted(`*${spelling(name)}[${plain(description)}]${value}`)).join(' ');
 }

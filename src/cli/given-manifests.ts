@@ -79,7 +79,10 @@ export function resourcesIn<K extends KindName>(
 /** Source of Secrets that the manifests do not contain, such as a cluster. */
 interface SecretPlace {
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables may supply the credentials when neither the manifests nor this source contain the Secret. */
+  /**
+   * True if environment variables may supply the credentials when neither the manifests nor this source of Secrets contain the
+   * Secret.
+   */
   readonly takesVariables: boolean;
 }
 

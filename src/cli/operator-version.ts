@@ -1,6 +1,6 @@
 /**
- * Reads the versions of the operators in a cluster from their Leases, and compares them with the version of this program. The leader writes
- * its version as an annotation, so the version is that of the process that acts.
+ * Reads the versions of the operators in a cluster from their Leases, and compares them with the version of this program. The
+ * leader writes its version to the Lease as an annotation, so the version belongs to the process that is the leader.
  */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -37,8 +37,8 @@ export function namesCluster({ kubeconfig, context }: ClusterOptions, env: Comma
 }
 
 /**
- * Prints the version of each operator, and warns about each version that differs too much. If the cluster fails, prints a message and does
- * not reject.
+ * Prints the version of each operator, and warns about each version that differs too much. If the cluster cannot be read, prints
+ * a message instead of rejecting.
  */
 export async function printOperatorVersions(
   options: VersionOptions,

@@ -71,7 +71,7 @@ function stopSignal(): AbortSignal {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // SIGHUP means that the terminal was closed, so no Ctrl-C can follow.
+  // SIGHUP means that the terminal was closed. It is handled like SIGTERM.
   process.on('SIGHUP', () => onSignal('SIGTERM'));
   return stop.signal;
 }

@@ -585,7 +585,9 @@ With DIR, the credentials are in a Secret manifest there, or in the variables
 LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
 
-/** Configures the parser (commander): it writes to the context, and throws errors instead of ending the process. */
+/**
+ * Configures the parser (commander): it writes to the streams of the context, and throws errors instead of ending the process.
+ */
 function settle(command: Command, context: CommandContext): void {
   const name = nameOf(command);
   command.exitOverride().configureOutput({

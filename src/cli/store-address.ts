@@ -11,7 +11,7 @@ export type StoreAddress = { readonly folder: string } & (
   | { readonly kind: 'azureBlob'; readonly account?: string; readonly endpoint?: string; readonly container: string }
 );
 
-/** Flags that apply only to S3 stores, by the names of their attributes in the parsed options. */
+/** Attributes (in the parsed options) of the flags that apply only to S3 stores. */
 export const flagsOfS3 = ['region', 'pathStyle'] as const;
 
 export function isContainerAddress(text: string): boolean {

@@ -1,6 +1,7 @@
 /**
- * `logfleet validate FILE…`: checks manifests like an API server, and by further rules. It prints one line for each error or warning to
- * stdout (`file:line:column: path: problem; remedy`), or a list with `-o json`. A summary goes to stderr.
+ * `logfleet validate FILE…`: checks manifests by the rules of an API server, and by further rules of logfleet. It prints one line
+ * for each error or warning to stdout (`file:line:column: path: problem; remedy`), or a list with `-o json`. A summary goes to
+ * stderr.
  */
 
 import { checkCredentialsSecret } from '../account/secret-check.ts';

@@ -114,7 +114,10 @@ export function releaseArchive(program: ReleasedProgram, version: string): Relea
   return program.archive(version, system, processor);
 }
 
-/** Returns a Go platform's system with a capital letter, as some projects name their archives: `Linux` for `linux`. */
+/**
+ * Returns the operating system of a Go platform with a capital letter, as in the archive names of some projects: `Linux` for
+ * `linux`.
+ */
 export function capitalized(system: string): string {
   return system.replace(/^./, (letter) => letter.toUpperCase());
 }

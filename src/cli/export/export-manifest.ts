@@ -99,8 +99,8 @@ export function flagManifest(
 type Field = readonly [path: string, value: unknown];
 
 /**
- * Returns the manifest fields that describe an object store: its bucket or container, folder, endpoint and region. Not included
- * are the fields of flags that only S3 stores have.
+ * Returns the manifest fields that describe an object store: its bucket or container, folder, endpoint and region. Other code
+ * sets the fields that only S3 stores have.
  */
 function storeFields(address: StoreAddress, options: ExportOptions, env: CommandContext['env']): readonly Field[] {
   const { kind, folder, ...place } = address;

@@ -1,7 +1,7 @@
 /**
- * Worker: `logfleet export` in a pod of a Kubernetes Job. The operator passes Secrets as folders, and the worker's share of the request
- * limits as environment variables. The worker writes a report as the termination message of its container. Its exit status tells Kubernetes
- * whether another pod may succeed.
+ * Worker: `logfleet export` in a pod of a Kubernetes Job. The operator passes Secrets as mounted folders, and the worker's share
+ * of the request limits as environment variables. The worker writes a report as the termination message of its container. Its
+ * exit status tells Kubernetes whether another pod may succeed.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

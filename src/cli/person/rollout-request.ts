@@ -115,8 +115,7 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Reasons for which a collector was skipped, although a retry would upgrade the collector. In the status, a message of the log
- * service may follow the reason.
+ * Reasons of skipped collectors that a retry would upgrade. In the status, a message of the log service may follow the reason.
  */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 

@@ -214,8 +214,8 @@ function bytesOf(
   const newest = segments.at(-1);
   if (!areKnown || ofFirst === undefined || !newest) return undefined;
   const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-  // The counting searches scanned the whole time range, so the bytes of the remaining searches are estimated in proportion to their length.
-  // If nothing was counted, no searches remain.
+  // The counting searches scanned the whole time range, so the bytes of the remaining searches are estimated in proportion to the
+  // length of their time ranges. If nothing was counted, no searches remain.
   return ofFirst + ofCounts + Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
 }
 

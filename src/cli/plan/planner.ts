@@ -142,7 +142,9 @@ class Planning {
     return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
   }
 
-  /** Returns the problem of a policy whose planning fails: immediately if a person must act, otherwise after `patienceMs`. */
+  /**
+   * Returns the problem of a policy whose planning fails. A problem that a retry may solve is returned only after `patienceMs`.
+   */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);
     const nowMs = this.#options.clock.monotonic();

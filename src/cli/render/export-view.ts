@@ -104,7 +104,7 @@ export function renderIncomplete(intervals: readonly IncompleteInterval[] = []):
   });
 }
 
-/** Returns a line for each pod of the export's Kubernetes Job that is blocked, with the reason. */
+/** Returns a line for each blocked pod of the export's Kubernetes Job, with the reason. */
 function renderObstacles({ workers = [] }: SearchExportStatus): readonly string[] {
   return workers.flatMap(({ index, obstacle }) =>
     obstacle ? [`Pod ${index}, ${obstacle.reason}: ${obstacle.message}`] : [],

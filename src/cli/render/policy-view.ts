@@ -173,7 +173,7 @@ function versions(
   paint: Paint,
 ): readonly string[] {
   if (most === 0) return [];
-  // Versions are sorted by version. If they were sorted by number of collectors, their bars would change places during a rollout.
+  // Lines are sorted by version. If they were sorted by number of collectors, they would change places during a rollout.
   const shown = counts.slice(0, most).sort(oldestFirst);
   const labels = aligned(shown.map(({ version }) => printable(version) || '(none)'));
   const largest = Math.max(1, ...shown.map(({ count }) => count));

@@ -37,7 +37,8 @@ export async function openDirectory(
   warnOfErrors(dir, view, context);
   return {
     place: dir,
-    // The directory has no default namespace, so resource names without a namespace are searched in all its namespaces.
+    // The directory has no default namespace, so a resource name without a namespace is looked up in all namespaces of the
+    // directory.
     defaultNamespace: undefined,
     list: async (kind, namespace) => inOrder(view.resources(kind).list(), namespace),
     get: async (kind, key) => {

@@ -1,6 +1,6 @@
 /**
- * HTTP server for the kubelet and Prometheus. `/healthz` reports whether all background loops of the operator run. `/readyz` reports
- * whether the operator can work, as leader or not. `/metrics` returns the metrics.
+ * HTTP server for the kubelet and Prometheus. `/healthz` reports whether all background loops of the operator run. `/readyz`
+ * reports whether the operator can work, whether or not it is the leader. `/metrics` returns the metrics.
  */
 
 import { once } from 'node:events';

@@ -56,7 +56,7 @@ export interface ResourceDetail extends ListRow {
   readonly commands: readonly ResourceCommand[];
 }
 
-/** Message that resources have changed. The server sends at most four a second. */
+/** Message that resources have changed. The server sends at most four such messages a second. */
 export interface ChangeMessage {
   /** Identities of the resources that were changed or deleted. Absent if any resource may have changed. */
   readonly changed?: readonly string[];

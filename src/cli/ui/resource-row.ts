@@ -29,7 +29,7 @@ export function rowOf(resource: AnyResource): ListRow {
   };
 }
 
-/** Returns the numbers that a row shows. They differ between the kinds of resources. */
+/** Returns the numbers that a row shows. Each kind of resource has different numbers. */
 function figuresOf(resource: AnyResource): Pick<ListRow, 'figure' | 'lagSince' | 'bar'> {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {

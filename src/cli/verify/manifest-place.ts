@@ -15,7 +15,7 @@ import type { StoreOptions } from '../options.ts';
 import { readStoreAddress, type StoreAddress } from '../store-address.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Returns the folders or object-store locations to verify, at least one. The root of each one is the folder of an export. */
+/** Returns the places to verify, at least one. Each place is the folder of an export, in a file system or in an object store. */
 export function placesOfExports(
   text: string,
   options: StoreOptions,

@@ -96,7 +96,7 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
   }
 }
 
-/** Codes of errors that mean that the export itself is wrong, not the arguments of the command. */
+/** Codes of errors that are about the export itself, not about the arguments of the command. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
 const layout = new ExportLayout('');
