@@ -1,11 +1,11 @@
 /**
- * The demo: `logfleet run` on a directory with a policy, against a simulated fleet, shown live. All upgrades to the first target succeed,
- * but collectors stop sending messages, so the canary stops the rollout. Then the manifest changes its target, like a commit, and
- * `logfleet run` completes. Then `logfleet export` exports more messages than one search can return, and
- * `logfleet verify` proves the files. A report ends the demo.
+ * Demo of `logfleet run` on a directory with a policy, against a simulated fleet. All upgrades to the first target succeed, but
+ * upgraded collectors stop sending messages, so the canary stage stops the rollout. The demo then changes the target in the
+ * manifest, as a commit would, and the next rollout completes. Then `logfleet export` exports more messages than one search can
+ * return, and `logfleet verify` proves the files. A report ends the demo.
  *
- * The simulator and the operator are real: the simulator runs in its own process, the operator in this one. The demo works on a copy of the
- * manifests and keeps it for the suggested commands. The simulator always ends with the demo.
+ * The simulator and the operator are real: the simulator runs in its own process, the operator in this one. The demo works on a
+ * copy of the manifests and keeps it for the suggested commands. The simulator always ends with the demo.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

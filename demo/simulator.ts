@@ -1,6 +1,7 @@
 /**
- * `logfleet simulate` as a child of the demo. It ends when the channel to the demo closes, so it never outlives the demo, even if
- * the demo is killed. It ignores Ctrl-C in the terminal, because the service has to run until the operator has cleaned up.
+ * `logfleet simulate` as a child process of the demo. It ends when the channel to the demo closes, so it never outlives the demo,
+ * even if the demo is killed. It ignores Ctrl-C in the terminal, because the service has to run until the operator has cleaned
+ * up.
  */
 import { exitStatus } from '../src/cli/context.ts';
 import { flushed, processContext } from '../src/cli/process-context.ts';

@@ -1,8 +1,8 @@
 /**
- * `make contract`: runs the suite in `test/contract/`, which follows docs/service.md line by line. By default it tests the simulator. With
- * BASE_URL, ACCESS_ID and ACCESS_KEY it tests a deployment of the service: it stays below the request rate, and lists what it did not test.
- * `test/contract/deployment.ts` describes the variables CA_FILE, QUERY and ALLOW_UPGRADES. Exit status: 1 if a test failed, 2 for wrong
- * usage.
+ * `make contract`: runs the suite in `test/contract/`, which follows docs/service.md line by line. By default it tests the
+ * simulator. With BASE_URL, ACCESS_ID and ACCESS_KEY it tests a deployment of the log service: it stays below the rate limit, and
+ * lists what it did not test. `test/contract/deployment.ts` describes the variables CA_FILE, QUERY and ALLOW_UPGRADES. Exit
+ * status: 1 if a test failed, 2 for wrong usage.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -11,7 +11,7 @@ export interface ArchiveOptions {
   readonly prefix: string;
   /** Modification time of all files in the archive. */
   readonly mtime: Date;
-  /** True for files to add. `path` is relative to the archived folder. Default: all files. */
+  /** Returns whether to add a file to the archive. `path` is relative to the archived folder. Default: all files are added. */
   readonly includes?: (path: string) => boolean;
 }
 

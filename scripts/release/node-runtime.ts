@@ -79,7 +79,7 @@ async function install({ name, version, integrity }: RuntimePackage, directory: 
   }
 }
 
-/** Throws unless the file has the given checksum, which is written as in a package-lock.json. */
+/** Throws unless the file has the given checksum, which has the same form as in package-lock.json. */
 export async function assertIntegrity(file: string, integrity: string): Promise<void> {
   const hash = createHash('sha512');
   await pipeline(createReadStream(file), hash);

@@ -192,7 +192,7 @@ export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): b
   return store != null && !store.credentialsSecretRef;
 }
 
-/** Returns the warning that the operator itself needs credentials for a store. `path` is the path of the destination. */
+/** Returns the warning that the operator itself needs credentials for a store. `path` is the path of the field `destination`. */
 export function credentialsMissing(path: JsonPath, destination: WrittenSpec['destination']): Finding {
   return warning([...path, storeOf(destination)], 'Required', {
     problem:

@@ -1,10 +1,10 @@
 /**
- * Decides whether a query can be searched interval by interval (E8): each of its operators must process each row on its own, and
- * independently of the searched time range. An unknown operator counts as not splittable, because wrong splitting would export wrong rows.
- * An export whose query is not split is reported as incomplete if it has too many rows for one search.
+ * Decides whether a query can be split, that is, searched interval by interval (E8). Each operator of the query must process each
+ * row on its own, whatever time range is searched. An unknown operator counts as not splittable, because wrong splitting would
+ * export wrong rows. An export whose query is not split is reported as incomplete if it has too many rows for one search.
  *
- * The query is not fully parsed, only split at its pipes. Pipes between double quotes are skipped if the quoting is unambiguous. If
- * apostrophes, comments or escaped quotes make it ambiguous, the query is split at every pipe.
+ * The query is not fully parsed, only split at its pipes. Pipes between double quotes are skipped if the quoting is unambiguous.
+ * If apostrophes, comments or escaped quotes make it ambiguous, the query is split at every pipe.
  */
 
 export type Splittability =
@@ -123,5 +123,5 @@ const rowFunctions: ReadonlySet<string> = new Set([
   ...['urldecode', 'urlencode', 'base64decode', 'base64encode', 'dectohex', 'hextodec'],
 ]);
 
-/** Keywords that can be followed by a parenthesis in a condition, so they are not names of functions. */
+/** Keywords of conditions. A keyword before a parenthesis is not the name of a function. */
 const conditionWords: ReadonlySet<string> = new Set(['and', 'or', 'not', 'in', 'where']);

@@ -2,7 +2,7 @@
  * Base class of all errors of logfleet. An error has a `code` for programs, a `message` for people, the `reason` of the condition
  * that shows it, and the `handling` that callers must apply.
  *
- * Code matches errors by `code` and `handling`, never by message.
+ * Callers decide by `code` and `handling`, never by the text of a message.
  */
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Logs as JSON lines, for clusters: `{"level":"info","time":"…Z","message":"…", …fields}`. Errors in fields are rendered with code,
- * message and causes, and unexpected errors with their stack. Secrets are rendered as `[secret]`. A field that cannot be rendered
- * never throws.
+ * Logs as JSON lines, for clusters: `{"level":"info","time":"…Z","message":"…", …fields}`. Errors in fields are rendered with
+ * code, message and causes, and unexpected errors with their stack. Secrets are rendered as `[secret]`. Logging never throws,
+ * even if a field cannot be rendered.
  */
 import { pino, stdTimeFunctions } from 'pino';
 import { renderError } from './error-rendering.ts';

@@ -1,6 +1,6 @@
 /**
- * Local time in IANA time zones, based on the runtime's time zone data. A local time is a number: the milliseconds from the epoch
- * to that date and time if the date and time were in UTC.
+ * Local time in IANA time zones, based on the runtime's time zone data. A local time is represented by a number: the milliseconds
+ * since the epoch if its date and time were in UTC.
  *
  * Every local time has exactly one instant. If a clock change repeats a local time, the first occurrence is used. If a clock
  * change skips it, it is moved forward by the length of the change.

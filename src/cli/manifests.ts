@@ -101,7 +101,7 @@ function render(document: Document): string {
 
 const container = ['spec', 'template', 'spec', 'containers', 0];
 
-/** Sets the namespace of a Kubernetes object, and applies the flags to the object. */
+/** Sets the namespace of a Kubernetes object, and applies the flags of `logfleet manifests` to the object. */
 function place(document: Document, namespace: string, options: ManifestsOptions): void {
   const kind = kindOf(document);
   if (kind === 'Namespace') document.setIn(['metadata', 'name'], namespace);

@@ -131,7 +131,7 @@ function addRun(program: Command, runs: Runs): void {
     )
     .option(
       '--allow-ambient-credentials',
-      'Let exports that name no Secret for their object store use the credentials from the environment of the operator.',
+      'Allow exports without a Secret for their object store to use the credentials of the operator itself.',
     )
     .option(
       '--grace <duration>',
@@ -197,7 +197,10 @@ function addManifests(program: Command, runs: Runs): void {
     .action(runs(() => import('./manifests.ts').then(({ manifestsCommand }) => manifestsCommand)));
 }
 
-/** Throws a `UsageError` for flags of a cluster that are used with a directory, or the reverse, because they would be silently ignored. */
+/**
+ * Throws a `UsageError` for flags of a cluster together with a directory, and for flags of a directory together with a cluster,
+ * because these flags would be silently ignored.
+ */
 function refuseMixedHosts(command: Command): void {
   const [directory] = command.args;
   if (isGiven(command, 'dir'))
@@ -400,7 +403,9 @@ function addPersonCommand(
 function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
   const command = program
     .command('export')
-    .description('Export all rows that a query finds, each once: a SearchExport in a manifest, or an export by flags.')
+    .description(
+      'Export each row that a query finds exactly once. A SearchExport in a manifest, or flags, define the export.',
+    )
     .argument(
       '[FILE]',
       'Manifest of the export, or - for standard input. Without FILE, the flags --query, --from, --to and -o define the export.',

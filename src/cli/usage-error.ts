@@ -4,7 +4,7 @@
  */
 import { LogfleetError } from '../base/errors.ts';
 
-/** Reason of every error that wrong usage of the command line causes. The simulator uses it, too. */
+/** Reason of every error that wrong usage of a command line causes, in logfleet and in its simulator. */
 export const wrongUsage = 'WrongUsage';
 
 export class UsageError extends LogfleetError {

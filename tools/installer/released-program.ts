@@ -17,9 +17,9 @@ const downloadTimeoutMs = 300_000;
 
 export interface ReleasedProgram {
   readonly name: string;
-  /** Description of the program for messages, such as `a small S3 store`. */
+  /** Text for messages that describes the program, such as `a small S3 store`. */
   readonly purpose: string;
-  /** Tests that need the program, for messages, such as `The tests of destinations`. */
+  /** Text for messages that names the tests which need the program, such as `The tests of destinations`. */
   readonly neededBy: string;
   /** Environment variable with the path of an installed program. */
   readonly variable: string;
@@ -40,7 +40,7 @@ export interface ReleasedProgram {
   archive(version: string, system: string, processor: string): ReleaseArchive;
   /** Build tags of Go, separated by commas. */
   readonly tags?: string;
-  /** Duration of a build from source, for messages, such as `about 80 seconds`. */
+  /** Text for messages with the duration of a build from source, such as `about 80 seconds`. */
   readonly buildTime: string;
 }
 

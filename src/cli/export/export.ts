@@ -192,7 +192,10 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 }
 
 const ports = { clock: systemClock, random: systemRandom };
-/** Messages tell users to edit the manifest, because commands such as `logfleet resume` cannot find an export of this process. */
+/**
+ * Messages tell users to edit the manifest, because commands such as `logfleet resume` cannot reach an export that runs in this
+ * process.
+ */
 const stepOptions: StepOptions = { byManifest: true };
 
 /** Returns the export that `--name` and `--namespace` select among the exports of the given manifests. */

@@ -111,9 +111,9 @@ function meanPerDay(calendar: TickCalendar, nowMs: number): number {
 }
 
 /**
- * Chooses the latest run of the schedule whose data is complete, preferably a run that lasts from one tick (time of the cron schedule) to
- * the next. If the schedule has no such run yet, chooses the latest time between two ticks whose data is complete. Returns undefined if
- * there are no two past ticks.
+ * Chooses the latest run whose data is complete, preferably a run from one tick (time of the cron schedule) to the next. If no
+ * run has complete data yet, chooses the latest period between two ticks that has complete data. Returns undefined if there are
+ * no two past ticks.
  */
 function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
   const { calendar, startMs, endMs, settleDelayMs } = times;

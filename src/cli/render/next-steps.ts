@@ -47,8 +47,9 @@ function renderNextStep({ resume, approve }: NextSteps): string {
 }
 
 /**
- * Returns a message about a resource that waits for a person, and a command or instruction for this person. For a stopped rollout, the
- * cause of the stop replaces `message`, because `message` already contains a command without the flags that select the resource.
+ * Returns a message about a resource that waits for a person, followed by the command or instruction that this person needs. For
+ * a stopped rollout, the cause of the stop replaces `message`, because `message` already contains a command without the flags
+ * that select the resource.
  */
 export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
   const stop = kind === 'CollectorVersionPolicy' ? status?.rollout?.stopped : undefined;
@@ -57,7 +58,10 @@ export function renderMessage({ kind, status }: AnyResource, message: string, st
   return `${cause} Set another target, or run: ${steps.retry}`;
 }
 
-/** Returns the instruction that ends all pauses of a resource, for example by its annotation. Undefined if it is complete or not paused. */
+/**
+ * Returns the instruction that ends all pauses of a resource, such as a pause by its annotation. Undefined if the resource is
+ * complete or not paused.
+ */
 export function resumeStep(resource: AnyResource, options: StepOptions): string | undefined {
   if (isComplete(resource)) return undefined;
   const steps = [

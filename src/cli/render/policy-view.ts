@@ -203,7 +203,7 @@ function tasksInFlight(
 ): readonly string[] {
   const open = tasks.filter(({ endTime }) => endTime === undefined);
   const lines = taskLines(open.slice(0, most), nowMs);
-  // The list of upgrades in flight is limited, so their number is taken from the count in the status.
+  // The status lists only some of the upgrades in flight, so their number is taken from a count in the status.
   const more = Math.max(open.length, collectors?.inProgress ?? 0) - lines.length;
   return more > 0 && lines.length > 0 ? [...lines, `and ${more} more`] : lines;
 }

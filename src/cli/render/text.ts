@@ -107,7 +107,7 @@ function inTwo(large: number, largeUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** Renders the first of many names as examples in brackets: ` (web-1, web-2, …)`. */
+/** Renders the first of many names as examples in parentheses: ` (web-1, web-2, …)`. */
 export function renderExamples(examples: readonly string[], count: number): string {
   if (examples.length === 0) return '';
   const more = count > examples.length ? ', …' : '';

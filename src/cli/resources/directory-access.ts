@@ -68,7 +68,7 @@ export async function openDirectory(
 export function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) stderr.write(`${renderFinding(first)}\n`);
-  // Only the first error is printed in full, because the command is usually about a manifest without errors.
+  // Only the first error is printed in full, because the user usually asks about a resource whose manifest has no errors.
   if (others.length > 0) {
     const more = counted(others.length, 'more error');
     stderr.write(`${more} in the manifests of ${dir}. To list all errors: logfleet validate ${shellWord(dir)}\n`);

@@ -33,8 +33,8 @@ export interface ResourceReader {
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
   /**
-   * Calls `onChange` with all resources of a kind, at once and after each change. Resolves when the signal is aborted. If changes cannot be
-   * received, calls `onTrouble` with the cause, and later with undefined when they are received again.
+   * Calls `onChange` with all resources of a kind, at once and after each change. Resolves when the signal is aborted. Calls
+   * `onTrouble` with the cause if changes cannot be received, and with undefined once changes are received again.
    */
   follow(
     kind: KindName,

@@ -49,7 +49,7 @@ export async function runInCluster(
     operatorNamespace,
     ...(notifier && {
       onEvent: (owner, event) => {
-        // Events of a schedule's run are not announced, because the schedule itself reports failed and stalled runs.
+        // No notifications are sent about the runs of a schedule, because the schedule itself reports failed and stalled runs.
         if (!host.resources(owner.kind).get(owner)?.metadata.owner) notifier.announce(owner, event);
       },
     }),

@@ -48,7 +48,8 @@ export async function runOnDirectories(
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {
     context.stderr.write(`logfleet run: ${renderInterruption(resourcesOf(host))}\n`);
-    // SIGTERM is the usual end of a run with `--watch`, so the run succeeds. Without `--watch`, the signal interrupts the run.
+    // A run with `--watch` usually ends by SIGTERM, so the signal counts as success. Without `--watch`, the signal is an
+    // interruption.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
   const isInvalid = reportProblems(host, options, context);
