@@ -106,8 +106,8 @@ const recordForm = object({
   /** Number of received rows that repeat an earlier row (E9). These rows are not written again. */
   duplicates: integer(),
   /**
-   * Number of received rows that are not written. Other rows of their milliseconds may be missing, because the service cut the search
-   * short. The next search finds all of these rows (E4).
+   * Number of received rows that are not written but left to the next search. The service cut this search short, so other rows of the same
+   * milliseconds may be missing (E4).
    */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
@@ -230,7 +230,7 @@ function recordProblem(record: CommitRecord): string | undefined {
   if (accounted !== received)
     return `the commit record says that ${received} rows were received, but its written and omitted rows are ${accounted}`;
   if ((record.slices?.shared.length ?? 0) > 2)
-    return 'the interval of the commit record shares more than two periods of the digest with its neighbours';
+    return 'an interval shares at most two short periods with neighbouring intervals, but the commit record lists more';
   if (incomplete) return undefined;
   if (count.source === 'Job') {
     if (count.rows === received) return undefined;

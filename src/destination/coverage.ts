@@ -48,7 +48,7 @@ export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Time ranges, in order, that later segments replace, because a comparison with the service found differences. */
+  /** Time ranges, in order of time, that later segments replace, because a comparison with the service found differences. */
   readonly holes: readonly TimeRange[];
 }
 

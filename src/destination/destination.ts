@@ -17,7 +17,7 @@ export interface DestinationPorts {
    * unfinished (E15).
    */
   readonly writer: Writer;
-  /** Environment variables, of which proxy settings (`HTTPS_PROXY`, `NO_PROXY`) and Azure's credentials (`AZURE_STORAGE_*`) are used. */
+  /** Environment variables. Only proxy settings (`HTTPS_PROXY`, `NO_PROXY`) and Azure's credentials (`AZURE_STORAGE_*`) are used. */
   readonly environment: Environment;
 }
 
@@ -57,8 +57,8 @@ export interface Destination {
   read(name: string, mostBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
-   * Writes a small object unless an object of this name exists. When the call returns, the existing object is durable. If an earlier call
-   * failed without an answer, 'exists' can mean that this earlier call created the object (E3). `mostBytes` is the maximum size of the
+   * Writes a small object unless an object of this name exists. When the call returns, the object with this name is durable. If an earlier
+   * call failed without an answer, 'exists' can mean that this earlier call created the object (E3). `mostBytes` is the maximum size of the
    * object.
    */
   create(name: string, content: Uint8Array, mostBytes?: number): Promise<'created' | 'exists'>;

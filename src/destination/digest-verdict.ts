@@ -46,7 +46,7 @@ export type RangeFigures = Stored<typeof rangeFigures>;
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
-/** Rows that the service stores more than once, with the number of their extra copies. Each row was written once (E9). */
+/** Rows that the service stores more than once, with the number of their extra copies. logfleet wrote each of these rows once (E9). */
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 

@@ -28,7 +28,9 @@ export async function readContent(
   return { rows: reader.end(), figures: async () => sum.figures };
 }
 
-/** Options of a decompressor that buffers no chunk, because all chunks of a file share the same memory. */
+/**
+ * Options that prevent a decompressor from buffering chunks, because the next chunk of the file overwrites the memory of the previous one.
+ */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 /** Reader that finds the rows in the uncompressed text of a file. */

@@ -82,7 +82,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
     this.#buffers.clear();
   }
 
-  /** Passes on the objects in a folder. An error of the store becomes an error for users. */
+  /** Yields the objects in a folder, and converts errors of the store to errors for users. */
   protected async *listing<T>(folder: string, objects: AsyncIterable<T>): AsyncIterable<T> {
     try {
       yield* objects;
@@ -92,8 +92,9 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   }
 
   /**
-   * Handles a failed request to create an object. Returns `exists` if the object exists afterwards. A store that rejects a request may
-   * close the connection before it has read the whole body, so a lost connection can mean that the object exists. Throws any other error.
+   * Handles a failed request to create an object. Returns `exists` if an object with this name exists; otherwise throws the error. A store
+   * that rejects a request may close the connection before it has read the whole body, so a lost connection can also mean that the object
+   * exists.
    */
   protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
     if (this.#errors.isTaken(cause)) return 'exists';

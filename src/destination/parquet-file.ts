@@ -96,7 +96,7 @@ function plainOf(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-/** Reads a file, and keeps only the bytes of these ranges in memory. */
+/** Reads a file, and keeps only the bytes of the given ranges in memory. */
 async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, ranges: readonly ByteRange[]) {
   const kept = ranges.map(({ startByte, endByte }) => ({
     startByte,

@@ -15,7 +15,7 @@ const lengthsMs: Readonly<Record<Partitioning, number>> = { Day: 24 * hourMs, Ho
 export class Partitions {
   readonly #partitionBy: Partitioning;
   readonly #zone: NonNullable<ReturnType<typeof timeZone>>;
-  /** Folder that was returned last, and the range of times for which this folder is right. */
+  /** Folder that was returned last, and the range of times that belong to it. */
   #folder = '';
   #fromMs = Number.NaN;
   #toMs = Number.NaN;
@@ -41,7 +41,8 @@ export class Partitions {
     this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
     const fromMs = localFromMs - (localMs - timeMs);
     const toMs = fromMs + lengthMs;
-    // If the clocks change in this hour or day, its computed start and end are wrong, so the folder is reused only for the same time.
+    // If the clocks change in this hour or day, its computed start and end are wrong. The folder is then computed again for every other
+    // time.
     const isSteady = [fromMs, toMs - 1].every((each) => this.#zone.localMs(each) - each === localMs - timeMs);
     this.#fromMs = isSteady ? fromMs : timeMs;
     this.#toMs = isSteady ? toMs : timeMs + 1;

@@ -1,6 +1,6 @@
 /**
  * Determines for each time range of an export which proof shows that no rows are missing, from the commit records and the digest verdicts
- * (E6). A verdict proves a range only while its figures equal the sums of the range's commit records.
+ * (E6). A digest verdict proves a range only if the numbers, sizes and times in the verdict equal the sums over the range's commit records.
  */
 import { type CommitRecord, sumOfFigures } from './commit-record.ts';
 import {
@@ -50,8 +50,8 @@ export function proofRangesOf(
 }
 
 /**
- * Returns all values that the manifest's field `proof` can have for these intervals. The value depends on the number of digest verdicts
- * that were known to the process that wrote the manifest.
+ * Returns all valid values of the field `proof` in the export manifest for these intervals. There can be several, because the process that
+ * wrote the manifest may not have known the latest digest verdicts.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],

@@ -98,7 +98,7 @@ class SliceSum {
   }
 }
 
-/** Adds up the numbers, sizes and times of messages for each slice (a short period). Adding is fastest in order of time. */
+/** Adds up the numbers, sizes and times of messages for each slice (a short period). Adding messages in order of time is fastest. */
 export class SliceSums {
   readonly #lengthMs: number;
   readonly #sums = new Map<number, SliceSum>();
@@ -130,7 +130,7 @@ export class SliceSums {
   }
 }
 
-/** Merges lists of slices (short periods) of equal length, and adds up the values of equal periods. */
+/** Merges lists of slices (short periods) of equal length, and adds up the values of the same period. */
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
   const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {

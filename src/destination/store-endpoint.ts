@@ -1,4 +1,4 @@
-/** Checks of an object store's settings, and the proxy of its requests. */
+/** Checks the settings of an object store, and finds the proxy for requests to the store. */
 import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../base/proxy-environment.ts';
 import { destinationError } from './destination-error.ts';
 
@@ -44,7 +44,7 @@ export function storeProxy(origin: URL, environment: Environment): URL | undefin
   }
 }
 
-/** Returns the proxy for requests to a store as Node's HTTP agents read it. Empty for direct requests. */
+/** Returns the proxy settings that Node's HTTP agents use for requests to a store. Empty for direct requests. */
 export function agentProxy(origin: URL, environment: Environment): { readonly HTTPS_PROXY?: string } {
   const proxy = storeProxy(origin, environment);
   if (!proxy) return {};

@@ -247,7 +247,7 @@ async function compareFile(
   let checksum = new Checksum();
   const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
   if (!content) {
-    // The file has an invalid row. It is read again for its checksum, which covers all bytes.
+    // The file has an invalid row. The whole file is read again to compute its checksum.
     checksum = new Checksum();
     for await (const _ of checksum.of(open()));
   }

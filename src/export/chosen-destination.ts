@@ -27,7 +27,7 @@ import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {
   readonly settings: DestinationSettings;
-  /** Hash of the destination's settings and credentials. Changes with each of them, and reveals none. */
+  /** Hash of the destination's settings and credentials. A change of any of them changes the hash, but the hash does not reveal them. */
   readonly fingerprint: string;
 }
 
@@ -55,7 +55,7 @@ export class DestinationChoice {
   }
 
   /**
-   * Returns the destination. Reads its Secret again if that was last read more than `secretMaxAgeMs` ago. Throws an error that says what a
+   * Returns the destination. Reads its Secret again once the last reading is older than `secretMaxAgeMs`. Throws an error that says what a
    * user must correct.
    */
   async current(resource: NeedsDestination): Promise<ChosenDestination> {
@@ -81,7 +81,7 @@ export class DestinationChoice {
   async #choose({ metadata: { namespace }, spec }: NeedsDestination): Promise<ChosenDestination> {
     const { volume, s3, azureBlob, gcs, persistentVolumeClaim: claim } = spec.destination;
     if (claim) {
-      const message = `Only a Kubernetes Job can mount the claim ${claim.claimName}: write execution: {mode: Job}.`;
+      const message = `Only a Kubernetes Job can mount the PersistentVolumeClaim ${claim.claimName}: set spec.execution.mode to Job.`;
       throw mendable(reasons.invalidSpec, message);
     }
     if (volume) return withFingerprint(this.#volume(volume, namespace));
@@ -135,7 +135,7 @@ export class DestinationChoice {
     throw mendable(reasons.ambientCredentialsNotAllowed, message);
   }
 
-  /** Reads the Secret of an object store. If it does not exist, the message asks for the keys `wanted`. */
+  /** Reads the Secret of an object store. If the Secret does not exist, the error message asks for a Secret with the keys `wanted`. */
   async #secret(key: ResourceKey, wanted: readonly string[]): Promise<StoreSecret> {
     const { secrets } = this.#options;
     // Environment variables can replace the log service's Secret, but not the Secret of an object store.
@@ -154,7 +154,7 @@ export class DestinationChoice {
 interface StoreSecret {
   /** Name of the Secret as shown to users. */
   readonly name: string;
-  /** Value of a key; undefined if the key is missing or empty. */
+  /** Value of a key in the Secret; undefined if the key is missing or empty. */
   text(member: string): string | undefined;
 }
 
@@ -174,7 +174,8 @@ function azureCredentials({ name, text }: StoreSecret): AzureCredentials {
   const connection = text(azureMembers.connectionString);
   if (connection !== undefined) {
     const credentials = credentialsOfConnectionString(connection);
-    if (!credentials) throw incomplete(name, 'has a connectionString without AccountKey and SharedAccessSignature');
+    if (!credentials)
+      throw incomplete(name, 'has a connectionString that contains neither AccountKey nor SharedAccessSignature');
     return credentials;
   }
   const sasToken = text(azureMembers.sasToken);
@@ -191,10 +192,10 @@ function gcsCredentials({ name, text }: StoreSecret): GcsCredentials {
   if (file === undefined) throw incomplete(name, `lacks ${serviceAccountMember}`);
   const credentials = credentialsOfKeyFile(file);
   if (credentials) return credentials;
-  const advice = 'write the JSON file that Google Cloud creates for the key';
+  const advice = 'store the JSON file that Google Cloud creates for a service account key';
   throw mendable(
     reasons.secretIncomplete,
-    `${name} has a ${serviceAccountMember} that is no service account key: ${advice}.`,
+    `The value of ${serviceAccountMember} in the ${name} is not a service account key: ${advice} under this name.`,
   );
 }
 
@@ -204,7 +205,8 @@ function incomplete(secret: string, problem: string): LogfleetError {
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
   const secrets: string[] = [];
-  // JSON shows credentials only as `[secret]`, so the hash would not change with them. The real texts are therefore added.
+  // The JSON contains `[secret]` instead of credentials, so a changed credential would not change the hash. The real credentials are
+  // therefore added.
   const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
     const original = this[key];
     if (original instanceof SecretText) secrets.push(original.reveal());

@@ -37,9 +37,9 @@ export interface ExportReconcilerOptions extends Ports {
   readonly writer?: () => Promise<Writer>;
   /** Opens a destination; the real one by default. */
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
-  /** Wording of messages; by default for a SearchExport. */
+  /** Wording of messages to users; by default, the wording for a SearchExport resource. */
   readonly wording?: ExportWording;
-  /** Which worker of the export this process is. It searches its own share of the segments first. */
+  /** Number of this process among the workers of the export. Each worker first searches its own share of the segments. */
   readonly part?: WorkerPart;
   /** Called after each reconcile of an export, when its new status can be read from the host. */
   readonly onReconciled?: (key: ResourceKey) => void;

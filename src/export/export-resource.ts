@@ -1,4 +1,4 @@
-/** Code for exports that run in the operator's process and for exports that run in a Kubernetes Job. */
+/** Code that is used both for exports in the operator's process and for exports in Kubernetes Jobs. */
 import type { Account, Accounts } from '../account/accounts.ts';
 import { reasons } from '../api/conditions.ts';
 import { renderExplanation } from '../api/finding.ts';
@@ -13,7 +13,7 @@ import type { ExportSettings } from './export-settings.ts';
 import { requestOf } from './export-spec.ts';
 import { type ExportTask, exportTask } from './search/export-task.ts';
 
-/** Options that the runtimes of exports share: exports in the operator's process and in Kubernetes Jobs. */
+/** Options for the runtime of an export, either in the operator's process or in a Kubernetes Job. */
 export interface RuntimeOptions {
   readonly host: Host;
   readonly accounts: Accounts;
@@ -59,12 +59,15 @@ export async function resolveTask(
   throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
 }
 
-/** Key under which an export waits for changes of its Secrets. A change wakes the export. */
+/** Name under which an export is registered, so that it is reconciled when one of its Secrets changes. */
 export function waiterOf({ namespace, name }: ResourceKey): string {
   return `SearchExport ${namespace}/${name}`;
 }
 
-/** Ends a reconcile. Removes an export that finished longer than `ttlSecondsAfterFinished` ago, or requests a reconcile for that time. */
+/**
+ * Ends a reconcile. Removes the export if `ttlSecondsAfterFinished` has passed since its end, or requests a reconcile for the time at which
+ * it will have passed.
+ */
 export async function untilRemoval(
   resource: SearchExport,
   { host, clock, log }: Pick<RuntimeOptions, 'host' | 'clock' | 'log'>,

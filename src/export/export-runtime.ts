@@ -3,8 +3,8 @@
  * writes the status.
  *
  * Invariant: this class never waits for the service or the destination. When the account, the destination or the task of the export
- * changes, running searches are finished first, and then new work starts. If one of them cannot be read for a time, the work continues with
- * the previous one.
+ * changes, running searches are finished first, and then new work starts. While one of them cannot be read, the work continues with the
+ * previous one.
  */
 
 import type { Account } from '../account/accounts.ts';
@@ -47,7 +47,7 @@ export interface ExportRuntimeOptions extends RuntimeOptions {
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly wording: ExportWording;
-  /** Which worker of the export this process is. It searches its own share of the segments first. */
+  /** Number of this process among the workers of the export. Each worker first searches its own share of the segments. */
   readonly part: WorkerPart;
 }
 
@@ -71,7 +71,7 @@ export class ExportRuntime {
   readonly #publisher: StatusWriter<'SearchExport'>;
   readonly #pace = new ExportPace();
   #hasPace = false;
-  /** Latest account, destination and task that could be read; undefined if none could. */
+  /** Account, destination and task as last read; undefined until all of them have been read once. */
   #means: Means | undefined;
   #begun: Begun | undefined;
   /** True if the export manifest exists, so that the export is complete. */
@@ -279,7 +279,9 @@ export class ExportRuntime {
     return this.#publisher.publish(resource, essentials, () => ({ jobs: [] }), undefined);
   }
 
-  /** Wakes the export when one of its Secrets changes, if an error waits for a user who may correct a Secret (C2). */
+  /**
+   * If the export has an error that a user may solve by correcting a Secret, reconciles the export when one of its Secrets changes (C2).
+   */
   #awaitSecrets(resource: SearchExport, error: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const isForPeople = error !== undefined && (error.handling.kind === 'stall' || refusals.has(error.code));
@@ -372,7 +374,7 @@ function startOf({ status }: SearchExport): number | undefined {
 function recheckMs(problem: LogfleetError): number {
   const { handling, reason } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // After a change of the resource or a Secret, the export is reconciled immediately (C2), so no timer is needed. Only a refused access key
-  // is tried again, because the service may accept the same key later.
+  // No timer is needed, because a change of the resource or of a Secret causes a reconcile immediately (C2). Only a refused access key is
+  // tried again after a delay, because the service may accept the same key later.
   return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : stallRetryMs;
 }

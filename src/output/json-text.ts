@@ -36,7 +36,9 @@ export function validText(text: Uint8Array): Uint8Array {
   return isUtf8(text) ? text : Buffer.from(new TextDecoder().decode(text));
 }
 
-/** Returns the index after the number, `true`, `false` or `null` that begins at `from`. The value must not be the end of the text. */
+/**
+ * Returns the index after the number, `true`, `false` or `null` that begins at `from`. Other text, such as a comma, must follow the value.
+ */
 export function wordEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {

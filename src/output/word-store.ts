@@ -102,8 +102,8 @@ export class WordStore {
   }
 
   /**
-   * Returns the smallest and the largest of the stored doubles as the Parquet format requires: neither is NaN, and a zero has a minus as
-   * the smallest and no minus as the largest.
+   * Returns the smallest and the largest of the stored doubles. As the Parquet format requires, neither is NaN, a smallest value of zero is
+   * returned as -0, and a largest value of zero as +0.
    */
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);

@@ -42,7 +42,7 @@ export class ServiceClient implements UpgradeService, SearchService {
   }
 
   /**
-   * Stops all requests about collectors, builds and upgrade tasks (4.6 to 4.9), also of calls that already wait. Search jobs
+   * Stops all requests about collectors, builds and upgrade tasks (4.6 to 4.9), including those that already wait. Search jobs
    * continue.
    */
   endUpgrades(): void {

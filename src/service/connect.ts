@@ -20,8 +20,8 @@ export interface ServiceConnection {
   readonly service: UpgradeService;
   readonly searches: SearchJobs;
   /**
-   * Ends the client gently. Running search jobs continue, because their results would be lost, but no upgrade request
-   * and no further search job is started. Resolves when everything has ended and every socket is closed.
+   * Ends the client gently. Running search jobs continue, because their results would otherwise be lost, but no upgrade request
+   * is sent and no further search job is created. Resolves when everything has ended and every socket is closed.
    */
   drain(): Promise<void>;
   /** Closes every socket of the client. Calls in flight fail with a broken connection. */

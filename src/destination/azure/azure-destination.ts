@@ -76,8 +76,8 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   }
 
   /**
-   * Removes uploads that the store has not committed. Uploads of processes that logfleet cannot check are kept, because the store does not
-   * say how old they are. The store removes them after a week (E15).
+   * Removes unfinished uploads. An upload is kept if logfleet cannot check whether its process still runs, because the store does not say
+   * how old the upload is. The store itself removes unfinished uploads after a week (E15).
    */
   protected async abortUploads(folder: string, choice: LeftoverChoice): Promise<number> {
     let removed = 0;

@@ -26,7 +26,7 @@ const silenceTimeoutMs = 60_000;
 const tokenTimeoutMs = 15_000;
 /** Maximum number of connections to the store, which all uploads and other requests share. */
 const maxConnections = 32;
-/** Status of the answer to a chunk (`PUT`) of an upload session that expects more chunks. */
+/** HTTP status with which the store accepts a chunk of an upload if more chunks must follow. */
 export const sessionIncomplete = 308;
 
 export interface GcsRequest {
@@ -49,7 +49,7 @@ export interface GcsClientOptions {
   readonly settings: GcsSettings;
   readonly environment: Environment;
   readonly clock: Clock;
-  /** Maximum time in ms until a connection is open, by default 5 s. Also the time for a proxy's answer to CONNECT. */
+  /** Maximum time in ms to open a connection, by default 5 s. It also limits the wait for a proxy's answer to CONNECT. */
   readonly connectTimeoutMs?: number;
 }
 

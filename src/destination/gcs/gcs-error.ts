@@ -22,8 +22,8 @@ const advice = {
   denied:
     'grant this account the role Storage Object User on the bucket (storage.objects.create, .get, .list and .delete), and check retention and holds of the bucket',
   credentials:
-    'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as GOOGLE_APPLICATION_CREDENTIALS)',
-  lost: 'the store has ended the upload; the file is written again',
+    'correct the credentials of the store, either in the Secret that credentialsSecretRef names or, without credentialsSecretRef, in the environment (such as GOOGLE_APPLICATION_CREDENTIALS)',
+  lost: 'the store has ended the upload, so logfleet writes the file again',
 };
 
 export const gcsErrors: StoreErrors = new StoreErrors({
@@ -59,7 +59,10 @@ export function errorOfAnswer(status: number, body: string): GcsError {
   return new GcsError(code, String(error['message'] ?? ''), status);
 }
 
-/** Returns an error for a failed attempt to get an access token. If the token service is unavailable, the error keeps its code. */
+/**
+ * Returns the error for a failed attempt to get an access token. If the token service is unavailable, the error has a code for which
+ * logfleet tries again.
+ */
 export function tokenError(cause: unknown): GcsError {
   const { code, status, message } = cause as { code?: unknown; status?: unknown; message?: unknown };
   const text = `no token for the store: ${typeof message === 'string' ? message : String(cause)}`;

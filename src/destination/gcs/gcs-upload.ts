@@ -132,7 +132,7 @@ export class GcsUpload implements UploadRequests {
     }
   }
 
-  /** Returns whether an object has the size of the file, as far as the store's answer `text` about the object shows. */
+  /** Returns false if the store's answer `text` shows that the object and the file differ in size. */
   #isWhole(text: string): boolean {
     const [, size] = /"size":\s*"(\d+)"/.exec(text) ?? [];
     return this.#totalBytes === undefined || size === undefined || Number(size) === this.#totalBytes;
@@ -163,15 +163,21 @@ function isGone(cause: unknown): boolean {
   return httpStatus(cause) === 404 || httpStatus(cause) === 410;
 }
 
-/** Error for an upload session of which the store has an unexpected number of bytes. HTTP status 503 causes the upload to be repeated. */
+/**
+ * Error for an upload session in which the store has an unexpected number of bytes. Its HTTP status 503 causes the upload to be repeated.
+ */
 function unexpected(storedBytes: number): GcsError {
-  return new GcsError('UploadIncomplete', `the store reports ${storedBytes} bytes of the upload`, 503);
+  return new GcsError(
+    'UploadIncomplete',
+    `the store has ${storedBytes} bytes of the upload, which is not the expected number`,
+    503,
+  );
 }
 
 /**
- * Error for an object of the wrong size. HTTP status 409 causes the upload to be repeated. The wrong object is then not mistaken for the
- * uploaded file.
+ * Error for an object of the wrong size. Its HTTP status 409 causes the upload to be repeated, so that the wrong object is not mistaken for
+ * the uploaded file.
  */
 function wrongSize(): GcsError {
-  return new GcsError('UploadIncomplete', 'the object in the store differs in size from its file', 409);
+  return new GcsError('UploadIncomplete', 'the object in the store and the uploaded file differ in size', 409);
 }

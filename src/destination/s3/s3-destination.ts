@@ -26,7 +26,9 @@ import { errorCode, httpStatus, isAbsent, s3Errors } from './s3-error.ts';
 import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { type S3Place, S3Upload } from './s3-upload.ts';
 
-/** Maximum number of attempts of an upload that conflicts with a concurrent upload (HTTP status 409), and of a broken download. */
+/**
+ * Maximum number of attempts for an upload that conflicts with a concurrent upload (HTTP status 409), and for a download that breaks off.
+ */
 const maxTries = 4;
 const nothing = new Uint8Array();
 const dayMs = 86_400_000;

@@ -12,7 +12,7 @@ const failureOfCode = failuresByCode({
   credentials: [
     ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired'],
     ...['CredentialsProviderError'],
-    // Error code of the store versitygw for an unknown access key.
+    // Error code of versitygw, an S3-compatible store, for an unknown access key.
     'XAdminUserNotFound',
     // Error code of Node for invalid characters in a header. Only credentials can contain them, because other header values are checked
     // earlier.
@@ -22,7 +22,7 @@ const failureOfCode = failuresByCode({
     ...['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect', 'IllegalLocationConstraintException'],
     ...['InvalidStorageClass', 'InvalidBucketName', 'InvalidEncryptionAlgorithmError'],
   ],
-  // Temporary errors, although their HTTP status is 400 or 403.
+  // Codes of errors that are temporary, although their HTTP status is 400 or 403.
   away: [
     ...['RequestTimeout', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch', 'XAmzContentChecksumMismatch'],
     ...['ThrottlingException', 'RequestTimeTooSkewed'],
@@ -34,10 +34,10 @@ const failureOfCode = failuresByCode({
 const advice = {
   missing: 'create the bucket, or correct its name, region and endpoint',
   denied:
-    'grant these credentials s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload and ' +
-    's3:ListMultipartUploadParts (with objectLock also s3:PutObjectRetention and s3:GetObjectRetention) below the prefix, and s3:ListBucket and s3:ListBucketMultipartUploads on the bucket',
+    'grant these credentials the rights s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and these rights below the prefix: ' +
+    's3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, and with objectLock also s3:PutObjectRetention and s3:GetObjectRetention',
   credentials:
-    'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as AWS_ACCESS_KEY_ID)',
+    'correct the credentials of the store, either in the Secret that credentialsSecretRef names or, without credentialsSecretRef, in the environment (such as AWS_ACCESS_KEY_ID)',
   lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',
   frozen: 'restore the object from its archive so that it can be read',
 };

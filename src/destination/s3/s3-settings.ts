@@ -27,7 +27,10 @@ export interface S3Settings {
   readonly serverSideEncryption?: { readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse'; readonly kmsKeyID?: string };
   /** Storage class of the data files. Other objects use the default class, because logfleet must be able to read them immediately. */
   readonly storageClass?: string;
-  /** Retention of all objects except probe files, from the time of their upload. The bucket must allow object lock. */
+  /**
+   * Retention of objects, which starts at their upload. It does not apply to probe files, which test whether the bucket can be written. The
+   * bucket must allow object lock.
+   */
   readonly objectLock?: { readonly mode: 'Governance' | 'Compliance'; readonly retainUntilDays: number };
   /** True if the address of the store may begin with `http://`. */
   readonly insecure?: boolean;

@@ -76,10 +76,18 @@ export class NewFile {
       const code = codeOf(cause) ?? '';
       if (code === 'EEXIST') return (await this.#isPlaced()) ? 'placed' : 'exists';
       if (code === 'ENOENT')
-        throw destinationError('lost', `${path} was removed by another process while it was written`, cause);
+        throw destinationError(
+          'lost',
+          `${path} was removed by another process while logfleet was writing it, so logfleet writes it again`,
+          cause,
+        );
       if (!noLinkCodes.has(code)) throw cause;
       const reason = `cannot give ${path} its final name (${code}): its file system has no hard links`;
-      throw destinationError('unsupported', `${reason}, which logfleet needs; use another volume, or s3`, cause);
+      throw destinationError(
+        'unsupported',
+        `${reason}, which logfleet needs; use another volume, or an object store`,
+        cause,
+      );
     }
   }
 
@@ -123,7 +131,9 @@ export class NewFile {
     return diskError('write', join(this.#options.folder.path, this.#options.target), cause);
   }
 
-  /** Updates the file's change time at intervals, to show that its writer is alive. Errors are left to the next write. */
+  /**
+   * Updates the file's change time at intervals, to show that its writer is alive. Errors are ignored, because the next write reports them.
+   */
   #scheduleHeartbeat(): void {
     this.#timer = this.#options.clock.after(heartbeatMs, () => {
       const nowSeconds = this.#options.clock.now() / 1000;

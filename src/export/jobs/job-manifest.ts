@@ -41,7 +41,7 @@ export interface JobInput {
   readonly credentials: string;
   /** True if the pods get a token for the API server, with which they write their progress to the export's status. */
   readonly showsProgress?: boolean;
-  /** Variables of the operator's proxy, which the pods use, too. */
+  /** Environment variables with the operator's proxy settings, which the pods also get. */
   readonly proxy?: readonly ProxyVariable[];
 }
 
@@ -51,8 +51,8 @@ export interface BuiltJob {
 }
 
 /**
- * Returns a hash of everything that decides what the pods of a Job do. The number and the size of shares are left out, because a running
- * Job keeps its shares when the limits of the user change.
+ * Returns a hash of everything that decides what the pods of a Job do. The Job's shares of the request budget are left out, because a
+ * running Job keeps its shares when the request limits change.
  */
 export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share'>): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
@@ -213,8 +213,9 @@ function podSpec(input: JobInput): object {
 }
 
 /**
- * Returns the SearchExport that a pod runs, in JSON. Fields for the operator or for Kubernetes are omitted, and a claim becomes a volume.
- * The fingerprint does not depend on these fields, so the pod uses the same folder as the operator (E1).
+ * Returns the SearchExport that a pod runs, in JSON. Fields that only the operator or Kubernetes uses are omitted, and a
+ * PersistentVolumeClaim becomes a volume. The fingerprint does not depend on these fields, so the pod uses the same folder as the operator
+ * (E1).
  */
 export function workerManifest({ apiVersion, kind, metadata, spec }: SearchExport): string {
   const { execution: _, paused: __, ttlSecondsAfterFinished: ___, activeDeadlineSeconds: ____, ...rest } = spec;
@@ -231,7 +232,7 @@ function hashOf(value: unknown): string {
   return createHash('sha256').update(canonicalText(value)).digest('hex').slice(0, 32);
 }
 
-/** Reads the share of the request budget from the annotations of a Job or pod. Returns undefined if it is missing or invalid. */
+/** Reads the share of the request budget from the annotations of a Job or pod. Returns undefined if the share is missing or invalid. */
 export function readShare(from: Readonly<Record<string, string>>): HeldShare | undefined {
   const { user, workers, share } = recordOfJson(from[jobAnnotations.share] ?? '') ?? {};
   if (typeof user !== 'string' || !isPositive(workers) || !isRecord(share)) return undefined;

@@ -38,7 +38,7 @@ export interface JobRuntimeOptions extends RuntimeOptions {
   readonly proxy: readonly ProxyVariable[];
 }
 
-/** Delay in ms until the next check of something that no event announces, such as requests in flight. */
+/** Delay in ms before the next check of a state that changes without an event, such as the number of requests in flight. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Label of ServiceAccounts that exports may use. */
@@ -150,7 +150,7 @@ export class JobRuntime {
     const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));
     const isOver = fresh && hasEnded(fresh, podsOf(store, fresh));
     const isSame = fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
-    // The result of a complete Job stays valid, for example after an upgrade of the operator.
+    // A complete Job is not replaced after a change of its image or credentials, because its result stays valid.
     const isDone = isOver && !isAsked && readJob(fresh, podsOf(store, fresh)).report?.end === 'complete';
     const isKept = isSame || !isOver || isDone;
     const job = fresh?.metadata.deletionTimestamp === undefined && isKept ? fresh : undefined;
@@ -234,7 +234,10 @@ export class JobRuntime {
     throw mendable(reasons.jobRefused, `${message}. Correct spec.execution.job.`);
   }
 
-  /** Throws if the export may not use its ServiceAccount. Returns whether the pods show their progress with that ServiceAccount. */
+  /**
+   * Throws if the export may not use its ServiceAccount. Returns whether this ServiceAccount allows the pods to write their progress to the
+   * export's status.
+   */
   async #checkServiceAccount({ spec }: SearchExport, store: WorkerJobs): Promise<boolean> {
     const { serviceAccountName: name } = spec.execution.job ?? {};
     if (name === undefined) return false;
@@ -246,7 +249,7 @@ export class JobRuntime {
     throw mendable(reasons.serviceAccountNotAllowed, message);
   }
 
-  /** Throws if an export with several workers uses an existing claim that only one node can mount. */
+  /** Throws if an export with several workers uses an existing PersistentVolumeClaim that only one node can mount. */
   async #checkClaim({ spec }: SearchExport, { workers }: HeldShare, store: WorkerJobs): Promise<void> {
     const { persistentVolumeClaim: claim } = spec.destination;
     if (!claim || workers === 1) return;
@@ -255,7 +258,7 @@ export class JobRuntime {
     const name = `${this.key.namespace}/${claim.claimName}`;
     const message =
       `The PersistentVolumeClaim ${name} has the access mode ${modes.join(' and ')}, so only one node can write to it, but the export has ${workers} workers. ` +
-      'Write 1 as spec.execution.job.workers, or another export to a claim with ReadWriteMany.';
+      'Set spec.execution.job.workers to 1, or create another export that writes to a claim with ReadWriteMany.';
     throw mendable(reasons.claimNotShared, message);
   }
 
@@ -263,8 +266,8 @@ export class JobRuntime {
   #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
-    // A query that cannot be split would be searched by every worker. A limit on rows needs one worker, because a worker cannot count the
-    // rows that other workers have not committed yet.
+    // Some exports get only one worker. If the query cannot be split, every worker would search the whole range. If the number of rows is
+    // limited, a worker cannot count the rows that other workers have not committed yet.
     const isForOne = !isSplittable || spec.limits?.maxMessages !== undefined;
     const workers = isForOne ? 1 : (spec.execution.job?.workers ?? 1);
     if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
@@ -272,7 +275,7 @@ export class JobRuntime {
     const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} at once)`;
     const left = size
       ? `leave shares for ${counted(size.workers, 'worker')}, and the export wants ${workers}. Lower spec.execution.job.workers`
-      : 'leave no share for a Kubernetes Job: the operator keeps one request per second and two at once, and a worker needs two at once. Write mode: Operator';
+      : 'leave no share for a Kubernetes Job: the operator keeps one request per second and two at once, and a worker needs two at once. Create another export with spec.execution.mode Operator';
     const message = `${what} ${left}, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
     throw mendable(reasons.shareTooSmall, message);
   }
@@ -366,7 +369,7 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 }
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
-  // If the credentials now belong to another user of the service, the operator replaces the Job without a request.
+  // If the credentials now belong to another user of the service, the operator replaces the Job even if no user requests a retry.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
   return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }
@@ -379,7 +382,10 @@ function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   return failed?.observedGeneration === metadata.generation ? shownHealth(failed) : undefined;
 }
 
-/** Returns an error for Jobs and pods that have not been listed. The error asks for the right to list them if the operator lacks it. */
+/**
+ * Returns the error to report while Jobs and pods have not been listed. If the operator lacks the right to list them, the error asks for
+ * this right.
+ */
 function listProblem(store: WorkerJobs): LogfleetError {
   const problem = store.problem();
   if (problem?.code === 'host.forbidden') return noJobs(`${problem.message}; or ${component}`);

@@ -108,7 +108,7 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // Takes the share from any object that still has the annotation, because a user may have removed it from some.
+  // The share is read from any Job or pod that still has the annotation, because a user may have removed the annotation from others.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     if (held) found.push({ job, held, hasEnded: ended });

@@ -74,7 +74,10 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
 
 type HeldWorker = WorkerStatus & Required<Pick<WorkerStatus, 'obstacle'>>;
 
-/** Workers of a Job that have an obstacle, the longest obstacle first. A pod that no longer runs may have left its obstacle in the status. */
+/**
+ * Workers of a Job that have an obstacle, the oldest obstacle first. Pods that no longer run are left out, although their obstacles may
+ * still be in the status.
+ */
 function heldWorkers(
   job: string,
   running: readonly WorkerPod[],

@@ -111,7 +111,10 @@ const longestTurnMs = 60_000;
  * of rows, because rows are counted by message time.
  */
 const receiptRatio = 0.9;
-/** Maximum wait in ms without a test search. If the end of the range becomes old enough within this time, planning waits for it. */
+/**
+ * Maximum length in ms of a wait that counts as short. During a short wait, planning runs no test search, and does not start with the part
+ * of the range that is old enough.
+ */
 const shortWaitMs = 10_000;
 /** Length in ms of the time range of a test search. */
 const trialMs = 1_000;

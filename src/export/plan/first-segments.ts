@@ -95,8 +95,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // If a search finds a round number of rows, such as 20,000, logfleet assumes that the service cut it short (`isRoundCount`). A segment
-    // with such a number leaves its oldest rows to the next segment, unless its rows have already been found.
+    // If a search finds a round number of rows, such as 20,000, logfleet assumes that the service cut it short (`isRoundCount`). A planned
+    // segment with such a number of rows therefore leaves its oldest rows to the next segment, unless its rows have already been found.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

@@ -62,8 +62,8 @@ export function slicesOf(
     seen.add(startMs);
     // Rows at or after the end of the interval are ignored: the service may include the end of a range (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // A counted period may begin before the interval: either it contains the start of the interval, or the interval is one of receipt times
-    // and its rows have older message times. Its rows count at the start of the interval.
+    // A counted period may begin before the interval, because it contains the interval's start, or because a search by receipt time finds
+    // rows with older message times. The rows of such a period count as rows at the start of the interval.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

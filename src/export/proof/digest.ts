@@ -1,10 +1,10 @@
 /**
- * Compares the written rows with a digest: the number, sizes and times of rows that the service computes by an aggregation (E6). All
+ * Compares the written rows with a digest: an aggregation by which the service computes the number, sizes and times of rows (E6). All
  * functions are pure; `proving.ts` sends the requests.
  *
- * The digest divides time into short periods (slices). A commit record has a hash of each figure for the periods inside its interval. If a
- * period belongs to several intervals, these intervals are compared together. Totals of whole intervals are compared if the service divides
- * time differently than logfleet, or if the export searches by receipt time.
+ * The digest contains these figures for each short period (slice). A commit record contains hashes of the figures of all periods inside its
+ * interval. Intervals that share a period are compared together. If the service divides time differently than logfleet, or if the export
+ * searches by receipt time, only the totals of whole intervals are compared.
  *
  * The service may round large figures, as in `1.788E12`. If rounding can explain a difference, the figure counts as not compared.
  */
@@ -294,7 +294,7 @@ function addUp(slices: readonly DigestSlice[]): CountedFigures {
   };
 }
 
-/** Combines a figure (such as the number of bytes) of several periods; undefined if it is missing for one of them. */
+/** Combines the values of one figure, such as the number of bytes, of several periods; undefined if one of the values is missing. */
 function joined(
   figures: readonly (Figure | undefined)[],
   join: (left: Figure, right: Figure) => Figure,
@@ -326,9 +326,8 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns the segments in which intervals are searched again because the service's number of rows differs from the written rows. If rows
- * are missing, the service may have cut the earlier searches short without reporting it. The segments then get fewer rows than those
- * searches returned.
+ * Returns new segments for intervals whose number of rows at the service differs from the written rows. If rows are missing, the service
+ * may have cut the earlier searches short without reporting it, so the new segments get fewer rows than those searches returned.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,
@@ -341,8 +340,8 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // The service's message limit is unknown. If the earlier searches returned few rows, segments get up to one page of rows in the first
-  // round, and half as many in each further round.
+  // The service's message limit is unknown, so a segment gets at most as many rows as an earlier search has written. It may always get one
+  // page of rows in the first round, and half as many in each further round.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices
@@ -362,12 +361,12 @@ export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
   return { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
 }
 
-/** Maximum number of messages that one query confirms by id. A query has at most 10,000 characters. */
+/** Maximum number of messages that one query confirms by id, because a query has at most 10,000 characters. */
 export const mostConfirmed = 100;
 
 /**
- * Messages of a group that were received more than once, to be confirmed by a query. Undefined if there are no such messages, too many for
- * one query, or messages that the commit records do not list.
+ * Messages of a group of intervals that were received more than once, so that a query must confirm them. Undefined if there are no such
+ * messages, too many for one query, or messages that the commit records do not list.
  */
 export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = intervals.flatMap((interval) => interval.repeated ?? []);

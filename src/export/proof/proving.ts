@@ -1,7 +1,7 @@
 /**
- * Requests digests of the written rows from the service, and compares them (`digest.ts`, E6). One aggregation covers each range without
- * gaps. For a search by receipt time, only totals can be compared. If they differ, the range is halved until the differing intervals are
- * found.
+ * Requests digests of the written rows from the service, and compares them (`digest.ts`, E6). One aggregation covers all intervals that
+ * follow each other without a gap. For a search by receipt time, only totals can be compared. If they differ, the range is halved until the
+ * differing intervals are found.
  *
  * Invariant: a digest is requested after all searches of its range have ended. Nothing is written to the destination.
  */
@@ -48,7 +48,10 @@ interface ComparedGroup {
   readonly comparison: ReturnType<typeof compare>;
 }
 
-/** Periods by which the service counts rows of an export by receipt time. Any length will do, because only totals are compared. */
+/**
+ * Length of the periods for which the service counts the rows of an export by receipt time. Any length is possible, because only the totals
+ * are compared.
+ */
 const receiptSlice = { text: '1d', lengthMs: 86_400_000 };
 
 /**
@@ -139,8 +142,8 @@ async function request(
 }
 
 /**
- * Creates the verdict that stores the result of a digest. If `isFlagged` is set, differing ranges become incomplete; otherwise they are
- * searched again.
+ * Creates the verdict that stores the result of a digest. If `isFlagged` is true, differing ranges are marked as incomplete; otherwise they
+ * are searched again.
  */
 export function verdictOf(
   round: number,

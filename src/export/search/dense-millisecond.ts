@@ -243,14 +243,15 @@ class DenseSearch {
     if (received !== messageCount) {
       return again(`a search by _messageid found ${messageCount} rows, but its result pages have ${received}`);
     }
-    if (strays({ isEndMoved }, figures) > 0) return again('a search by _messageid returned rows of another time');
+    if (strays({ isEndMoved }, figures) > 0)
+      return again('a search by _messageid returned rows from outside the searched millisecond');
     if (figures.duplicates === 0) return { kind: 'read', figures, hasLostStatus };
     // If the search job had an error, a repeated row may hide a missing row. After a lost status answer, the errors of the search job are
     // unknown (E5).
     if (hasLostStatus)
       return {
         ...again(
-          'a search by _messageid returned rows twice, and an answer with the status of the search job was lost',
+          'a search by _messageid returned rows twice, and other rows may be missing, because an answer with the status of the search job was lost',
         ),
         isFailure: false,
       };

@@ -24,7 +24,8 @@ export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'l
 
 /**
  * Maximum number of data files of one search that accept rows at the same time, one for each partition. The service returns rows ordered by
- * message time, so two files are enough for partitions by message time. Partitions by receipt time alternate when messages arrived late.
+ * message time, so two files are enough for partitions by message time. With partitions by receipt time, consecutive rows can belong to
+ * different partitions, because some messages arrived late.
  */
 const maxOpenParts = { byMessageTime: 2, byReceiptTime: 8 } as const;
 

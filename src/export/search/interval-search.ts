@@ -46,7 +46,7 @@ const firstCommitDelayMs = 1_000;
 const tooNew =
   'the interval cannot be searched yet, because its end is not older than settleDelay by the clock of the service';
 
-/** A search job that is finished or was ended early, with all that `judge` needs to know about it. */
+/** A search job that is finished or was ended early, with the data from which `judge` decides. */
 interface Judged {
   readonly job: SearchJob;
   readonly reading: ResultReader;
@@ -77,7 +77,7 @@ export class IntervalSearch implements RunningSearch {
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
   /**
-   * Registration of this search in `ServiceQuirks`, so that other searches can wait for its duration. Undefined if the planning of the
+   * Registration of this search in `ServiceQuirks`, so that other searches learn how long a search takes. Undefined if the planning of the
    * export created the job.
    */
   #begun: BegunSearch | undefined;

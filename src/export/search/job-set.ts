@@ -14,7 +14,7 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly quirks: ServiceQuirks;
   readonly clock: Clock;
-  /** Aborts the creation of search jobs, also while one waits because too many search jobs are active. */
+  /** Aborts the creation of search jobs, even of a job that waits because too many search jobs are active. */
   readonly signal: AbortSignal;
   readonly onProgress: () => void;
 }

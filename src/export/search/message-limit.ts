@@ -1,6 +1,6 @@
 /**
  * Decides whether the service cut a search short: it returned only the newest messages, up to its message limit (E4). Any possible sign
- * counts, because overlooking a cut loses rows, and assuming one wrongly only costs one more search.
+ * counts: rows are lost if a cut is overlooked, but a wrong assumption only costs one more search.
  */
 
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';

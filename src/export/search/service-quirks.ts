@@ -46,8 +46,8 @@ export class ServiceQuirks {
   #first: PromiseWithResolvers<void> | undefined;
 
   /**
-   * Registers a search whose job is about to be created. While no duration is known, only the first search requests its status early. All
-   * others wait for the end of the first search, because they probably take as long.
+   * Registers a search whose job is about to be created. While the duration of a search is unknown, only the first search requests its
+   * status early. All others wait for the end of the first search, because they probably take as long.
    */
   begins(): BegunSearch {
     if (this.searchMs !== undefined) return { expectedMs: this.searchMs, ends: () => {} };
@@ -66,7 +66,7 @@ export class ServiceQuirks {
     this.smallestLimit = smallestLimitAfter(progress, this.smallestLimit);
   }
 
-  /** Stores how long a search took. `statuses` is the number of status requests until the search was seen as finished. */
+  /** Stores how long a search took. `statuses` is the number of status requests until a status showed the end of the search. */
   took(searchMs: number, statuses: number): void {
     const isAsExpected = this.searchMs !== undefined && statuses <= 1;
     this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;

@@ -106,7 +106,7 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
   if (!view?.manifest) return undefined;
   const written = writtenText(view.manifest, wording);
   const missing = fieldsText(view, wording);
-  const undescribed = missing === '' ? '' : ` No page of the service describes ${missing}: check the spelling.`;
+  const undescribed = missing === '' ? '' : ` The service does not describe ${missing}: check the spelling.`;
   const rest = `${undescribed}${lockedText(view)}`;
   if (view.manifest.manifest.complete) {
     const means = meansOfProof[lowestLevel(view.manifest.manifest.proof)];
@@ -201,7 +201,9 @@ const needsAnother: ReadonlySet<string> = new Set([
 
 const unchangeable = 'These settings of a SearchExport cannot change: create another SearchExport with another name.';
 
-/** Reports a failure that needs a user's action. It is reported until something succeeds, even while logfleet tries again. */
+/**
+ * Reports a failure that needs a user's action. It is reported until a search or another task succeeds, even while logfleet tries again.
+ */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;

@@ -67,7 +67,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
-  /** Which worker of the export this process is. It searches its own share of the segments first. */
+  /** Number of this process among the workers of the export. Each worker first searches its own share of the segments. */
   readonly part: WorkerPart;
   /** Monotonic time until which this process assumes that other workers are active, and leaves some segments to them. */
   readonly patientUntilMs: number;
@@ -90,7 +90,10 @@ export type Wait =
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
   /** Some intervals wait until a user acts. `isRest` is true if all other intervals are done. */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
-  /** Everything that is left to search is more recent than `settleDelay` allows, until the wall time `untilMs` at the earliest. */
+  /**
+   * All rows that are left to search are more recent than `settleDelay` allows. The next search can start at the wall time `untilMs` at the
+   * earliest.
+   */
   | { readonly kind: 'settling'; readonly untilMs: number }
   /** Other workers probably do the rest of the work. */
   | { readonly kind: 'workers' }
@@ -98,8 +101,8 @@ export type Wait =
 
 export interface ExportProgress {
   /**
-   * Ratio of the export that is done, 0 to 1. Each planned segment counts equally, because segments have similar numbers of rows. Within a
-   * segment, the ratio of time with a commit record counts.
+   * Ratio of the export that is done, 0 to 1. Each planned segment counts equally, because segments have similar numbers of rows. A segment
+   * that is partly done counts by the ratio of its time that has commit records.
    */
   readonly coveredRatio: number;
   readonly intervalsDone: number;
@@ -132,8 +135,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
 }
 
 /**
- * Segment number in delays of time ranges whose rows the service's aggregation (digest) does not confirm. Such a range can extend over
- * several segments.
+ * Value that replaces the segment number in the delay of a time range whose rows the service's aggregation (digest) does not confirm,
+ * because such a range can extend over several segments.
  */
 export const digestSegment = -1;
 

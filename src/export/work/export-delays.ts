@@ -32,8 +32,8 @@ export interface Trouble {
 
 const longestIntervalHoldMs = 300_000;
 /**
- * Reasons for failures whose cause is in the query, the range or the rows. Only another export can avoid them, so searches are rarely
- * repeated.
+ * Reasons of failures that are caused by the query, the time range or the rows. Only another export can avoid such a failure, so this
+ * export tries again only after long delays.
  */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
@@ -51,7 +51,7 @@ const hastySearches = 2;
 
 export class ExportDelays {
   readonly #clock: Clock;
-  /** Delays of intervals that end after a time, without a user's action. */
+  /** Delays of intervals. Each of these delays ends after some time, without a user's action. */
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
@@ -85,7 +85,7 @@ export class ExportDelays {
     return this.#trouble && this.#trouble.untilMs > this.#clock.monotonic() ? this.#trouble : undefined;
   }
 
-  /** Last failure of the export; undefined if something has succeeded since. */
+  /** Last failure of the export; undefined if a search or another task has succeeded since. */
   get lastError(): LogfleetError | undefined {
     return this.#trouble?.error;
   }
@@ -105,7 +105,7 @@ export class ExportDelays {
     return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
 
-  /** Number of searches of this interval, with the same start, that could not prove it complete. */
+  /** Number of earlier searches of exactly this interval that could not prove it complete. */
   failedBefore(order: SearchOrder): number {
     const known = this.#inVain.get(recordKey(order));
     return known?.fromMs === order.fromMs ? known.times : 0;
@@ -134,7 +134,7 @@ export class ExportDelays {
     this.#delay(order, delayMs, error.message);
   }
 
-  /** Delays an interval that must be searched again, if that has happened several times. */
+  /** Counts that an interval must be searched again. After several repetitions, delays the next search of the interval. */
   again(order: SearchOrder, message: string): void {
     const hasty = this.#count(order) - hastySearches;
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);

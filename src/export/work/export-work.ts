@@ -48,7 +48,7 @@ export interface ExportWorkOptions extends ExportTools {
   readonly search: (order: SearchOrder, tools: SearchTools, opened?: OpenedJob) => Search;
   /** Bytes scanned for this export by earlier processes. */
   readonly scannedBytes: number;
-  /** Which worker of the export this process is. It searches its own share of the segments first. */
+  /** Number of this process among the workers of the export. Each worker first searches its own share of the segments. */
   readonly part: WorkerPart;
   /** Called when new work may be possible. The caller then calls `advance`. */
   readonly onChange: () => void;
@@ -80,8 +80,8 @@ interface RunningTask {
 export class ExportWork {
   readonly #options: ExportWorkOptions;
   /**
-   * Clock that shows one fixed time during each call of `advance`. Each event is therefore either handled in the call or announced by
-   * `requeueAfterMs`.
+   * Clock that shows one fixed time during each call of `advance`. The call therefore misses no event: it either handles the event, or
+   * announces its time in `requeueAfterMs`.
    */
   readonly #clock: HeldClock;
   readonly #delays: ExportDelays;

@@ -1,6 +1,6 @@
 /**
  * Counts the written rows of an export in 60 equal parts of its time range, for display. Commit records give rough counts, and histograms
- * of search jobs more exact ones. If rows are counted together for several parts, they are divided evenly.
+ * of search jobs more exact ones. If only the total for several parts is known, it is divided evenly among them.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';

@@ -56,7 +56,7 @@ export interface WorkView {
   readonly hasServiceAnswered: boolean;
   /** Failure that currently delays the whole export. */
   readonly trouble: Trouble | undefined;
-  /** Last failure of the export; undefined if something has succeeded since. */
+  /** Last failure of the export; undefined if a search or another task has succeeded since. */
   readonly lastError: LogfleetError | undefined;
   /** True if the last failure is unlikely to end without a user's action, because many failures preceded it. */
   readonly isTroubleLasting: boolean;

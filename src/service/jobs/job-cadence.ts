@@ -54,7 +54,7 @@ export function firstPollMs(expectedMs = usualPollMs): number {
   return Math.min(keepAliveMs, Math.max(soonestPollMs, expectedMs));
 }
 
-/** Time in ms from a job's status to the next status request that checks its progress. */
+/** Time in ms from a status of the job to the next status request that checks the job's progress. */
 export function nextPollMs(progress: SearchProgress): number {
   const { elapsedMs, statuses } = progress;
   const untilShortMs = shortSearchMs - elapsedMs;
@@ -70,7 +70,7 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
 }
 
 /**
- * Time in ms from the last answered request of a search job to a second keep-alive. It is sent if the first one has no
+ * Time in ms from the last answered request of a search job to a second keep-alive, which is sent if the first keep-alive has no
  * answer yet.
  */
 export const secondTryMs = 16_000;

@@ -43,7 +43,7 @@ export interface PageRange {
   readonly offset: number;
   /** Index after the last row to read; by default, the number of rows in the latest status of the job. */
   readonly total?: number | undefined;
-  /** Maximum number of rows on a page; a full page by default. */
+  /** Maximum number of rows on a page, by default `maxPageRows`. */
   readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -57,7 +57,7 @@ export class JsonReader {
   escaped = false;
   /** Number of objects and arrays that are open at the current byte of the document. */
   depth = 0;
-  /** Index in the current chunk of the next byte to read. */
+  /** Index of the next byte to read in the current chunk. */
   at = 0;
 
   readonly #maxDepth: number;

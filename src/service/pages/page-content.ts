@@ -1,10 +1,10 @@
 /**
- * Interprets the tokens of a page of messages (2.5): its rows, which are passed on as their original bytes, a warning,
- * and descriptions of fields.
+ * Interprets the tokens of a page of messages (2.5): its rows, which are passed on as their original bytes, a warning, and
+ * descriptions of fields.
  *
- * Members of an object may be in any order, and unknown members are skipped. `messages`, and `map` in each message,
- * must occur once, because rows that are already passed on cannot be replaced. Of other repeated members, the last one
- * counts, as with JSON.parse.
+ * Members of an object may be in any order, and unknown members are skipped. `messages`, and `map` in each message, must occur
+ * once, because rows that are already passed on cannot be replaced. If any other member is repeated, the last one counts, as with
+ * JSON.parse.
  *
  * ```text
  * start ──► page ──"messages"──► messages ──► rows ──► element ──"map"──► map ──► row      and back with each end

@@ -45,7 +45,7 @@ export class FieldValue {
     this.expected = expected;
   }
 
-  /** Sets the kind and position of the value. Of an object or array, the position covers only the first byte. */
+  /** Sets the kind and position of the value. For an object or array, the position covers only the first byte. */
   set(kind: Token, start: number, end: number): void {
     this.kind = kind;
     this.start = start;

@@ -56,7 +56,7 @@ export class AnswerStream<T> implements BodyReceiver {
   status: number | undefined;
   #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
-  /** Time of the last chunk of the body, or the later time at which the receiver became ready. */
+  /** Time of the last chunk of the body, or of the moment at which the receiver became ready again, if that is later. */
   #movedAtMs = 0;
   /** Number of pending promises of the receiver. The answer is paused while there are any. */
   #waits = 0;

@@ -17,7 +17,7 @@ export interface ErrorBody {
 }
 
 const maxMessageLength = 300;
-/** Maximum size of an error document. Longer bodies are ignored. */
+/** Maximum size in bytes of an error answer's body. Longer bodies are ignored. */
 const maxErrorBodyBytes = 64 * 1024;
 const nothing: ErrorBody = { serviceCode: undefined, message: undefined };
 

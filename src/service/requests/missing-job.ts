@@ -75,12 +75,15 @@ export function missingJob(facts: JobFacts): MissingJob {
   if (silentMs >= silenceMs) {
     return {
       outcome: 'jobSilenced',
-      detail: `the last answered request for the search job was sent ${seconds(silentMs)} before`,
+      detail: `the last answered request for the search job was sent ${seconds(silentMs)} before this request`,
     };
   }
   if (ageMs >= longestQueryMs)
     return { outcome: 'jobTimedOut', detail: 'the search job was created more than eight hours ago' };
-  return { outcome: 'jobGone', detail: `the service knew the search job ${seconds(silentMs)} before` };
+  return {
+    outcome: 'jobGone',
+    detail: `the service still knew the search job ${seconds(silentMs)} before this request`,
+  };
 }
 
 function seconds(durationMs: number): string {

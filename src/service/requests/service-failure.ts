@@ -64,8 +64,8 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     'parse.error': correctQuery,
     'query.creation.error': correctQuery,
     'no.records.not.an.aggregation.query':
-      'the query has no aggregation: write Messages as results, or add an aggregation such as | count by _sourceHost',
-    'raw.messages.not.available': 'the query aggregates: write Records as results, or require raw messages',
+      'the query has no aggregation: set results to Messages, or add an aggregation such as | count by _sourceHost',
+    'raw.messages.not.available': 'the query aggregates: set results to Records, or require raw messages',
     jobCookieMissing: 'the cookie of the service is missing: check whether a proxy removes cookies',
   };
 }

@@ -80,7 +80,7 @@ describe('an export', () => {
     expect(await world.world.until(isTold, 10 * minuteMs)).toBe(true);
     expect(await world.untilReason('Exported')).toBe(true);
     expect(message()).toMatch(
-      /no row is missing\. No page of the service describes "srcHost" of spec\.output\.fields: check/,
+      /no row is missing\. The service does not describe "srcHost" of spec\.output\.fields: check/,
     );
   });
 

@@ -369,8 +369,8 @@ test.each([
 test.each([
   ['createJob', 'parse.error', 'correct the query'],
   ['createJob', 'query.creation.error', 'correct the query'],
-  ['listRecords', 'no.records.not.an.aggregation.query', 'the query has no aggregation: write Messages as results'],
-  ['listMessages', 'raw.messages.not.available', 'the query aggregates: write Records as results'],
+  ['listRecords', 'no.records.not.an.aggregation.query', 'the query has no aggregation: set results to Messages'],
+  ['listMessages', 'raw.messages.not.available', 'the query aggregates: set results to Records'],
   ['createJob', 'unknown.timezone', 'the service does not know this time zone'],
   ['createJob', 'invalid.timestamp.to', 'check that baseURL in the Secret is the address of the service itself'],
 ] as const)('errors of a query contain a remedy (%s, %s)', async (operation, code, advice) => {
@@ -394,7 +394,7 @@ test('every error that needs a person contains a remedy', () => {
       if (treatmentOf(operation, outcome).handling !== 'stall') continue;
       const failure = { outcome, address: 'https://service.test/api', status: 400, detail: 'detail' };
       expect(toServiceError(operation, failure).message, outcome).toMatch(
-        /\b(check|write|lower|put|correct|grant|renewed)\b/,
+        /\b(check|set|write|lower|put|correct|grant|renewed)\b/,
       );
     }
   }
