@@ -63,7 +63,10 @@ export const messageFigures = {
 const figures = object(messageFigures);
 export type MessageFigures = Stored<typeof figures>;
 
-/** Adds up sizes, and returns the earliest and the latest time. The total size is absent if a part of it is unknown. */
+/**
+ * Returns the total size, the earliest time and the latest time of several groups of messages. The total size is absent if the size of a
+ * group is unknown.
+ */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   let bytes = 0;
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];

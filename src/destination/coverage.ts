@@ -70,7 +70,7 @@ function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
 }
 
 /**
- * Finds the commit records of one segment, from its end backwards, without the time ranges that later segments replace. Returns the records
+ * Finds the commit records of one segment, from its end backwards. Leaves out time ranges that later segments replace. Returns the records
  * in order of time, and the part of the segment that must still be searched.
  */
 function walk(segment: Segment, holes: readonly TimeRange[], byKey: ReadonlyMap<string, CommitRecord>) {

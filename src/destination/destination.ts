@@ -37,7 +37,9 @@ export interface ListedObject {
   readonly bytes: number;
 }
 
-/** Unfinished uploads to remove: `ofTheDead` means uploads of processes that have ended, `all` also uploads of running processes. */
+/**
+ * Unfinished uploads to remove: `ofTheDead` means uploads of processes that have ended. `all` also includes uploads of running processes.
+ */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
 /** `temporary`: the file is removed soon, so the store must not lock it. */

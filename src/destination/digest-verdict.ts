@@ -108,7 +108,7 @@ export async function settleVerdict(
   return checkRound(name, await verdictKind.settle(destination, name, ours), ours.round);
 }
 
-/** Reads the digest verdicts of an export in order of their numbers, without the first `known` ones. */
+/** Reads the digest verdicts of an export in order of their numbers. Skips the first `known` verdicts. */
 export async function readVerdicts(
   destination: Destination,
   layout: ExportLayout,

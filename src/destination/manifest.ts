@@ -106,8 +106,8 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest, or returns the existing manifest if it has the same commit records. The proofs may differ, because the other process
- * may not have known the latest digest verdicts. Throws `destination.damaged` for any other existing manifest.
+ * Writes the manifest, or returns the existing manifest if it has the same commit records. The proofs in the two manifests may differ,
+ * because the other process may not have known the latest digest verdicts. Throws `destination.damaged` for any other existing manifest.
  */
 export async function writeManifest(
   destination: Destination,

@@ -28,7 +28,7 @@ export function folderSegments(folder: string): readonly string[] {
   return folder === '' ? [] : nameSegments(folder);
 }
 
-/** Returns the prefix of the keys of all objects in a folder of a destination, such as `root/folder/` or an empty text. */
+/** Returns the prefix of the keys of all objects in a folder of a destination, such as `root/folder/` or an empty string. */
 export function keyPrefix(root: string, folder: string): string {
   return [...folderSegments(root), ...folderSegments(folder)].map((segment) => `${segment}/`).join('');
 }
@@ -56,7 +56,7 @@ function segmentProblem(segment: string): string | undefined {
   if (segment.startsWith('.')) return `${shown(segment)} begins with a dot`;
   if (Buffer.byteLength(segment) > maxSegmentBytes) return `${shown(segment)} has more than ${maxSegmentBytes} bytes`;
   if (segmentForm.test(segment) && segment.normalize('NFC') === segment) return undefined;
-  return `${shown(segment)} has characters other than letters, digits and _ = + , @ ~ ! ( ) . - with spaces inside`;
+  return `${shown(segment)} has characters other than letters, digits, _ = + , @ ~ ! ( ) . - and spaces between them`;
 }
 
 /** Quotes a name for a message. The name is escaped and shortened, since users and other programs can choose it freely. */

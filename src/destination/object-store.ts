@@ -16,7 +16,7 @@ import { PartedUpload, type UploadRequests } from './parted-upload.ts';
 import { readObject } from './read-object.ts';
 import type { StoreErrors } from './store-error.ts';
 
-/** Settings and ports with which a destination in an object store is opened. */
+/** Settings of a destination in an object store, and interfaces such as the clock that the destination uses. */
 export interface StoreOptions<S> extends DestinationPorts {
   readonly settings: S;
 }

@@ -11,7 +11,7 @@ import type { ExportLayout } from './export-layout.ts';
 /** Maximum number of files that an error message lists. If there are more, the message names only their folder. */
 const mostNamed = 5;
 
-/** Sizes of the files of an export, by their names relative to the root. */
+/** Sizes of an export's files, by file names relative to the root of the destination. */
 export type ListedFiles = ReadonlyMap<string, number>;
 
 export async function listFiles(destination: Destination, { data }: ExportLayout): Promise<ListedFiles> {

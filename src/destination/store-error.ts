@@ -11,7 +11,7 @@ export interface StoreErrorRules {
   /** HTTP status of the store's answer, or undefined if there was no answer. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
-  /** Meanings of HTTP statuses that differ from those in other stores. */
+  /** HTTP statuses that mean a different kind of failure in this store than in other stores. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
   /** Returns the part of an error's message that is for users; by default the whole message. */
@@ -96,7 +96,7 @@ export function failuresByCode(
   return (code) => failureByCode.get(code);
 }
 
-/** Returns the first of these values that is an error code. SDKs store error codes in different, untyped properties. */
+/** Returns the first of the given values that is an error code. SDKs store error codes in different, untyped properties. */
 export function firstCode(...values: readonly unknown[]): string {
   const known = values.find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
   return typeof known === 'string' ? known : 'UnknownError';

@@ -177,7 +177,7 @@ export function text(form?: RegExp): Decoder<string> {
   return value(form === undefined ? 'a text' : `a text like ${form.source}`, isText);
 }
 
-/** Decoder of texts that must be one of these choices. */
+/** Decoder of texts that must be one of the given choices. */
 export function choice<const T extends string>(choices: readonly T[]): Decoder<T> {
   return value(choices.map(shown).join(' or '), (each) => choices.some((one) => one === each));
 }

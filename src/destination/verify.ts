@@ -137,7 +137,7 @@ function proofDifferences({ proof, intervals }: Manifest, verdicts: readonly Dig
   return isPossible && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
 }
 
-/** Compares the commit records with the manifest. A copy of an export may lack the commit records. */
+/** Compares the commit records with the manifest. Missing commit records are no difference, because a copy of an export may lack them. */
 async function recordDifferences(
   destination: Destination,
   layout: ExportLayout,

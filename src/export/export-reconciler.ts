@@ -27,7 +27,7 @@ import { onlyWorker, type WorkerPart } from './work/worker-part.ts';
 
 export interface ExportReconcilerOptions extends Ports {
   readonly host: Host;
-  /** Accounts at the log service, which the caller shares with other reconcilers and closes. */
+  /** Accounts at the log service. The caller shares them with other reconcilers, and closes them. */
   readonly accounts: Accounts;
   /** Divides the request budget between the operator and the Kubernetes Jobs of exports (B8). */
   readonly shares?: WorkerShares;

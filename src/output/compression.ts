@@ -140,8 +140,8 @@ const repeatedMarker = Buffer.of(0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff);
 const markerBytes = 5;
 
 /**
- * Removes repeated flush markers from the end of compressed bytes. zlib repeats the marker if the output buffer of the stream becomes full
- * within the marker, which depends on the chunks of other files.
+ * Removes repeated flush markers from the end of compressed bytes, so that equal rows give equal files. zlib repeats the marker if the
+ * output buffer of the shared stream becomes full within the marker, which depends on the chunks of other files.
  */
 function withoutRepeatedMarkers(bytes: Buffer): Buffer {
   let end = bytes.length;

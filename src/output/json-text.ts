@@ -73,7 +73,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   let end = at;
   let next = from;
   while (next < to) {
-    // The search includes the closing quote of the string, so that it always ends.
+    // `plainEnd` also reads the closing quote of the string, at which it always stops.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     if (plain >= to) break;

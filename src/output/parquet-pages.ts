@@ -100,7 +100,7 @@ export class PageWriter {
     };
   }
 
-  /** Returns memory for the values of one page. It is reused for the next page. */
+  /** Returns memory for the values of one page. The memory is reused for the next page. */
   memory(bytes: number): Buffer {
     return this.#memory.texts(bytes);
   }

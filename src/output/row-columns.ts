@@ -22,7 +22,7 @@ interface KnownName {
   readonly column: number;
 }
 
-/** Maximum number of member names to remember. Rows can have any number of names, for example if ids are names. */
+/** Maximum number of member names to remember. Rows can have any number of different names, for example if ids are used as member names. */
 const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
 
@@ -50,7 +50,7 @@ export class RowColumns {
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Later entries of the map replace earlier ones, so an exact name wins against another spelling.
+    // Later entries of the map replace earlier ones. Exact names are added last, so an exact name wins against another spelling.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);

@@ -106,7 +106,7 @@ export class TextStore {
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If all texts are different, they are stored in the order of the rows.
+    // If each row has a different text, the stored texts have the order of the rows.
     const isInOrder = this.#kept === this.#textRows;
     // Divides the column into pages of equal size, because a short last page would compress worse. The size is as close as possible to
     // `usualPageBytes`.
@@ -226,7 +226,7 @@ export class TextStore {
     return hash ^ (hash >>> 15);
   }
 
-  /** Reserves memory for a text, and returns its start. */
+  /** Reserves memory for a text, and returns the index at which the text must be stored. */
   #reserve(bytes: number): number {
     const start = this.#end;
     const end = start + lengthBytes + bytes;

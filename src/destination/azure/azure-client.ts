@@ -34,7 +34,7 @@ export interface AzureConnection {
   close(): void;
 }
 
-/** Creates the client of a container without sending a request. Loads `@azure/identity` only if it must get tokens. */
+/** Creates the client of a container without sending a request. Loads `@azure/identity` only if tokens are needed. */
 export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
   const agents = new Agents(environment);
   const address = serviceAddress(settings);
@@ -49,7 +49,7 @@ export async function connect(settings: AzureSettings, environment: Environment)
   return { container: service.getContainerClient(settings.container), close: () => agents.close() };
 }
 
-/** Credentials in the environment variables that Azure's command line uses. Undefined if there are none. */
+/** Credentials in the environment variables that Azure's command line uses. Undefined if these variables are not set. */
 function credentialsOf({ account }: AzureSettings, environment: Environment): AzureCredentials | undefined {
   const variable = (name: string) => environment[`AZURE_STORAGE_${name}`]?.trim() || undefined;
   const text = variable('CONNECTION_STRING');

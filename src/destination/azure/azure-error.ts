@@ -31,7 +31,7 @@ const advice = {
 
 export const azureErrors: StoreErrors = new StoreErrors({
   ...{ codeOf: errorCode, statusOf: httpStatus, failureOfCode, advice, withoutSecrets: withoutRequest },
-  // Only the first line is a message for users: the store appends lines with the request's id and the time.
+  // Only the first line is kept, because the store appends lines with the request's id and the time, which do not help users.
   messageOf: ({ message }) => message.split('\n')[0] ?? '',
 });
 

@@ -18,8 +18,8 @@ export interface AzureSettings {
   /** Folder in the container that is the destination's root. If empty, the root is the container itself. */
   readonly root: string;
   /**
-   * Credentials for the account. `ambient` means the credentials of the environment (variables, workload identity, managed identity,
-   * `az login`), which the caller must allow.
+   * Credentials for the account. `ambient` means the credentials of the environment (variables, workload identity, managed identity, `az
+   * login`). The caller checks whether they are allowed.
    */
   readonly credentials: AzureCredentials | 'ambient';
   /** True if the address of the store may begin with `http://`. */
@@ -37,8 +37,14 @@ export function checkSettings({ account, endpoint, container, root, insecure }: 
       'an azureBlob destination needs either account or endpoint: write exactly one of them',
     );
   }
-  if (account !== undefined) checkName('account name', account, accountForm, '3 to 24 lower-case letters and digits');
-  checkName('container name', container, containerForm, '3 to 63 lower-case letters, digits and single hyphens');
+  if (account !== undefined)
+    checkName('account name', account, accountForm, 'a name of 3 to 24 lower-case letters and digits');
+  checkName(
+    'container name',
+    container,
+    containerForm,
+    'a name of 3 to 63 lower-case letters, digits and single hyphens',
+  );
   folderSegments(root);
   checkEndpoint(endpoint, insecure);
 }

@@ -2,7 +2,7 @@
  * Sends requests to the JSON API of Google Cloud Storage, with time limits, retries, proxies and tokens.
  *
  * The client library `@google-cloud/storage` (8.4.0) is not used, because its requests have no time limit, its uploads cannot be cancelled
- * at the store, and it keeps written chunks in memory, so that buffers could not be reused.
+ * at the store, and it keeps written chunks in memory, so that buffers cannot be reused.
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent, request } from 'undici';
 import { unlessAborted } from '../../base/aborted.ts';

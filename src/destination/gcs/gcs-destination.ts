@@ -7,7 +7,7 @@ import { gcsErrors, httpStatus, isRetained, mayPass } from './gcs-error.ts';
 import { checkSettings, type GcsSettings } from './gcs-settings.ts';
 import { GcsUpload, insertPath, objectPath, unlessTaken } from './gcs-upload.ts';
 
-/** Maximum number of objects in an answer to a listing, as the store limits it. */
+/** Maximum number of objects in one page of a listing. The store has the same limit. */
 const pageSize = 1_000;
 
 interface Page {
@@ -119,7 +119,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     return JSON.parse(text) as Page;
   }
 
-  /** Returns the error for a missing object. If the whole bucket is missing, throws the error of the bucket. */
+  /** Returns the error for a missing object. If the whole bucket is missing, throws the error for a missing bucket instead. */
   async #absent(name: string, cause: unknown): Promise<LogfleetError> {
     await this.#page(this.prefix(''), 1, '').catch((problem) => {
       throw this.error('read', name, problem);

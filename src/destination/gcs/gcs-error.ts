@@ -5,7 +5,7 @@ import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store-
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
 
-/** Error codes of a store that does not remove an object because of a retention or a hold. */
+/** Error codes with which the store refuses to remove an object that a retention or a hold protects. */
 const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
 
 const failureOfCode = failuresByCode({
@@ -83,7 +83,7 @@ export function httpStatus(cause: unknown): number | undefined {
   return cause instanceof GcsError ? cause.status : undefined;
 }
 
-/** Returns whether the error means that the store keeps the object because of a retention or a hold. */
+/** Returns whether the error means that the store refuses to remove the object, because a retention or a hold protects it. */
 export function isRetained(cause: unknown): boolean {
   return retentionCodes.includes(errorCode(cause));
 }

@@ -18,7 +18,7 @@ export interface GcsSettings {
   readonly root: string;
   /** Address of the JSON API, such as `https://storage-logs.p.googleapis.com`. The default is `https://storage.googleapis.com`. */
   readonly endpoint?: string;
-  /** Credentials for the bucket. `ambient` means Application Default Credentials, which the caller must allow. */
+  /** Credentials for the bucket. `ambient` means Application Default Credentials. The caller checks whether they are allowed. */
   readonly credentials: GcsCredentials | 'ambient';
   /** True if the address of the store may begin with `http://`. */
   readonly insecure?: boolean;
@@ -30,7 +30,12 @@ const bucketForm = /^(?=.{3,222}$)[a-z0-9][a-z0-9._-]*[a-z0-9]$/;
 
 /** Checks the settings. Throws `destination.invalid` or `destination.name`; the message says what to write. */
 export function checkSettings({ bucket, root, endpoint, insecure }: GcsSettings): void {
-  checkName('bucket name', bucket, bucketForm, '3 to 63 lower-case letters, digits, dots, underscores and hyphens');
+  checkName(
+    'bucket name',
+    bucket,
+    bucketForm,
+    'a name of 3 to 63 lower-case letters, digits, dots, underscores and hyphens',
+  );
   folderSegments(root);
   checkEndpoint(endpoint, insecure);
 }

@@ -25,7 +25,10 @@ export function authorizationOf({ credentials }: GcsSettings, endpoint: string):
   return () => auth.getRequestHeaders(audience);
 }
 
-/** Returns headers with tokens that the key itself signs, so that a closed network needs no access to a token service. */
+/**
+ * Returns headers with tokens that are signed with the key itself. logfleet therefore needs no token service, which a closed network may
+ * not reach.
+ */
 function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {
   const key = privateKey.reveal();
   try {

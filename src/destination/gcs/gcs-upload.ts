@@ -79,7 +79,8 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // With an undefined size, `hasMark` also finds an object of this upload that has the wrong size and must be removed.
+    // While the size is undefined, `hasMark` accepts any size. It therefore also finds an object of this upload that has the wrong size and
+    // must be removed.
     this.#totalBytes = undefined;
     try {
       await this.#options.client.send({ method: 'DELETE', path: this.#session });

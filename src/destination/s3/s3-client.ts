@@ -6,7 +6,10 @@ import { agentProxy } from '../store-endpoint.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 const defaultRegion = 'us-east-1';
-/** Maximum number of attempts of a request. With the SDK's delays, logfleet reports an unavailable store within four minutes. */
+/**
+ * Maximum number of attempts of a request. With the SDK's delays between attempts, logfleet reports an unavailable store within four
+ * minutes.
+ */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
 /** Maximum time in ms without data while logfleet waits for an answer of the store or reads it. */

@@ -75,7 +75,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
         return 'created';
       } catch (cause) {
         if (s3Errors.isTaken(cause)) return 'refused';
-        // If the object exists and is locked, a store may refuse the request because of the lock (403), and not with status 412.
+        // If the object exists and is locked, a store may refuse the request with status 403 because of the lock, instead of with status
+        // 412.
         if (httpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
         if (content.length > 0 && s3Errors.isBrokenOff(cause) && (await this.#exists(name))) return 'found';
         if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.error('write', name, cause);

@@ -34,8 +34,7 @@ const failureOfCode = failuresByCode({
 const advice = {
   missing: 'create the bucket, or correct its name, region and endpoint',
   denied:
-    'grant these credentials the rights s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and these rights below the prefix: ' +
-    's3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, and with objectLock also s3:PutObjectRetention and s3:GetObjectRetention',
+    'grant these credentials the rights s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and these rights below the prefix: s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, and with objectLock also s3:PutObjectRetention and s3:GetObjectRetention',
   credentials:
     'correct the credentials of the store, either in the Secret that credentialsSecretRef names or, without credentialsSecretRef, in the environment (such as AWS_ACCESS_KEY_ID)',
   lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',

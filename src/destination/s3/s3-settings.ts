@@ -20,8 +20,8 @@ export interface S3Settings {
   readonly endpoint?: string;
   readonly forcePathStyle?: boolean;
   /**
-   * Credentials for the store. `ambient` means the credentials of the environment (variables, files, role of the pod or machine), which the
-   * caller must allow.
+   * Credentials for the store. `ambient` means the credentials of the environment (variables, files, role of the pod or machine). The
+   * caller checks whether they are allowed.
    */
   readonly credentials: S3Credentials | 'ambient';
   readonly serverSideEncryption?: { readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse'; readonly kmsKeyID?: string };
@@ -43,7 +43,7 @@ const regionForm = /^[a-z0-9-]{1,64}$/;
 /** Checks the settings of a store. Throws `destination.invalid` or `destination.name`; the message says what to write. */
 export function checkSettings(settings: S3Settings): void {
   const { bucket, root, region, endpoint, insecure, serverSideEncryption } = settings;
-  checkName('bucket name', bucket, bucketForm, '3 to 63 lower-case letters, digits, dots and hyphens');
+  checkName('bucket name', bucket, bucketForm, 'a name of 3 to 63 lower-case letters, digits, dots and hyphens');
   folderSegments(root);
   if (region !== undefined) checkName('region', region, regionForm, 'one such as us-east-1');
   checkEndpoint(endpoint, insecure);

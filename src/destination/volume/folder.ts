@@ -69,7 +69,7 @@ export class Folder {
     }
   }
 
-  /** Opens a subfolder, or creates it so that its name is flushed to disk. */
+  /** Opens a subfolder. If it does not exist, creates it and flushes its name to disk. */
   async enterOrMake(name: string): Promise<Folder> {
     const path = join(this.path, name);
     const existing = await this.enter(name);

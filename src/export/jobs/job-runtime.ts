@@ -163,7 +163,7 @@ export class JobRuntime {
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
     }
-    // Kubernetes removes a deleted Job before the pods of the Job have ended.
+    // A new Job is created only when no Job and no pod of the export is left. A deleted Job can disappear before its pods have ended.
     if (jobs.length > 0 || this.#hasPods(store)) return { health: waiting(reasons.jobPending, afterFormerJob) };
     this.#startedAtMs ??= clock.now();
     return this.#create(resource, account, input, store, shares);
@@ -218,7 +218,10 @@ export class JobRuntime {
     return { health: waiting(reasons.jobPending, message), job: name, delayMs: stallRetryMs };
   }
 
-  /** Handles an error of creating a Job. Returns the share to the request budget if the Job was certainly not created. */
+  /**
+   * Handles an error of the request that creates a Job. Releases the Job's share of the request budget if the Job was certainly not
+   * created.
+   */
   #refused(error: unknown, job: ResourceKey, shares: JobShares): Found {
     if (!(error instanceof LogfleetError)) throw error;
     const { code, message } = error;

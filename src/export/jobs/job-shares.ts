@@ -11,7 +11,7 @@ import { jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '.
 import { readShare } from './job-manifest.ts';
 import { hasEnded } from './job-state.ts';
 
-/** Time in ms after which the share of a Job that was never created returns to the request budget. */
+/** Time in ms after which the share of a Job that was never created is released. */
 const reservationMs = 120_000;
 
 export interface JobSharesOptions {
@@ -53,7 +53,7 @@ export class JobShares {
     return held;
   }
 
-  /** Gives the share of a Job that was not created back to the request budget. */
+  /** Releases the share of a Job that was not created. */
   cancel(job: ResourceKey): void {
     const { shares, accounts, onFree } = this.#options;
     const name = keyText(job);
@@ -86,10 +86,7 @@ export class JobShares {
     for (const timer of this.#reservations.values()) timer.cancel();
   }
 
-  /**
-   * Gives the share of a Job back to the request budget if the Job does not exist after a while, for example because it was deleted
-   * immediately.
-   */
+  /** Releases the share of a Job that does not exist after a while, for example because it was deleted immediately. */
   #expire(job: ResourceKey): void {
     const { clock, store } = this.#options;
     const timer = clock.after(reservationMs, async () => {

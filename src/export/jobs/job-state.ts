@@ -41,7 +41,8 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
     const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
     const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
     const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
-    // The end of a Job may be seen before the end of its pods, whose reports show how the export has ended.
+    // logfleet may see the end of a Job before the end of its pods. It waits for the pods, because their reports show how the export has
+    // ended.
     if (!report && !isLate && !pods.every(isEnded)) {
       const message = `The Kubernetes Job ${name} has ended, and its pods are ending.`;
       return { phase: 'running', reason: reasons.exporting, message, report, failedPods };

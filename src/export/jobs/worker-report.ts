@@ -26,7 +26,7 @@ export function renderReport(report: WorkerReport): string {
   const known = Object.fromEntries(
     reportedMembers.flatMap((name) => (report.status[name] === undefined ? [] : [[name, report.status[name]]])),
   );
-  // Manifest and fingerprint are omitted last, because a schedule needs them to record a complete run.
+  // Manifest and fingerprint are kept as long as the report has space, because a schedule needs them to record a complete run.
   const { manifest, fingerprint } = known;
   const candidates = [
     { ...report, message: report.message.slice(0, maxMessage), status: known },

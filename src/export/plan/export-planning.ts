@@ -50,7 +50,7 @@ export interface PlanningWait {
   readonly isTried: boolean;
 }
 
-/** The open search job that planning hands over, with the interval that it must search. */
+/** Open search job that the planning hands over, with the interval whose rows are read from this job. */
 export interface FirstSearch extends OpenedJob {
   readonly order: SearchOrder;
 }
@@ -65,7 +65,7 @@ export interface ProposedPlan {
 export interface ExportForecast {
   /** Segments in order of time, without the part of the range that is too recent to be searched. */
   readonly segments: readonly SegmentCount[];
-  /** True if an aggregation or a single complete search counted the rows, false for estimates. */
+  /** True if an aggregation or a single complete search counted the rows, false if their number is an estimate. */
   readonly areKnown: boolean;
   /** Number of rows at which the service cuts a search short; undefined if that has not happened. */
   readonly limit: number | undefined;
@@ -296,7 +296,7 @@ class RangePlanning {
 /** Segments of the planned range in order of time. */
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
-  /** True if an aggregation counted the rows of the segments, false for estimates. */
+  /** True if an aggregation counted the rows of the segments, false if the numbers of rows are estimates. */
   readonly areCounted: boolean;
 }
 

@@ -44,7 +44,10 @@ export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
   }
 }
 
-/** Maximum number of equal parts of an interval whose rows were not counted. More parts would not make parallel searches faster. */
+/**
+ * Maximum number of equal parts into which an interval is divided if its rows were not counted. More parts would not make parallel searches
+ * faster.
+ */
 const mostEvenSegments = 16;
 
 /** Divides an interval into `wanted` parts of equal length, in order of time. Assumes that its rows are evenly distributed. */

@@ -1,6 +1,6 @@
 /**
- * Counts the rows of an interval in short periods, with one aggregation of the service. The periods are so short that segments made of them
- * differ little in their numbers of rows.
+ * Counts the rows of an interval in short periods, with one aggregation of the service. The periods are short, so that segments made of
+ * them have similar numbers of rows.
  *
  * Invariant: the result counts every row of the interval once, or there is no result.
  */
@@ -60,7 +60,7 @@ export function slicesOf(
     const rows = figureOf(record, '_count');
     if (startMs === undefined || rows === undefined || seen.has(startMs)) return undefined;
     seen.add(startMs);
-    // Rows at or after the end of the interval are ignored: the service may include the end of a range (E10).
+    // Rows at or after the end of the interval are ignored, because the service may include the end of a range (E10).
     if (rows === 0 || startMs >= toMs) continue;
     // A counted period may begin before the interval, because it contains the interval's start, or because a search by receipt time finds
     // rows with older message times. The rows of such a period count as rows at the start of the interval.

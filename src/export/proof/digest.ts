@@ -92,7 +92,7 @@ function isWholeNumber(figure: Figure | undefined): figure is Figure {
   return figure?.reach === 0 && Number.isSafeInteger(figure.value) && figure.value >= 0;
 }
 
-/** Numbers with at most 15 digits, which are parsed quickly and exactly. */
+/** Matches whole numbers of at most 15 digits, which JavaScript parses quickly and exactly. */
 const plainForm = /^\d{1,15}$/;
 const figureForm = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 

@@ -110,7 +110,7 @@ async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTo
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(task.order(range, false), before + digestOperators(text), jobs);
     const slices = digestSlices(records, lengthMs);
-    // A result without records is valid only for a range without rows, because some services return no record for it.
+    // A result without records is valid only for a range without rows, because some services return no record for such a range.
     if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
     const isAtEnd = !byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
     if (!isAtEnd || isMoved) return slices;

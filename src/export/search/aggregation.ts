@@ -82,7 +82,7 @@ export function isRefused(thrown: unknown): thrown is ServiceError {
 
 function countRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code' } = cause;
-  const what = `The service accepts the query, but refuses the query with "| count" appended (${serviceCode}). logfleet needs this count for an interval whose search was cut short or lost an answer`;
+  const what = `The service accepts the query, but refuses the query with "| count" appended (${serviceCode}). logfleet needs this count for an interval if the service cut its search short or an answer was lost`;
   const message = `${what}: export with a query that can be counted.`;
   return failure('stall', 'export.countRefused', message, { reason: 'CountMissing', cause });
 }

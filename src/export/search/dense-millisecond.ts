@@ -1,7 +1,7 @@
 /**
  * Reads a dense millisecond: one with more rows than the service returns for one search. Every message id ends in a digit, so ten searches,
- * one for each last digit, find each row once. If the service cuts one of these ten short as well, its rows are searched by their last two
- * digits.
+ * one for each last digit, find each row once. If the service cuts one of these searches short as well, its rows are searched by the last
+ * two digits of the message ids.
  *
  * Invariant: rows are returned only if their number equals the count of an aggregation (E6).
  */
@@ -113,7 +113,7 @@ class DenseSearch {
     return this.#judge();
   }
 
-  /** Searches for the message ids with each of these endings. Resolves to the endings whose searches the service cut short. */
+  /** Searches for message ids with each of the given endings. Resolves to the endings whose searches the service cut short. */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
     const cut: string[] = [];
     const searchOne = async (ending: string) => {

@@ -58,7 +58,10 @@ export class IntervalFiles {
     this.#parts.row(row);
   }
 
-  /** Returns a promise that resolves when the destination has caught up with the written rows; undefined if it keeps up. */
+  /**
+   * If the destination is slower than the search, returns a promise that resolves when the destination has caught up. Otherwise returns
+   * undefined.
+   */
   drained(): Promise<void> | undefined {
     return this.#parts.drained();
   }

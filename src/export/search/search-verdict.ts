@@ -29,7 +29,7 @@ export interface SearchFacts {
   readonly sign: CutSign | undefined;
   /** Number of messages or records that the search job reports. */
   readonly jobCount: number;
-  /** Different errors that the search job reported, at least the first ones. */
+  /** Errors that the search job reported, each of them once. The list has a maximum length. */
   readonly pendingErrors: readonly string[];
   readonly hasLostStatus: boolean;
   /** Result of the latest reading of the search job's rows; undefined until they have been read. */
@@ -43,8 +43,8 @@ export interface SearchFacts {
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
   /**
-   * Time from which rows of a search that the service cut short are written to files, if a histogram or an aggregation shows it before the
-   * rows are read.
+   * Time from which rows of a search that the service cut short are written to files, if a histogram or an aggregation shows this time
+   * before the rows are read.
    */
   readonly writtenFromMs?: number;
   /** Number of rows of an interval according to a histogram or an aggregation. */

@@ -79,7 +79,7 @@ const failed = { ...stalled, isFailed: true } as const;
 export const atWork = { ...noFlags, ready: 'False', reconciling: true } as const;
 const outage = { ...atWork, outage: true } as const;
 
-/** Minimum difference in ms between the clocks of service and logfleet that messages mention. */
+/** Minimum difference in ms between the service's clock and logfleet's clock at which messages mention it. */
 const noteworthyBehindMs = 60_000;
 /** Maximum number of field names in a message about selected fields that do not exist. */
 const namedFields = 3;

@@ -6,7 +6,7 @@ import { measureStatuses, type StatusFigure } from '../../controller/status-metr
 const figures: readonly StatusFigure<SearchExport>[] = [
   [
     'logfleet_export_covered_ratio',
-    'Ratio of the time range of an export that is exported, 0 to 1.',
+    'Exported ratio of the time range, 0 to 1.',
     ({ progress }) => progress && progress.coveredPercent / 100,
   ],
   ['logfleet_export_written_rows', 'Rows in the files of an export.', ({ progress }) => progress?.rowsWritten],
@@ -19,7 +19,7 @@ const figures: readonly StatusFigure<SearchExport>[] = [
   ['logfleet_export_jobs', 'Active search jobs of an export.', ({ jobs }) => jobs?.length ?? 0],
 ];
 
-/** Creates the metrics of exports. `exports` returns the measured exports, none while another process leads. */
+/** Creates the metrics of exports. `exports` returns the exports to measure, or none while another process is the leader. */
 export function measureExports(metrics: Metrics, exports: () => Iterable<SearchExport>): void {
   measureStatuses({ metrics, kind: 'export', plural: 'exports', figures, resources: exports });
 }

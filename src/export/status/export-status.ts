@@ -103,7 +103,7 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
-/** Returns the writer of an export's status, whether the operator or a Kubernetes Job runs the export. */
+/** Returns the writer of an export's status. The writer is the same for exports in the operator's process and in Kubernetes Jobs. */
 export function exportStatusWriter(
   { namespace, name, uid }: SearchExport['metadata'],
   { host, clock, draining, settings }: Pick<RuntimeOptions, 'host' | 'clock' | 'draining' | 'settings'>,

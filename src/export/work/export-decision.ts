@@ -39,7 +39,7 @@ export interface ExportLimits {
    * number.
    */
   readonly maxMessages: number | undefined;
-  /** Maximum number of bytes that searches may scan. Running searches are stopped when it is reached. */
+  /** Maximum number of bytes that searches may scan. Running searches are stopped when they have scanned this number of bytes. */
   readonly maxBytesScanned: number | undefined;
   /** Wall time after which the export starts no more searches. */
   readonly deadlineMs: number | undefined;
@@ -130,7 +130,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly unproven: readonly CommitRecord[];
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
-  /** Time in ms after which the decision may change without an event; infinite if it cannot. */
+  /** Time in ms after which the decision may change without an event; infinite if only an event can change it. */
   readonly requeueAfterMs: number;
 }
 
@@ -314,8 +314,8 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
 }
 
 /**
- * Returns what the export waits for while the service's aggregation (digest) has not confirmed all rows: a user, if ranges still differ
- * after the last repeated search, or the first worker, which requests the digest.
+ * Returns what the export waits for until the service's aggregation (digest) has confirmed all rows. If ranges still differ after the last
+ * repeated search, the export waits for a user. Otherwise it may wait for the first worker, which requests the digest.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;

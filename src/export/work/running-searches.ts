@@ -39,7 +39,7 @@ export interface RunningSearchesOptions {
 }
 
 export class RunningSearches {
-  /** Intervals to be searched before the rest of their segment, the latest start first. */
+  /** Intervals that are searched before the rest of their segment. The interval with the latest start comes first. */
   narrowed: readonly SearchOrder[] = [];
   /** Bytes scanned by ended searches. */
   endedBytes = 0;

@@ -59,7 +59,7 @@ export class StoredExport {
   #recordsState: RecordsState = 'old';
   /** Monotonic time at which the destination was last read. */
   #readAtMs = 0;
-  /** Monotonic time at which an object of another process was last found; the start of this process before that. */
+  /** Monotonic time at which an object of another process was last found; until then, the start of this process. */
   othersSeenAtMs: number;
   /** Number of times that contradictory commit records were read again. */
   #readsInDisorder = 0;
@@ -184,7 +184,7 @@ export class StoredExport {
   recheckDisorder(): void {
     if (this.#recordsState !== 'current' || this.#clock.monotonic() - this.#readAtMs < stallRetryMs) return;
     this.#readsInDisorder++;
-    // At times all commit records are read again, because a user may have changed one that was already read.
+    // From time to time all commit records are read again, because a user may have changed one that was already read.
     this.#recordsState = this.#readsInDisorder % readingsOfNames === 0 ? 'doubted' : 'old';
   }
 
@@ -295,7 +295,10 @@ export class StoredExport {
     await this.#complete(manifest, listed, await this.#voided());
   }
 
-  /** Commit records of a complete export that are void: a digest found differences, so their intervals were searched again. */
+  /**
+   * Commit records of a complete export that are no longer valid, because a digest found differences and their intervals were searched
+   * again.
+   */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#task;
     const verdicts = await readVerdicts(this.destination, layout);
@@ -304,7 +307,7 @@ export class StoredExport {
     return plan ? coverageOf(plan, await readRecords(this.destination, layout), verdicts).voided : [];
   }
 
-  /** Lists the files of the export, after the removal of all unfinished uploads, so that no file can appear later. */
+  /** Removes all unfinished uploads, so that no file can appear later. Then lists the files of the export. */
   async #listed(): Promise<ListedFiles> {
     const { layout } = this.#task;
     await this.destination.abortLeftovers(layout.folder, 'all');
@@ -312,8 +315,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes files that no commit record names, then uses the export manifest. An existing export manifest needs this, too, because the
-   * process that wrote it may have ended before it removed these files.
+   * Removes files that no commit record names, and then uses the export manifest. The files are removed even if the export manifest already
+   * exists, because the process that wrote it may have ended before it removed them.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;

@@ -74,6 +74,6 @@ export interface WorkView {
   readonly lockedFiles: number;
   /** Manifest of a complete export; undefined for other exports. */
   readonly manifest: StoredManifest | undefined;
-  /** Time in ms after which this state may change without an event; infinite if it cannot. */
+  /** Time in ms after which this state may change without an event; infinite if only an event can change it. */
   readonly requeueAfterMs: number;
 }

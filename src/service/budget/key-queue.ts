@@ -11,7 +11,8 @@ import { requestClasses } from './turn-order.ts';
 
 /**
  * Ratio of an access key's concurrent requests that page reads may use (8 of 10), so that slow page reads never block the
- * keep-alives of search jobs (B3). While jobs are kept alive, the limit holds for all requests other than keep-alives together.
+ * keep-alives of search jobs (B3). While jobs are kept alive, the limit applies to the total of all requests other than
+ * keep-alives.
  */
 const workShare = 0.8;
 /** Time in ms after the last request about a search job during which further keep-alives are expected. */

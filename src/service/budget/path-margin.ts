@@ -13,7 +13,10 @@ import { getOrAdd } from '../../base/get-or-add.ts';
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
-  /** Minimum time in ms allowed for network delays. Round trips do not show clock drift and rounding to milliseconds. */
+  /**
+   * Minimum time in ms allowed for network delays. It also covers clock drift and rounding to milliseconds, which round trips do
+   * not show.
+   */
   floorMs: 5,
   /** Time in ms that is allowed for network delays until the first round trip was measured. */
   initialMs: 20,

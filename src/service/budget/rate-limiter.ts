@@ -43,7 +43,7 @@ export interface Reservation {
   allowedDelayMs: number;
 }
 
-/** Maximum duration of a request in ms, also of the requests that a former leader has sent (B6). */
+/** Maximum duration of a request in ms, including requests that a former leader has sent (B6). */
 export const longestRequestMs = 60_000;
 
 export class RateLimiter {

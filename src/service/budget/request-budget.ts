@@ -117,7 +117,10 @@ export class RequestBudget {
     return [...this.#queues.values()].reduce((sum, { occupied }) => sum + occupied, 0);
   }
 
-  /** Requests per second that are permitted now. Lower than the limit of this process for a while after an answer 429. */
+  /**
+   * Requests per second that are permitted now. After an answer with 429, this number is lower than the limit of this process for
+   * a while.
+   */
   get requestsPerSecond(): number {
     const { starts, periodMs } = this.#pace.current(this.#clock.monotonic());
     return (starts * 1_000) / periodMs;

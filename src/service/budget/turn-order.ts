@@ -49,9 +49,9 @@ export interface ClassHead {
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /** Number of requests that were chosen by rank since a request was last chosen because it had waited too long. */
+  /** Number of requests chosen by rank since the last request that was chosen because it had waited too long. */
   #inRank = 0;
-  /** Number of keep-alives that may be sent before the next request for a page that waits. */
+  /** Number of keep-alives that may be sent before the next waiting request for a page. */
   #pollsAhead = mostPollsAhead;
 
   /**

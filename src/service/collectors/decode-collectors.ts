@@ -66,8 +66,8 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
 ]);
 
 /**
- * Numbers below this boundary are times in seconds, the others in milliseconds. The boundary is the year 5138 in
- * seconds, and the year 1973 in milliseconds.
+ * Numbers below this boundary are times in seconds, the others in milliseconds. No real time is misread, because the boundary
+ * means the year 5138 in seconds, and the year 1973 in milliseconds.
  */
 const secondsLimit = 100_000_000_000;
 

@@ -42,10 +42,7 @@ export async function readAggregation(
   return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
 }
 
-/**
- * True if the search job has reported errors, or may have: the lost answer to a status request may have contained an
- * error.
- */
+/** True if the search job has reported errors, or may have reported errors in a lost answer to a status request. */
 function mayHaveErrors({ progress }: AggregationJob): boolean {
   return progress.hasLostStatus || progress.errors.length > 0;
 }

@@ -12,7 +12,7 @@ import type { Answer, CallOptions } from '../requests/call.ts';
 /** Query and time range for which a search job is created (4.1). Times are sent in milliseconds (E12). */
 export interface JobOrder {
   readonly query: string;
-  /** Start of the time range [from, to) in ms. The service may include or exclude its end (10.2). */
+  /** Start of the time range [from, to) in ms. The service may include or exclude the end of the range (10.2). */
   readonly fromMs: number;
   readonly toMs: number;
   /** Time zone for functions of the query that use days and hours; always sent, `UTC` by default. */

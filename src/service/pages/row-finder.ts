@@ -26,7 +26,7 @@ export class RowFinder {
   readonly #nameView = new DataView(this.#names.buffer);
   /** Length in bytes of each text in `#names`; 0 if no text is stored. */
   readonly #nameLengths = new Uint8Array(maxMembers);
-  /** Known field that each member of the earlier row contains; undefined for members that are not known fields. */
+  /** For each member of the earlier row: the known field (such as the id) that it contains, or undefined for any other field. */
   readonly #named: (FieldValue | undefined)[] = [];
 
   constructor(fields: RowFields) {

@@ -58,7 +58,7 @@ export class AnswerStream<T> implements BodyReceiver {
   #timer: Timer | undefined;
   /** Time of the last chunk of the body, or of the moment at which the receiver became ready again, if that is later. */
   #movedAtMs = 0;
-  /** Number of pending promises of the receiver. The answer is paused while there are any. */
+  /** Number of pending promises of the receiver. The answer is paused while at least one is pending. */
   #waits = 0;
   #ended = false;
 

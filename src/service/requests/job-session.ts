@@ -47,7 +47,7 @@ export class JobSession {
     this.#heardAtMs = Math.max(this.heardAtMs, sentAtMs);
   }
 
-  /** Finds the reason for an answer that the search job does not exist. */
+  /** Finds out why the service answered that the search job does not exist. */
   whyMissing(refusal: NoSuchJob): MissingJob {
     const { isDeleted, cookies } = this;
     return missingJob({

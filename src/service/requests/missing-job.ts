@@ -12,7 +12,9 @@ const replicaGraceMs = 10_000;
  * does. All replicas usually learn of the job soon after the first one.
  */
 const heardReplicaGraceMs = 4_000;
-/** Minimum time in ms without requests after which the service cancels a search job: 20 to 30 seconds (3.1). */
+/**
+ * Time in ms without requests after which the service may have cancelled a search job. It does so after 20 to 30 seconds (3.1).
+ */
 const silenceMs = 20_000;
 /** Maximum duration of a search job in ms: the service ends it after eight hours (3.1). */
 export const longestQueryMs = 8 * 3_600_000;
@@ -57,7 +59,7 @@ export function missingJob(facts: JobFacts): MissingJob {
   const isHeard = heardAtMs !== undefined;
   const ageMs = sentAtMs - createdAtMs;
   const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
-  // Redirects are checked first. Only the service at the address where the job was created can know the job.
+  // Redirects are checked first, because only the service at the address where the job was created can know the job.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',

@@ -144,7 +144,7 @@ const rows = {
 
 export type Outcome = keyof typeof rows;
 
-/** Returns rows of the outcome table that treat all these outcomes alike. */
+/** Returns rows of the outcome table that treat all given outcomes alike. */
 function rowsOf<O extends string>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
   return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, TreatmentRow>;
 }

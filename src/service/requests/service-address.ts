@@ -12,7 +12,9 @@ export interface ServiceAddress {
 
 export type ParsedAddress =
   | { readonly kind: 'address'; readonly address: ServiceAddress }
-  /** What is wrong with an address, and how to fix it. `problem` is worded to follow the name of the setting. */
+  /**
+   * What is wrong with an address, and how to fix it. `problem` continues a sentence that begins with the name of the setting.
+   */
   | { readonly kind: 'problem'; readonly problem: string; readonly remedy: string };
 
 const example = 'write an address like https://api.example.com/api';

@@ -70,7 +70,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
   };
 }
 
-/** Creates the error for a failed request. `names` are the names of the settings, as the user who wrote them knows them. */
+/** Creates the error for a failed request. `names` contains the names of the settings in the form that the user has written. */
 export function toServiceError(operation: Operation, failure: Failure, names = secretNames): ServiceError {
   const { reason, effect, handling } = treatmentOf(operation, failure.outcome);
   return new ServiceError({

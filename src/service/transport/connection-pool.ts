@@ -91,7 +91,8 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // If the connection cannot be opened, the callers that wait for it receive the error. Without waiting callers, nobody needs the error.
+    // If the connection cannot be opened, the callers that wait for it receive the error. If no caller waits, the error is
+    // ignored.
     opening.catch(() => {});
   }
 

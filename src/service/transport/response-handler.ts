@@ -96,7 +96,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
       const drained = this.#request.receiver?.write(chunk);
       if (drained === undefined) return;
       controller.pause();
-      // undici allows resuming an answer only while its parser is not active, as in this callback.
+      // The answer is resumed in this callback, because undici allows this only while its parser is not active.
       drained.then(
         () => controller.resume(),
         (error: unknown) => this.#giveUp(error),

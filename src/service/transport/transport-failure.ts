@@ -15,7 +15,7 @@ const codes: { readonly [F in TransportFailure]?: readonly string[] } = {
   tlsFailed: ['EPROTO'],
   connectionLost: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
   closed: ['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'],
-  // undici gives its parser errors no code, only a name.
+  // Errors of undici's parser have no code, so they are recognised by their name.
   answerMalformed: ['UND_ERR_HEADERS_OVERFLOW', 'HTTPParserError'],
 };
 const failureByCode: ReadonlyMap<string, TransportFailure> = new Map(

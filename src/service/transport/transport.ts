@@ -75,9 +75,7 @@ export interface Transport {
    * is closed.
    */
   drain(): Promise<void>;
-  /**
-   * Closes the transport at once: it accepts no further requests and closes every socket, also while requests are in flight.
-   */
+  /** Closes the transport at once: it accepts no further requests and closes every socket, even while requests are in flight. */
   close(): Promise<void>;
 }
 

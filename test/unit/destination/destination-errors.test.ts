@@ -58,7 +58,9 @@ describe('an error of a store or its connection', () => {
   test('is one short line for any message of the store', () => {
     const cause = Object.assign(new Error(`no\n\u0000${'!'.repeat(3_000)}`), { name: 'AccessDenied' });
     const { message } = s3Errors.error('read plan', cause);
-    expect(message).toMatch(/^cannot read plan: AccessDenied: no !+…; grant these credentials the rights s3:ListBucket/);
+    expect(message).toMatch(
+      /^cannot read plan: AccessDenied: no !+…; grant these credentials the rights s3:ListBucket/,
+    );
     expect(message.length).toBeLessThan(700);
   });
 });
