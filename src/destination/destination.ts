@@ -24,8 +24,8 @@ export interface DestinationPorts {
 /** Maximum size in bytes of export plans and commit records. */
 export const largestObjectBytes = 32 * 1024 * 1024;
 /**
- * Maximum size of a manifest in bytes. A manifest lists all intervals, of about half a kilobyte each. It is read and written as a whole,
- * and takes several times its size in memory.
+ * Maximum size of a manifest in bytes. A manifest takes about half a kilobyte for each interval. It is read and written as a whole, which
+ * takes several times its size in memory.
  */
 export const largestManifestBytes = 128 * 1024 * 1024;
 

@@ -17,7 +17,7 @@ export type DifferenceKind =
   | 'overlap'
   /** A total in the manifest differs from the sum over its intervals. */
   | 'total'
-  /** The `complete` flag of the manifest is wrong. It must be true if, and only if, no interval is marked as incomplete. */
+  /** The `complete` flag of the manifest is wrong. The flag must be true if, and only if, no interval is marked as incomplete. */
   | 'completeness'
   /** A commit record in the export's folder contradicts the manifest. */
   | 'record'

@@ -51,7 +51,7 @@ const exportManifest = object({
 });
 export type Manifest = Stored<typeof exportManifest>;
 
-/** Advice for users with a damaged manifest. They can safely remove it, because the commit records contain the same data. */
+/** Advice for users with a damaged manifest. Users can safely remove the manifest, because the commit records contain the same data. */
 export const manifestAdvice =
   'restore the original export manifest, or remove it so that logfleet writes it again from the commit records';
 

@@ -7,7 +7,9 @@ import type { Destination } from './destination.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
 
-/** Maximum number of segments in a plan. It limits the size of the manifest, which lists at least one interval for each segment. */
+/**
+ * Maximum number of segments in a plan. This maximum limits the size of the manifest, which lists at least one interval for each segment.
+ */
 export const maxSegments = 10_000;
 
 const plannedField = object({ name: text(), fieldType: optional(text()) });

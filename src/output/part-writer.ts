@@ -42,7 +42,7 @@ export interface PartSummary {
 
 /** Number of unwritten bytes at which callers should wait before they pass more rows. */
 const maxWaitingBytes = 512 * 1024;
-/** Minimum length in bytes of a chunk. It matters for parts that are smaller than a usual chunk. */
+/** Minimum length in bytes of a chunk. This minimum matters only for parts (data files) that are smaller than a usual chunk. */
 const minChunkBytes = 4 * 1024;
 
 export class PartWriter {

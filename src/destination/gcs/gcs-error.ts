@@ -49,7 +49,7 @@ export class GcsError extends Error {
   }
 }
 
-/** Returns the error for an answer that is a redirection or a failure. Its body is JSON or, for downloads, plain text. */
+/** Returns the error for an answer that is a redirection or a failure. The body of the answer is JSON or, for downloads, plain text. */
 export function errorOfAnswer(status: number, body: string): GcsError {
   const error = recordOfJson(body)?.['error'];
   if (!isRecord(error)) return new GcsError(`HTTP status ${status}`, body.startsWith('<') ? '' : body, status);
@@ -60,8 +60,8 @@ export function errorOfAnswer(status: number, body: string): GcsError {
 }
 
 /**
- * Returns the error for a failed attempt to get an access token. If the token service is unavailable, the error has a code for which
- * logfleet tries again.
+ * Returns the error for a failed attempt to get an access token. If the token service is unavailable, the code of the error makes logfleet
+ * try again.
  */
 export function tokenError(cause: unknown): GcsError {
   const { code, status, message } = cause as { code?: unknown; status?: unknown; message?: unknown };

@@ -26,8 +26,8 @@ export function authorizationOf({ credentials }: GcsSettings, endpoint: string):
 }
 
 /**
- * Returns headers with tokens that are signed with the key itself. logfleet therefore needs no token service, which a closed network may
- * not reach.
+ * Returns headers with tokens that are signed with the key itself. logfleet therefore needs no access to a token service, which a closed
+ * network may forbid.
  */
 function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {
   const key = privateKey.reveal();

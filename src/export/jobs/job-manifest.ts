@@ -73,8 +73,8 @@ export function causeHash({
 export function jobName(input: JobInput): string {
   const { name, uid } = input.resource.metadata;
   const hash = hashOf([uid, workHash(input), causeHash(input)]).slice(0, 10);
-  // The Job's name is short and has no dots, because the hostname of a pod consists of this name and an index. It may have at most 63
-  // characters.
+  // The Job's name is short and has no dots, because the hostname of a pod consists of this name and an index. A hostname may have at most
+  // 63 characters.
   const readable = name.slice(0, 45).replaceAll('.', '-').replace(/-+$/, '');
   return `${readable}-${hash}`;
 }

@@ -206,7 +206,8 @@ export class JobRuntime {
         'The Kubernetes Job starts when enough requests of the operator to the service have ended, because the Job needs a share of the request limits.';
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
-    // This process may have lost the leadership while it read the ServiceAccount or the claim. It must then create no Job.
+    // This process may have lost the leadership while it read the ServiceAccount or the PersistentVolumeClaim. A process that is not the
+    // leader must create no Job.
     if (!host.leadership.isLeader()) return { health: waiting(reasons.jobPending, 'Another operator leads.') };
     try {
       const result = await store.create(job, buildJob({ ...input, share, showsProgress }).manifest);

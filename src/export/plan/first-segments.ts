@@ -25,7 +25,7 @@ export interface SegmentsInput {
   readonly slices: readonly SliceCount[];
   /** Number of rows at which the service cuts a search short, so that older rows are missing. */
   readonly limit: number;
-  /** Number of rows that a search has already found. They are the newest rows of the range, and form the newest segment. */
+  /** Number of rows that a search has already found. These rows are the newest rows of the range, and form the newest segment. */
   readonly foundRows: number;
 }
 

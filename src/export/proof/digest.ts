@@ -340,8 +340,8 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // The service's message limit is unknown, so a segment gets at most as many rows as an earlier search has written. It may always get one
-  // page of rows in the first round, and half as many in each further round.
+  // The service's message limit is unknown, so a segment gets at most as many rows as the largest of the earlier searches has written. This
+  // maximum is at least one page of rows in the first round, and half as many rows in each further round.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices

@@ -8,7 +8,10 @@ import { ServiceError } from '../../service/requests/service-error.ts';
 import { withOperators } from './export-task.ts';
 import type { JobSet, OpenWishes } from './job-set.ts';
 
-/** Maximum number of attempts to run an aggregation. It is repeated if the search job, or an answer about its status, is lost. */
+/**
+ * Maximum number of attempts to run an aggregation. An aggregation is repeated if its search job, or an answer about the status of the job,
+ * is lost.
+ */
 const maxTries = 3;
 const retryDelayMs = 2_000;
 

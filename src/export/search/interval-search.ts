@@ -173,8 +173,8 @@ export class IntervalSearch implements RunningSearch {
   }
 
   /**
-   * True if the interval is old enough to be searched, also by the service's clock, which the answer to the search job's creation has shown
-   * (E11).
+   * True if the interval is old enough to be searched. The service's clock, which the answer to the search job's creation shows, may be
+   * further behind than expected, so that the interval is too recent (E11).
    */
   #isSettled(): boolean {
     const { quirks, clock, settleDelayMs } = this.#tools;
@@ -342,8 +342,8 @@ export class IntervalSearch implements RunningSearch {
   }
 
   /**
-   * Completes the interval's files at the destination, then writes the commit record (E3). The search job is closed meanwhile, because its
-   * rows are no longer needed.
+   * Completes the interval's files at the destination, then writes the commit record (E3). At the same time closes the search job, because
+   * its rows are no longer needed.
    */
   async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
     const { signal } = this.#stop;

@@ -12,7 +12,7 @@ export type CutSign =
   | 'warning'
   /** logfleet ended the search shortly before the service's maximum duration of a query (E13). */
   | 'timeOver'
-  /** The search job covers more time than the interval. Its older rows are left to other searches. */
+  /** The search job covers more time than the interval. The older rows of the job are left to other searches. */
   | 'beyondInterval'
   /** The search found at least as many rows as an earlier search that the service cut short, so it was probably cut short, too. */
   | 'smallestLimit'

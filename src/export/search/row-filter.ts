@@ -21,7 +21,10 @@ import type { Interval } from './message-limit.ts';
  */
 export interface RowFigures {
   readonly received: number;
-  /** Number of rows that a page repeated although the service stores them once. This happens after a page that left out rows. */
+  /**
+   * Number of rows that a page repeated, although the service stores them only once. A page can repeat rows if the previous page left out
+   * rows.
+   */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;

@@ -91,7 +91,10 @@ export type Verdict =
   | { readonly kind: 'endsInclusive' }
   /** Search the newer half of the interval first, from `atMs`, then the older half. */
   | { readonly kind: 'bisect'; readonly atMs: number }
-  /** One millisecond has more rows than the service returns for a search. It must be searched by the last digits of message ids. */
+  /**
+   * One millisecond has more rows than the service returns for a search. This millisecond must be searched by the last digits of message
+   * ids.
+   */
   | { readonly kind: 'dense'; readonly record: RecordFigures; readonly message: string }
   /**
    * The interval cannot be proven complete, and another search would have the same result. With `incompletePolicy: Keep`, `record` is

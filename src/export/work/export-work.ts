@@ -202,7 +202,7 @@ export class ExportWork {
     return this.#options.part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#options.part);
   }
 
-  /** True while the first worker plans the export, and this process is another worker. */
+  /** True if this process is not the first worker, and waits until the first worker has planned the export. */
   get #awaitsPlan(): boolean {
     return this.#clock.monotonic() < this.#standInAtMs;
   }
@@ -355,8 +355,8 @@ export class ExportWork {
   }
 
   /**
-   * Stores the result of a digest. If ranges still differ after the last repeated search, reports them to users instead, unless
-   * `incompletePolicy` is `Keep`.
+   * Stores the result of a digest. Stores nothing if ranges still differ after the last repeated search and `incompletePolicy` is `Fail`:
+   * these ranges are reported to users.
    */
   async #judge(shown: DigestResult, round: number): Promise<void> {
     const isLast = shown.differing.length > 0 && round > this.#maxRounds;

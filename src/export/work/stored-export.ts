@@ -128,7 +128,7 @@ export class StoredExport {
    * its uploads is the only sign that it has ended.
    */
   async tidy(): Promise<void> {
-    // If the removal fails, the next attempt follows after the same delay.
+    // The time of the next attempt is set first, in case the removal fails.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;

@@ -43,8 +43,8 @@ export function partOf(limit: number, { index, workers }: WorkerPart): number {
 }
 
 /**
- * Segments that a worker may search, in the order of its searches. `isPatient` is false once the worker no longer waits for the others.
- * `parallelism` is the number of searches that each worker probably runs at the same time.
+ * Segments that a worker may search, in the order of its searches. `isPatient` is false once the worker no longer waits for the other
+ * workers. `parallelism` is the number of searches that each worker probably runs at the same time.
  */
 export function segmentsOfWorker(
   remaining: readonly Segment[],
@@ -63,8 +63,8 @@ export function segmentsOfWorker(
 }
 
 /**
- * Number of segments that this worker leaves to their owner: those that the owner probably searches now, and half of the rest. This worker
- * searches the other half, which it probably commits before the owner needs it.
+ * Number of segments that this worker leaves to the worker that owns them: those that the owner probably searches now, and half of the
+ * rest. This worker searches the other half, which it probably commits before the owner needs it.
  */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);

@@ -247,8 +247,9 @@ export class RequestBudget {
   }
 
   /**
-   * Opens a test connection if requests must wait because it is unknown whether earlier requests have reached the
-   * service. A completed handshake shows that they have. Each origin has at most one test connection at a time.
+   * Opens a test connection if requests must wait because it is unknown whether earlier requests have reached the service. A
+   * completed handshake shows that these requests have reached the service. Each origin has at most one test connection at a
+   * time.
    */
   #probeDoubtful(nowMs: number): void {
     if (this.waiting === 0) return;

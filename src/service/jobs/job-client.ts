@@ -134,8 +134,8 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 const shortestNotice = 16;
 
 /**
- * Returns the part of a warning that was not in an earlier answer. `known` is the warning in the answer that created
- * the search job. Its text is removed from later warnings, whatever its language.
+ * Returns the part of a warning that was not in an earlier answer. `known` is the warning in the answer that created the search
+ * job. The text of this warning is removed from later warnings, whatever its language is.
  */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();

@@ -34,7 +34,9 @@ import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver
 export const orphanLifeMs = 30_000;
 /** Time in ms without a valid answer about a search job after which the job counts as lost. */
 const longestSilenceMs = 60_000;
-/** Maximum number of attempts to delete a search job. A job that is not deleted expires for lack of requests. */
+/**
+ * Maximum number of attempts to delete a search job. A job that is not deleted expires, because no more requests for it are sent.
+ */
 const deletionTries = 3;
 /**
  * Maximum number of attempts to delete a new search job that some replicas of the service do not know yet (10.2). All

@@ -53,7 +53,10 @@ export class PageScanner {
     return this.#content.rows;
   }
 
-  /** Processes the next bytes of the page. Their memory may be reused afterwards. Throws a `PageError` for an invalid page. */
+  /**
+   * Processes the next bytes of the page. The memory of these bytes may be reused afterwards. Throws a `PageError` for an invalid
+   * page.
+   */
   write(chunk: Uint8Array): void {
     if (this.#failure) throw this.#failure.error;
     try {
