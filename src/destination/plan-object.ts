@@ -8,7 +8,8 @@ import type { ExportLayout } from './export-layout.ts';
 import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
 
 /**
- * Maximum number of segments in a plan. This maximum limits the size of the manifest, which lists at least one interval for each segment.
+ * Maximum number of segments in a plan. It also limits the size of the manifest, because the manifest lists at least one interval for each
+ * segment.
  */
 export const maxSegments = 10_000;
 

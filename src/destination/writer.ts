@@ -2,8 +2,8 @@
  * Identity of the process that writes a file: a token in the names of data files and uploads. It shows whether the process still runs
  * (E15).
  *
- * The token contains the container or machine with its boot, the process id, the start of the process, and a counter. logfleet can check
- * only processes in the same container or on the same machine.
+ * The token contains a hash that identifies the container or the machine, the process id, the start of the process, and a random number.
+ * logfleet can check only processes in the same container or on the same machine.
  */
 import { createHash } from 'node:crypto';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../base/process-identity.ts';

@@ -27,7 +27,7 @@ import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {
   readonly settings: DestinationSettings;
-  /** Hash of the destination's settings and credentials. A change of any of them changes the hash, but the hash does not reveal them. */
+  /** Hash of the destination's settings and credentials. The hash changes with each of them, and does not reveal the credentials. */
   readonly fingerprint: string;
 }
 

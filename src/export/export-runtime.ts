@@ -164,7 +164,10 @@ export class ExportRuntime {
     return true;
   }
 
-  /** Health of an export that is complete, failed or paused, which needs no Secret and no destination (C1); undefined for others. */
+  /**
+   * Health of an export that is complete, failed or paused. It is known without the export's Secrets and destination (C1). Undefined for
+   * other exports.
+   */
   #healthAtRest(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
     const complete = shownComplete(resource);
     if (complete) return isAsked ? undefined : shownHealth(complete);

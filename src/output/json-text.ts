@@ -55,7 +55,7 @@ export function tokenStart(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Copies bytes. For most values a loop is faster than `copy`. */
+/** Copies bytes. Short values are copied in a loop, which is faster than `copy`. */
 export function copyBytes(target: Buffer, at: number, source: Buffer, from: number, to: number): number {
   if (to - from > maxCopiedByLoop) return at + source.copy(target, at, from, to);
   let end = at;

@@ -22,7 +22,7 @@ const failureOfCode = failuresByCode({
 const advice = {
   missing: 'create the container, or correct its name and the account or endpoint',
   denied:
-    'grant these credentials the role Storage Blob Data Contributor on the container (or the permissions rwdlc if they are a SAS), and allow this network in the firewall of the account',
+    'grant these credentials the role Storage Blob Data Contributor on the container (a SAS needs the permissions rwdlc), and allow this network in the firewall of the account',
   credentials:
     'correct the credentials of the store, either in the Secret that credentialsSecretRef names or, without credentialsSecretRef, in the environment (such as AZURE_STORAGE_KEY)',
   lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',

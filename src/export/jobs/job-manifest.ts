@@ -116,7 +116,7 @@ export function buildJob(input: JobInput): BuiltJob {
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
       // The Job succeeds as soon as one worker has written the export manifest, even if other pods could not start.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // A replacement pod may use a pod's share of the request budget only after that pod has ended.
+      // A replacement pod may use the share of the request budget only after the replaced pod has ended.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [

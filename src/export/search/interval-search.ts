@@ -246,7 +246,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // The search job's progress includes errors that the service reported while pages were read.
+      // The job's latest progress is used, because it includes errors that the service reported while pages were read.
       pendingErrors: [...job.progress.errors, ...errors],
       hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',

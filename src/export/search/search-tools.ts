@@ -101,7 +101,7 @@ export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
   /** Another process has committed this interval first. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
-  /** The interval has too many rows for one search. `order` is its newer part, which must be searched first. */
+  /** The interval has too many rows for one search. `order` is the newer part of the interval, which must be searched first. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
   /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }

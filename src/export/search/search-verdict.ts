@@ -239,7 +239,7 @@ function stopOf({ sign, jobCount }: SearchFacts): string {
     case 'roundCount':
       return `the search found ${jobCount} rows, a number that may be a limit of the service (if the query itself limits its rows to ${jobCount}, write another number there)`;
     case 'smallestLimit':
-      return `the search found ${jobCount} rows, and the service has cut an earlier search short at that number or fewer`;
+      return `the search may be incomplete, because it found ${jobCount} rows, and the service has cut an earlier search short at that number or fewer`;
     default:
       return `the search stopped at ${jobCount} rows`;
   }

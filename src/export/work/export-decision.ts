@@ -135,8 +135,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
 }
 
 /**
- * Value that replaces the segment number in the delay of a time range whose rows the service's aggregation (digest) does not confirm,
- * because such a range can extend over several segments.
+ * Value that a delay has instead of a segment number if the service's aggregation (digest) does not confirm the rows of a time range. Such
+ * a range can extend over several segments.
  */
 export const digestSegment = -1;
 

@@ -134,7 +134,7 @@ export class ExportDelays {
     this.#delay(order, delayMs, error.message);
   }
 
-  /** Counts that an interval must be searched again. After several repetitions, delays the next search of the interval. */
+  /** Records that an interval must be searched again. After several repetitions, delays the next search of the interval. */
   again(order: SearchOrder, message: string): void {
     const hasty = this.#count(order) - hastySearches;
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);

@@ -78,7 +78,10 @@ export class StoredExport {
     this.othersSeenAtMs = clock.monotonic();
   }
 
-  /** Stage of the export: `loading` until the destination is read, `planning` without a plan, `complete` with an export manifest. */
+  /**
+   * Stage of the export: `loading` until the destination is read, then `planning` until there is a plan, `planned` until there is an export
+   * manifest, and `complete`.
+   */
   get stage(): 'loading' | 'planning' | 'planned' | 'complete' {
     if (!this.#isRead) return 'loading';
     if (this.manifest) return 'complete';
