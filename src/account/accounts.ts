@@ -1,9 +1,10 @@
 /**
- * Accounts of the service. An account is the client and the request budget for the credentials in a Secret. Secrets with equal
- * content share one client. All access keys of one user share one request budget, across Secrets and namespaces.
+ * Accounts of the log service. An account consists of a client and a request budget for the credentials in a Secret. Secrets
+ * with equal content share one client. All access keys of a user share one request budget, even if they are in different
+ * Secrets or namespaces.
  *
  * Invariant: `resolve` returns the same `Account` while the Secret does not change. This module sends no requests to the
- * service, so callers report rejected credentials to `unauthorized`.
+ * service. A caller whose credentials are rejected (401) reports this to `unauthorized`.
  */
 
 import { failure, type LogfleetError } from '../base/errors.ts';
@@ -24,23 +25,23 @@ import type { RequestLimits, WorkerShares } from './worker-shares.ts';
 
 export interface Account {
   /**
-   * Identity of the service: its normalised base URL. A ledger (stored state of a policy) contains the identity, so
-   * that a ledger of another service is recognised (U1).
+   * Identity of the service: its normalised base URL. Each ledger (stored state of a policy) contains this identity, so that
+   * logfleet notices a ledger that belongs to another service (U1).
    */
   readonly serviceId: string;
   /**
-   * Identity of the account: `serviceId` and access id. All users of an access id see the same collectors, so they
-   * share collector listings.
+   * Identity of the account: `serviceId` and access id. All policies with the same access id see the same collectors, so they
+   * share one collector listing.
    */
   readonly id: string;
   readonly service: UpgradeService;
-  /** Search jobs of the account, which use its credentials and its request budget. */
+  /** Client for search jobs, which uses the credentials and the request budget of the account. */
   readonly searches: SearchJobs;
   /** Maximum number of requests per second that the account's Secret sets. Default: 4, the limit of the service. */
   readonly requestsPerSecond: number;
-  /** Identity of the user of the service. The service counts all requests of a user together. */
+  /** Identity of the account's user at the service. The rate limits of the service apply to all requests of a user together. */
   readonly user: string;
-  /** Digest of the credentials. The credentials cannot be computed from it. */
+  /** Digest of the credentials. The credentials cannot be computed from the digest. */
   readonly fingerprint: string;
 }
 
@@ -60,10 +61,11 @@ export interface AccountsOptions extends Omit<Ports, 'random'> {
   /** Leadership of this process. Without leadership, no request is sent (L1). */
   readonly leadership: Leadership;
   /**
-   * Shares of the request limits that belong to pods of Kubernetes Jobs (workers), so the operator does not use them (B8).
+   * Shares of the request limits that workers (pods of Kubernetes Jobs) use. The operator itself does not use these shares
+   * (B8).
    */
   readonly shares?: WorkerShares;
-  /** Limits of this process, if it is a worker with its own share of the request limits. */
+  /** Request limits of this process if it is a worker. A worker may use only its own share of the user's limits. */
   readonly limits?: RequestLimits;
 }
 
@@ -94,7 +96,10 @@ export class Accounts {
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
-  /** Clients whose credentials no Secret contains any more. They still finish requests: search jobs can take hours. */
+  /**
+   * Clients whose credentials are no longer in any Secret. They are kept until their requests have ended, because search jobs
+   * can take hours.
+   */
   readonly #retiring = new Set<Shared>();
   readonly #right: LeadershipRight;
   readonly #budgets: Budgets;
@@ -140,7 +145,7 @@ export class Accounts {
     return shared ? this.#budgets.limitsOf(spenderOf(shared)) : serviceLimits;
   }
 
-  /** True if the account's user has no more requests in flight than the limits of this process allow. */
+  /** True if the user's number of requests in flight is within the limits of this process. */
   isWithinLimits(account: Account): boolean {
     const shared = this.#find(account);
     return shared === undefined || this.#budgets.isWithinLimits(spenderOf(shared));

@@ -1,11 +1,11 @@
 /**
- * Reads Secrets for many resources. One read serves all callers within five seconds. A Secret for whose change
- * resources wait is read every five seconds, and its change wakes all of them (C2).
+ * Reads Secrets for many resources. One read serves all callers within five seconds. While resources wait for a Secret to
+ * change, the Secret is read every five seconds. A change wakes all waiting resources (C2).
  *
  * Invariants:
  * - Each call of `wait` wakes its resource at most once.
- * - At most 20 reads per second check for changes, for any number of Secrets.
- * - No value of a Secret is kept longer than five seconds. Comparisons use a digest.
+ * - The checks for changes send at most 20 reads per second, however many Secrets there are.
+ * - Values of a Secret are kept for at most five seconds. Later checks for changes compare digests.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,8 +18,8 @@ import type { ResourceKey, SecretReader } from '../host/host.ts';
 export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 
 /**
- * Time in ms for which the result of a read serves later callers. While resources wait for the change of a Secret, the
- * Secret is read at this interval.
+ * Time in ms for which the content of a Secret is reused after a read. Also the interval between reads while resources wait
+ * for the Secret to change.
  */
 const freshMs = 5_000;
 const shortestDelayMs = 50;
@@ -48,9 +48,9 @@ export interface AwaitedSecretsOptions {
 export class AwaitedSecrets {
   readonly #options: AwaitedSecretsOptions;
   readonly #reads = new Map<string, Read>();
-  /** Digest of the last content of each Secret for whose change resources wait, or that was read recently. */
+  /** Digest of the last known content of each Secret that was read recently or that resources wait for. */
   readonly #digests = new Map<string, string>();
-  /** Secrets for whose change resources wait, ordered by the due time of their next read. */
+  /** Secrets that resources wait for, ordered by the time of the next read. */
   readonly #awaited = new Map<string, Awaited>();
   readonly #waiters = new Map<string, SecretWaiter>();
   #changes = 0;
@@ -62,7 +62,7 @@ export class AwaitedSecrets {
     this.#options = options;
   }
 
-  /** Whether environment variables replace this Secret. The Secret is then not read. */
+  /** Whether environment variables replace this Secret. If so, the Secret is not read. */
   takesVariables(key: ResourceKey): boolean {
     return this.#options.secrets.takesVariables?.(key) ?? false;
   }
@@ -79,17 +79,17 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Number of observed changes of Secrets. A caller reads this number before it reads Secrets, and passes the number
-   * to `wait`.
+   * Number of Secret changes observed so far. A caller gets this number before it reads Secrets and then passes it to `wait`,
+   * so that no change in between is missed.
    */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Calls `wake` once when one of these Secrets changes. `changes` is the value of the property `changes` before the
-   * caller read the Secrets. If the property has changed since, `wake` is called immediately. A new call replaces the
-   * earlier wait of the same resource; with an empty list it only ends the wait.
+   * Calls `wake` once when one of these Secrets changes. `changes` is the value of the property `changes` before the caller
+   * read the Secrets. If the property has changed since, `wake` is called immediately. A new call replaces the earlier wait
+   * of the same resource. A call with an empty list only ends that wait.
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
     this.leave(waiter);
@@ -101,8 +101,8 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // The last content of the Secret is no longer known, and the Secret may have changed since. The next read counts
-      // as a change.
+      // The last content of the Secret is not known any more, so a change since then could not be noticed. The next read
+      // therefore counts as a change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
@@ -141,8 +141,8 @@ export class AwaitedSecrets {
     members.then(
       (found) => this.#note(name, digestOf(found)),
       (error: unknown) => {
-        // After a temporary error, the next caller reads the Secret again. An error that a person must fix is kept for
-        // five seconds.
+        // After a temporary error, the next caller reads the Secret again. An error that a person must fix is returned to
+        // all callers for five seconds.
         if (needsPerson(error)) this.#note(name, `failed: ${error.code}`);
         else if (this.#reads.get(name) === read) this.#reads.delete(name);
       },

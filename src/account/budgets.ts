@@ -36,10 +36,11 @@ export interface BudgetsOptions {
   readonly metrics: Metrics;
   readonly right: SendRight;
   /**
-   * Shares of the request limits that belong to pods of Kubernetes Jobs (workers), so the operator does not use them (B8).
+   * Shares of the request limits that workers (pods of Kubernetes Jobs) use. The operator itself does not use these shares
+   * (B8).
    */
   readonly shares?: WorkerShares;
-  /** Limits of this process, if it is a worker with its own share; by default the limits of the service. */
+  /** Request limits of this process: the limits of the service or, for a worker, the limits of the worker's own share. */
   readonly limits?: RequestLimits;
 }
 
@@ -53,16 +54,16 @@ export class Budgets {
     this.#observe(metrics);
   }
 
-  /** Returns the part of the user's request budget that one access key uses. `share` sets the limits of this part. */
+  /** Returns the budget of one access key, which is a part of the user's budget. `share` sets its limits. */
   of(spender: Spender): KeyBudget {
     const user = this.#user(spender);
     return getOrAdd(user.keys, spender.accessId, () => user.budget.key(spender.accessId));
   }
 
   /**
-   * Sets the limits of each budget to the smallest limits that the Secrets of its user set, and forgets unused
-   * budgets. `leaving` are credentials that no Secret contains any more, but that still finish requests. Their limits
-   * apply only if no current Secret belongs to the same user.
+   * Sets the limits of each budget to the smallest limits that the Secrets of its user set, and forgets unused budgets.
+   * `leaving` are credentials that are no longer in any Secret, but still have requests in flight. Their limits apply only if
+   * no current Secret belongs to the same user.
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {
@@ -78,7 +79,7 @@ export class Budgets {
     return this.#users.get(nameOf(spender))?.limits ?? serviceLimits;
   }
 
-  /** True if the user has no more requests in flight than the current limits of this process allow. */
+  /** True if the user's number of requests in flight is within the current limits of this process. */
   isWithinLimits(spender: Spender): boolean {
     return this.#users.get(nameOf(spender))?.budget.isWithinLimits() ?? true;
   }
@@ -90,7 +91,7 @@ export class Budgets {
         [{}, [...this.#users.values()].reduce((sum, { budget }) => sum + read(budget), 0)],
       ]);
     const rate =
-      'Requests per second to the log service that are permitted now. Lower for a while after an answer 429.';
+      'Number of requests per second that logfleet may send to the log service now. Reduced for a while after an answer 429.';
     observe('requests_per_second', rate, ({ requestsPerSecond }) => requestsPerSecond);
     observe('waiting_requests', 'Requests to the log service that wait for permission.', ({ waiting }) => waiting);
     observe('requests_in_flight', 'Requests to the log service that have no answer yet.', ({ inFlight }) => inFlight);
@@ -143,7 +144,7 @@ function effective(spenders: readonly Spender[], leaving: readonly Spender[]): r
   return spenders.length > 0 ? spenders : leaving;
 }
 
-/** Returns the smallest of a limit of the service and the limits that Secrets set. */
+/** Returns the smallest of these values: the limit of the service, and the limits that Secrets set. */
 function smallest(limit: number, named: readonly (number | undefined)[]): number {
   return Math.min(limit, ...named.map((value) => value ?? limit));
 }
@@ -166,8 +167,8 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // Reads the term of leadership now, because `sinceMs` should be the beginning of the leadership and not the time of
-    // the first request.
+    // The term of leadership is read now and not at the first request, so that `sinceMs` is the beginning of the
+    // leadership.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

@@ -1,4 +1,4 @@
-/** Place where a person wrote credentials: the keys of a Secret, or environment variables that replace a Secret. */
+/** Source of credentials: the keys of a Secret, or environment variables that replace a Secret. */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretNames } from '../service/requests/service-failure.ts';

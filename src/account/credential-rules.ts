@@ -9,7 +9,7 @@ import { SecretText } from '../base/secret-text.ts';
 import { parseAllowedHosts } from '../service/requests/redirect.ts';
 import { parseServiceAddress, type ServiceAddress } from '../service/requests/service-address.ts';
 
-/** Parsed value of a key, or what is wrong with the value. The problem is worded to follow the name of the key. */
+/** Parsed value of a key, or the problem with the value. The text of the problem follows the name of the key in messages. */
 export type Parsed<T> = { readonly kind: 'value'; readonly value: T } | ({ readonly kind: 'problem' } & Explanation);
 
 export type Rule<T> = (text: string) => Parsed<T>;
@@ -24,7 +24,7 @@ function problem(what: string, remedy: string): Parsed<never> {
 
 export const requiredMembers = ['baseURL', 'accessId', 'accessKey'] as const;
 
-/** Rules for all keys of the credentials, including optional keys. Their texts are already trimmed and not empty. */
+/** Rules for all keys of the credentials, including optional keys. The rules receive values that are trimmed and not empty. */
 export const memberRules = {
   baseURL: (text: string): Parsed<ServiceAddress> => {
     const parsed = parseServiceAddress(text);

@@ -34,7 +34,7 @@ function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: 
   const limit = serviceLimits[name];
   if (Number(text) <= limit) return;
   yield warning(path, 'OutOfRange', {
-    problem: `${name} is more than the service allows, so the limit of the service applies`,
+    problem: `${name} is above the limit of the service, so the limit of the service applies instead`,
     remedy: `write up to ${limit}, or leave it out`,
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Shares of a user's request limits that belong to pods of Kubernetes Jobs (workers, B8): computes the size of a share,
- * and records the shares in use. Reads no clock and sends no requests.
+ * Divides a user's request limits between the operator and its workers (pods of Kubernetes Jobs, B8): computes the size of a
+ * worker's share, and records the shares in use. Reads no clock and sends no requests.
  */
 
 /** Limits of one process: requests per second of a user, and concurrent requests of an access key. */
@@ -15,7 +15,10 @@ export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurr
 const maxWorkers = 4;
 /** Minimum number of concurrent requests of a worker, so that it can keep search jobs alive while it reads a page. */
 const minConcurrent = 2;
-/** Number of units into which one request per second is divided. Whole numbers of units add up without rounding errors. */
+/**
+ * Number of units into which one request per second is divided. Each share is a whole number of units, so sums have no
+ * rounding errors.
+ */
 const stepsPerRequest = 1_000;
 
 export interface ShareSize {
@@ -52,7 +55,7 @@ export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[
     concurrent -= workers * share.maxConcurrentRequests;
   }
   // The limits of a Secret may be lowered while Jobs run. If the Jobs then leave less than the operator's minimum, the
-  // operator uses its minimum nevertheless.
+  // operator still uses its minimum.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
@@ -73,8 +76,8 @@ export interface HeldShare {
 }
 
 /**
- * Time in ms for which a share stays in use after its Job and pods are gone. A Kubernetes controller that has not
- * noticed the deletion of the Job may still create a pod, and pods are observed up to 30 s late.
+ * Time in ms for which a share stays in use after its Job and pods are gone. In this time, the Job controller of Kubernetes
+ * may still create a pod, if it has not noticed the deletion of the Job yet. Also, logfleet observes pods up to 30 s late.
  */
 const lingerMs = 60_000;
 
@@ -127,7 +130,7 @@ export class WorkerShares {
     return this.#entries.get(job)?.held;
   }
 
-  /** Returns a reserved share, because its Job was not created. Does nothing if the Job was observed. */
+  /** Releases a reserved share because its Job was not created. Does nothing if the Job was observed. */
   cancel(job: string): void {
     if (this.#entries.get(job)?.isReserved) this.#entries.delete(job);
   }
@@ -160,7 +163,7 @@ export class WorkerShares {
   }
 }
 
-/** True if these shares leave the operator its minimum. */
+/** True if, besides these shares, enough of the request limits remains for the operator. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const steps = shares.reduce((sum, { workers, share }) => sum + workers * stepsOf(share.requestsPerSecond), 0);
   const concurrent = shares.reduce((sum, { workers, share }) => sum + workers * share.maxConcurrentRequests, 0);

@@ -62,13 +62,10 @@ export class Controller {
 
   readonly #inFlight = new Set<Promise<void>>();
 
-  /**
-   * Keys of resources that still had work left after their last reconcile. These resources are reconciled again even
-   * if they do not change.
-   */
+  /** Keys of resources that had work left after their last reconcile. They are reconciled again even without a change. */
   readonly #unsettled = new Set<string>();
 
-  /** Term in which this process is the leader and starts reconciles. Its `abort` signals the running reconciles when the term ends. */
+  /** Term of leadership, in which this process starts reconciles. `abort` stops the running reconciles when the term ends. */
   #reign: { readonly term: number; readonly abort: AbortController } | undefined;
 
   #state: 'new' | 'running' | 'ended' = 'new';
@@ -126,19 +123,19 @@ export class Controller {
   }
 
   /**
-   * Reconciles a resource as soon as possible, or again if a reconcile is running.
+   * Reconciles a resource as soon as possible. If a reconcile of the resource is running, another one follows.
    * @param isUnderWay true if there are new results for the resource's work in progress
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // The queue reports a key as ready only once. A key that became ready before the first list of resources was
-    // complete is therefore started here.
+    // The queue reports a ready key only once. If it did so before the first list of resources was complete, the reconcile
+    // is started here.
     this.#startSoon();
   }
 
   /**
-   * Returns whether logfleet has no work left that it can do without a person. Resources without work left are still
-   * reconciled again after a delay; such delayed reconciles do not count as work.
+   * Returns whether logfleet can do no more work without a person. Periodic reconciles of resources without work left do not
+   * count as work.
    */
   idle(): boolean {
     return (
@@ -150,7 +147,7 @@ export class Controller {
     );
   }
 
-  /** Resolves when logfleet has no work left that it can do without a person; immediately if it has none now. */
+  /** Resolves as soon as logfleet can do no more work without a person. */
   whenSettled(): Promise<void> {
     return new Promise((resolve) => {
       this.#settledListeners.push(resolve);
@@ -175,7 +172,7 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Starts reconciles in a microtask. The code that reports a change can then finish its own work first. */
+  /** Starts reconciles in a microtask, so that the code that reported a change finishes first. */
   #startSoon(): void {
     if (this.#startPending) return;
     this.#startPending = true;

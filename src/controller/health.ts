@@ -6,7 +6,10 @@
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type { ResourceEvent } from '../host/host.ts';
 
-/** Reasons for problems in the spec and the Secrets, which the operator and the commands find before any request to the service. */
+/**
+ * Condition reasons for problems in the spec and the Secrets. The operator and the commands find these problems before any
+ * request to the service.
+ */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
   reasons.paused,
   reasons.invalidSpec,
@@ -24,8 +27,7 @@ export interface Health {
   readonly reconciling: boolean;
   readonly stalled: boolean;
   /**
-   * True if the service or the destination of an export fails now or limits the request rate, and logfleet retries
-   * (H2).
+   * True while logfleet retries because the service, or the destination of an export, fails or limits the request rate (H2).
    */
   readonly outage?: boolean;
   /**
@@ -84,15 +86,15 @@ export function describeHealth(
 }
 
 /**
- * Milliseconds until the current outage has lasted long enough for the condition `Outage`. Infinity if it has that condition, or if there
- * is no outage.
+ * Milliseconds until the current outage has lasted long enough for the condition `Outage`. Infinity if the condition is
+ * already set, or if there is no outage.
  */
 export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth>, wallMs: number): number {
   if (outageStartTime === undefined || findCondition(conditions, 'Outage')) return Number.POSITIVE_INFINITY;
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** Reasons of resources that are not stalled, and that still need the attention of a person. */
+/** Condition reasons that need a person's attention although the resource is not stalled. */
 const needsAttention: ReadonlySet<string> = new Set([
   reasons.awaitingApproval,
   reasons.rollingBack,

@@ -7,8 +7,7 @@ export interface Result {
   /** Delay in ms until the resource is reconciled again. Infinity: not before something changes. */
   readonly delayMs: number;
   /**
-   * True if `logfleet run DIR` does not wait for this resource before it ends, even if the resource is reconciled
-   * again after the delay.
+   * True if `logfleet run DIR` may end without waiting for this resource, even if another reconcile follows after the delay.
    */
   readonly settled: boolean;
 }
@@ -32,8 +31,8 @@ export interface Reconciler {
 const shortestDelayMs = 1;
 
 /**
- * Returns a result with a delay in ms. If the delay is Infinity, a settled resource is not reconciled again until it
- * changes. A resource with work left is then reconciled after `stallRetryMs`.
+ * Returns a result with a delay in ms. A delay of Infinity means for a settled resource: not before its next change. For a
+ * resource with work left, it means `stallRetryMs`.
  */
 export function requeue(delayMs: number, settled: boolean): Result {
   const isForgotten = delayMs === Number.POSITIVE_INFINITY && !settled;

@@ -1,10 +1,10 @@
 /**
- * Metrics of a kind, computed at each scrape from the statuses of its resources: the number of resources in each state, and separate
- * series (labelled metrics) for at most 200 resources (C3).
+ * Metrics of a kind, computed at each scrape from the statuses of its resources: the number of resources in each state, and
+ * separate series (labelled metrics) for at most 200 resources (C3).
  *
- * Invariants: resources that most need a person get separate series first, in the order Stalled, Outage, Reconciling, NotReady,
- * others. A resource without a status has no series and is not counted. The label `reason` has few values, because reasons come from
- * conditions (`api/conditions.ts`).
+ * Invariants: if there are too many resources for separate series, those that most need a person come first, in the order
+ * Stalled, Outage, Reconciling, NotReady, others. A resource without a status has no series and is not counted. The label
+ * `reason` has few values, because reasons come from conditions (`api/conditions.ts`).
  */
 import { type Condition, findCondition } from '../api/conditions.ts';
 import type { Labels, Metrics, Sample } from '../base/metrics.ts';
@@ -39,13 +39,16 @@ export type StatusFigure<R extends MeasuredResource> = readonly [
 interface StatusMetricsOptions<R extends MeasuredResource> {
   readonly metrics: Metrics;
   /**
-   * Kind of the resources, such as `export`. It is part of the names of metrics, and the name of the label that
-   * contains a resource's name.
+   * Kind of the resources, such as `export`. The kind is a part of metric names, and the name of the label with the
+   * resource's name.
    */
   readonly kind: string;
   readonly plural: string;
   readonly figures: readonly StatusFigure<R>[];
-  /** Returns the resources that are measured. Empty while another process leads, because series from two processes would cause two alerts. */
+  /**
+   * Returns the resources that are measured. Empty while another process leads, because series from two processes would cause
+   * each alert twice.
+   */
   readonly resources: () => Iterable<R>;
 }
 

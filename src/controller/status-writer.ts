@@ -16,7 +16,10 @@ export interface StatusRules<K extends KindName> {
   readonly kind: K;
   /** Fields of status whose change is written at once. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
-  /** Returns whether the counts in two statuses differ enough to be written. Without this function, every change is written. */
+  /**
+   * Returns whether the counts in two statuses differ enough to be written. Without this function, every change of counts is
+   * written.
+   */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
 }
 
@@ -34,8 +37,8 @@ export interface StatusWriterOptions<K extends KindName> {
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
   /**
-   * Resource versions right before and right after this status was written. If the cache contains one of them, the
-   * cache has no newer status.
+   * Resource versions right before and right after this status was written. If the cache has one of these versions, its
+   * status is not newer than the written one.
    */
   readonly versions: readonly string[];
 }
@@ -46,7 +49,7 @@ export class StatusWriter<K extends KindName> {
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #heldBack = false;
   #isOutdated = false;
-  /** Status before the first write without an answer, which may have taken effect. No Event has reported the change yet. */
+  /** Status before the first write that got no answer. That write may have taken effect, but no Event has reported it yet. */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
   constructor(options: StatusWriterOptions<K>) {
@@ -155,7 +158,10 @@ export class StatusWriter<K extends KindName> {
     if (health) this.#report(before, status, health);
   }
 
-  /** Publishes Events about the changes since `before`, or since an older status whose changes are not reported yet. */
+  /**
+   * Publishes Events about the changes since the status `before`, or since an older status if its changes are not reported
+   * yet.
+   */
   #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
     const { host, owner } = this.#options;
     const reported = this.#unreported ? this.#unreported.status : before;

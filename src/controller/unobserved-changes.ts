@@ -1,8 +1,8 @@
 /**
- * Measures how long changed resources of one kind have waited until their status shows the change. A resource whose status shows an
- * older generation than its metadata is unobserved. A high age means that the operator does not reconcile.
+ * Measures how long changed resources of one kind have waited until their status shows the change. A resource whose status
+ * shows an older generation than its metadata is unobserved. A high age means that the operator does not reconcile.
  *
- * Invariant: memory is bounded by the resources that are unobserved now, or were when they last changed.
+ * Invariant: memory is used only for resources that are unobserved, or were unobserved at their last change.
  */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
@@ -34,8 +34,7 @@ export class UnobservedChanges {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // The controller gets no notice of the status writes of this process. The status may therefore already show the
-    // earlier change.
+    // The controller is not notified of status writes by this process, so the status may already show the earlier change.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;

@@ -17,7 +17,7 @@ import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
-/** Delay in ms after the first failure, before it is shortened at random. It gives a failing service time to recover. */
+/** Delay in ms after the first failure, before random shortening. The delay gives a failing service time to recover. */
 const firstDelayMs = 500;
 const maxDelayMs = 300_000;
 
@@ -34,7 +34,10 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** Keys that are ready, in the order in which they are taken. Each is also in `#dirty`, and none is in `#processing`. */
+  /**
+   * Keys that are ready, in the order in which they are taken. Each of these keys is also in `#dirty`, and none is in
+   * `#processing`.
+   */
   readonly #ready: string[] = [];
   /** Ready keys of resources with work in progress, in the order in which they are taken. */
   readonly #readyUnderWay: string[] = [];
@@ -71,7 +74,7 @@ export class WorkQueue {
     ]);
     this.#adds = metrics.counter(
       'logfleet_queue_adds_total',
-      'Additions to the queue of resources that wait for their reconcile. A resource that already waits is not counted again.',
+      'Resources that were added to the queue for reconciles. A resource that is already in the queue is not counted again.',
       ['controller'],
     );
     this.#latency = metrics.histogram(
@@ -114,9 +117,9 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key again after its processing failed, and returns the delay in ms. The delay grows exponentially with consecutive failures. It
-   * is shortened by up to half at random, because keys that failed together should not be retried together. It never falls below
-   * `atLeastMs`.
+   * Adds a key again after its processing failed, and returns the delay in ms. The delay grows exponentially with consecutive
+   * failures. The delay is shortened at random by up to half, so that keys that failed together are not retried together. The
+   * minimum is `atLeastMs`.
    */
   addBackoff(key: string, atLeastMs = 0): number {
     const failures = (this.#failures.get(key) ?? 0) + 1;

@@ -28,14 +28,17 @@ export interface ListingProblem {
   readonly retryAtMs: number;
 }
 
-/** Sweeps (reads of the whole list) for idle policies start at least this many sweep durations apart (U9). */
+/** Minimum time between sweeps (reads of the whole list) for idle policies, as a multiple of the duration of a sweep (U9). */
 export const restingShare = 10;
 
 export interface FleetListingOptions {
   readonly service: UpgradeService;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Versions that policies of this service target. The list for such a version omits collectors that already run it. */
+  /**
+   * Versions that policies of this service target. The collector list for a version omits collectors that already run this
+   * version.
+   */
   readonly targeted: () => ReadonlySet<string>;
   /** Whether this process may send requests to the service. Only the leader may. */
   readonly active: () => boolean;
@@ -47,14 +50,14 @@ export interface ListingUser {
   readonly secret: string;
   /** Maximum age in ms that the policy accepts for the rows of the listing. */
   readonly resyncMs: number;
-  /** Called when new rows, builds or problems are a reason for the policy to reconcile. */
+  /** Called when the policy must be reconciled because of new rows, builds or problems. */
   readonly onNews: () => void;
 }
 
 interface User extends ListingUser {
   /** Minimum time between sweeps for this policy, as a multiple of the duration of a sweep (U9). */
   share: number;
-  /** Whether the policy is at rest: it is notified only about changes that concern it. */
+  /** Whether the policy is at rest, so that it is notified only of changes that concern it. */
   isAtRest: boolean;
 }
 
@@ -63,10 +66,16 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /** Secrets whose policies were asked, since the last sweep began, to check whether the Secret still belongs to this account. */
+  /**
+   * Secrets that were checked since the last sweep began. To check a Secret, one of its policies is asked whether the Secret
+   * still belongs to this account.
+   */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** Whether policies at rest were notified of a problem of this listing, so that they are also notified of its end. */
+  /**
+   * Whether policies at rest were notified of a problem of this listing, so that they are also notified when the problem
+   * ends.
+   */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
@@ -182,8 +191,8 @@ export class FleetListing {
 
   /**
    * Sets what a policy needs from the listing until its next decision.
-   * @param isAtRest whether the policy needs no other news than changed rows of its collectors, changed builds, and the
-   *   beginning or end of a problem
+   * @param isAtRest whether the policy is notified only of changed rows of its collectors, changed builds, and the beginning
+   *   or end of a problem
    */
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
     const user = this.#users.get(id);
@@ -283,7 +292,7 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(asLogfleetError(thrown));
     } finally {
-      // Nothing is awaited between the last check for requested reads and this line, so no request can be missed.
+      // There is no `await` between the last check for requested reads and this line, so no request can be missed.
       this.#running = false;
     }
   }
@@ -315,7 +324,7 @@ export class FleetListing {
     }
     const delayMs = retryDelayMs(error, this.#failures++);
     this.#problem = { error, retryAtMs: clock.monotonic() + delayMs };
-    // An answer 429 (too many requests) is not worth a warning, because the service says when to continue.
+    // An answer 429 (too many requests) is not logged as a warning, because the service says when to continue.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('the list of collectors is read again later', { error, retryInMs: delayMs });
     const isNews = !this.#isProblemKnown;
@@ -422,9 +431,9 @@ export class FleetListing {
    * Checks at the end of a sweep whether its listing hides collectors, such as a new collector on the build for which the
    * listing was requested. Returns undefined when the sweep must continue with another listing.
    *
-   * The listing for a build that no collector runs hides nothing. If such a listing has more rows than the sweep has found, the
-   * sweep starts again with it. If every build is in use and a collector may be hidden, the sweep also reads the listing for a
-   * second build.
+   * The listing for a build that no collector runs hides nothing. If such a listing has more rows than the sweep has found,
+   * the sweep starts again with that listing. If every build is in use and a collector may be hidden, the sweep also reads
+   * the listing for a second build.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -456,7 +465,8 @@ export class FleetListing {
     const build = this.#view?.builds[0];
     const answer = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     if (!answer) {
-      // The page size has changed, so page numbers mean other rows, and policies must request their pages again.
+      // The page size has changed, so the same page number now means other rows. Policies must therefore request their
+      // pages again.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -471,8 +481,8 @@ export class FleetListing {
   }
 
   /**
-   * Whether the sweep has missed a collector: the listing for `build`, which omits collectors on `build`, has more rows than
-   * the sweep has found collectors on other builds.
+   * Whether the sweep has missed a collector. The listing for `build` shows only collectors on other builds. A collector was
+   * missed if this listing has more rows than the sweep has found on other builds.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -482,7 +492,10 @@ export class FleetListing {
     return value.length > 0 && !value.some(runs);
   }
 
-  /** Answer to a list request; undefined when the service refuses so many rows, and a smaller number is tried next. */
+  /**
+   * Answer to a list request; undefined when the service refused the requested number of rows, so that a smaller number is
+   * tried next.
+   */
   async #unlessTooLarge<Answer>(limit: number, answer: Promise<Answer>): Promise<Answer | undefined> {
     try {
       return await answer;
@@ -517,7 +530,7 @@ interface Sweep {
   offset: number;
   /** Index of the build whose listing is being read. */
   build: number;
-  /** Whether another listing has already proven that the listing of this sweep hides no collector. */
+  /** Whether a comparison with another listing has already proven that the listing of this sweep hides no collector. */
   readonly proven: boolean;
 }
 

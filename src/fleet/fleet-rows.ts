@@ -54,7 +54,6 @@ export class FleetRows {
     return this.#revision;
   }
 
-  /** Returns the ids of the rows that meet a condition on one field, or all ids when there is no condition. */
   /** Returns the ids of the collectors that meet a condition (anchor) on one field, or all ids without a condition. */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
@@ -112,7 +111,10 @@ export class FleetRows {
     this.members.note(id, collector);
   }
 
-  /** Yields collector ids in the order of a field's text, from the first text that is at least `from` until `isIn` is false. */
+  /**
+   * Yields collector ids in the order of a field's text. Starts at the first text that is not before `from`, and ends when
+   * `isIn` is false.
+   */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);
     const textAt = (index: number) => this.#textOf(ids[index] as string, field);
@@ -178,7 +180,7 @@ export class FleetRows {
   }
 }
 
-/** Whether two rows of a collector agree in all fields except the sign of life, which changes all the time. */
+/** Whether two rows of a collector agree in all fields except the time of the last sign of life, which changes all the time. */
 function sameCollector(left: Collector, right: Collector): boolean {
   const fields = Object.keys(right) as (keyof Collector)[];
   return fields.every((field) => field === 'lastSeenAliveMs' || left[field] === right[field]);

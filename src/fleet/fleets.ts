@@ -22,7 +22,10 @@ export interface FleetsOptions {
 export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
-  /** Ownership tables by host name of the service, kept while this process leads: upgrades of deleted policies stay known. */
+  /**
+   * Ownership tables by host name of the service. They are kept while this process leads, so that running upgrades of deleted
+   * policies stay known.
+   */
   readonly #ownerships = new Map<string, Ownership>();
 
   constructor(options: FleetsOptions) {

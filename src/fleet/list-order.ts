@@ -13,7 +13,7 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each place of the order: number of earlier collectors that the first listing shows, at `#revision`. */
+  /** For each place in the order, the number of collectors before it that the first listing shows. Valid for `#revision`. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
@@ -63,7 +63,10 @@ export class ListOrder {
   }
 }
 
-/** Merges two listings with the same order. Collectors in both listings are fixed points; the sort key places the others. */
+/**
+ * Merges two listings with the same order. Collectors in both listings keep their order, and the others are placed between
+ * them by the sort key.
+ */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));
   const inSecond = new Set(second.map(({ id }) => id));
@@ -72,7 +75,8 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Inserts collectors of the second listing only that precede the collector `one`, in the second listing or by the sort key.
+    // Inserts the collectors that only the second listing contains and that precede `one`, either in the second listing or
+    // by the sort key.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);
@@ -94,7 +98,10 @@ const byId: Before = (left, right) =>
   left.id.length === right.id.length ? left.id < right.id : left.id.length < right.id.length;
 const byName: Before = (left, right) => left.name < right.name;
 
-/** Returns the order, by id or name, of both listings. If there is none, collectors of the first listing come first. */
+/**
+ * Returns the sort key of both listings: id or name. If the listings are sorted by neither, collectors of the first listing
+ * come first.
+ */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {
   return [byId, byName].find((before) => isSorted(first, before) && isSorted(second, before)) ?? (() => false);
 }

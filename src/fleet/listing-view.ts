@@ -38,7 +38,10 @@ export class View {
     return this.#offered.some((build) => !isAmong(build, offered));
   }
 
-  /** Returns a view for another build that no collector runs, so that it shows all collectors; undefined if there is none. */
+  /**
+   * Returns a view for another build that no collector runs, because such a view shows all collectors. Undefined if there is
+   * none.
+   */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
     const other = this.#offered.find(
@@ -50,7 +53,8 @@ export class View {
   /**
    * Returns a build whose listing can prove that this view hides collectors; undefined when there is none.
    * @param counts number of known collectors by version
-   * @param strict whether the build must be one that no policy targets: a false alarm is then possible, but no missed collector
+   * @param strict whether to use only a build that no policy targets. The check then misses no collector, but may raise a
+   *   false alarm
    */
   witness(counts: ReadonlyMap<string, number>, strict: boolean): string | undefined {
     const others = this.#offered.filter((build) => build !== this.builds[0]);

@@ -1,7 +1,7 @@
 /**
- * Index that finds the policies that a changed collector row concerns. Each policy registers its selection, and each changed row
- * is passed only to the policies that select or observe the collector. So the cost of a change depends on the number of concerned
- * policies, not on the number of all policies.
+ * Index that finds the policies that a changed collector row concerns. Each policy registers its selection, and each changed
+ * row is passed only to the policies that select or observe the collector. So the cost of a change depends only on the number
+ * of concerned policies.
  *
  * Most selections have an anchor: a condition on one field that every matching collector meets. The policies whose anchor a
  * changed row meets are found by a look-up. A selection without an anchor is evaluated for each changed row.
@@ -26,7 +26,10 @@ export interface Selection {
   /** Condition that every matching collector meets; undefined when any collector may match. */
   readonly anchor: Anchor | undefined;
   readonly matches: (collector: Collector) => boolean;
-  /** Called when a collector of the selection changes, unless the policy still has changes to take (`takeChanged`). */
+  /**
+   * Called when a collector of the selection changes, unless earlier changes still wait for the policy's call of
+   * `takeChanged`.
+   */
   readonly onChange: () => void;
 }
 
@@ -65,7 +68,7 @@ export class MemberIndex {
     }
   }
 
-  /** Removes the selection of a policy. `unfollow` must be called before for each single collector that the policy observes. */
+  /** Removes the selection of a policy. `unfollow` must be called first for each single collector that the policy observes. */
   leave(policy: string): void {
     this.#remove(policy);
     this.#concerned.delete(policy);
@@ -101,7 +104,10 @@ export class MemberIndex {
     return this.#changed.take(policy);
   }
 
-  /** Returns the policies whose collectors changed since the last call, even if `takeChanged` has returned these collectors. */
+  /**
+   * Returns the policies whose collectors changed since the last call, even if `takeChanged` has already returned these
+   * collectors.
+   */
   takeConcerned(): ReadonlySet<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();

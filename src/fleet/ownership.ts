@@ -17,7 +17,10 @@ export interface Claimant {
   readonly priority: number;
   /** Creation time of the policy in RFC 3339 format. The older policy takes precedence. */
   readonly creationTimestamp: string;
-  /** Whether the policy may start upgrades. A policy that only observes never takes precedence over a policy that may. */
+  /**
+   * Whether the policy may start upgrades. A policy that only observes never takes precedence over a policy that may start
+   * upgrades.
+   */
   readonly enforcing: boolean;
   readonly targetVersion: string | undefined;
 }
@@ -105,7 +108,7 @@ export class Ownership {
     return this.#claimed.get(uid);
   }
 
-  /** Notifies each policy once for all owners of its collectors that may have changed since the last call. */
+  /** Notifies each policy once if owners of its collectors may have changed since the last call. */
   announce(): void {
     for (const uid of this.#toNotify) {
       this.#toNotify.delete(uid);
@@ -140,7 +143,7 @@ export class Ownership {
     return this.#flights.get(id);
   }
 
-  /** Upgrade attempt in flight of a deleted policy; undefined when the collector has none. */
+  /** Upgrade attempt in flight on this collector that a deleted policy started; undefined when there is none. */
   orphan(id: string): Flight | undefined {
     const flight = this.#flights.get(id);
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
@@ -162,7 +165,10 @@ export class Ownership {
     return counts ? landing.atMs : undefined;
   }
 
-  /** Records the end of an attempt. Another policy may take over the collector once a later listing has shown it (`landedMs`). */
+  /**
+   * Records the end of an attempt. Another policy may take over the collector after a later listing has shown its version
+   * (`landedMs`).
+   */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
     if (flight?.policy !== policy) return;
@@ -218,7 +224,10 @@ export class Ownership {
   }
 }
 
-/** Orders policies by precedence: first if they may start upgrades, then by higher priority, greater age, and namespace/name. */
+/**
+ * Orders policies by precedence: policies that may start upgrades first, then by higher priority, greater age, and
+ * namespace/name.
+ */
 export function compareClaimants(left: Claimant, right: Claimant): number {
   return (
     Number(right.enforcing) - Number(left.enforcing) ||

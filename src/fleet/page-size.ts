@@ -49,7 +49,7 @@ export class PageSize {
     this.#wasShort = rows < limit;
     if (rows === 0) return true;
     this.#largest = offset === 0 ? rows : Math.max(this.#largest, rows);
-    // The list continues after a page with fewer rows than its limit, so the service sends fewer rows than requested.
+    // The list continues after a page with fewer rows than requested, so the service limits pages to that number of rows.
     if (continues) this.#cut = this.#largest;
     else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
     const larger = limits.find((candidate) => candidate > this.#limit);
@@ -59,7 +59,7 @@ export class PageSize {
   }
 }
 
-/** Whether the service rejected a listing because it does not know the build. Its list of builds may have changed. */
+/** Whether the service rejected a listing because it does not know the build. The service's list of builds may have changed. */
 export function refusesBuild(error: unknown): boolean {
   return error instanceof ServiceError && error.serviceCode === 'collector.version.invalid';
 }

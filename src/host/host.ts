@@ -57,7 +57,7 @@ export interface NewResource<K extends KindName> {
  */
 export type Creation = 'created' | 'exists' | 'taken';
 
-/** One ledger object: a stored part of the ledger of a resource. */
+/** Ledger object: one of the stored parts of a resource's ledger. */
 export interface LedgerShard {
   /** Text of the ledger object, at most `maxShardBytes` bytes of UTF-8. */
   readonly content: string;
@@ -135,14 +135,14 @@ export interface SecretReader {
 }
 
 /**
- * Tells whether this process may act, because only one operator process (the leader) may write and send requests. A
- * host without other processes always leads. The local clock decides whether leadership is still valid, so a process
- * that was suspended for too long notices without a request.
+ * Tells whether this process may act, because only one operator process (the leader) may write and send requests. A host
+ * without other processes always leads. The local clock decides whether leadership is still valid. So after a long
+ * suspension, a process notices without a request that its leadership has ended.
  */
 export interface Leadership {
   /**
-   * True while this process leads. Its leadership ends some time before another process may take over. The monotonic
-   * clock decides this, not the wall clock.
+   * True while this process leads, by the monotonic clock and not the wall clock. Its leadership ends some time before
+   * another process may take over.
    */
   isLeader(): boolean;
   /**

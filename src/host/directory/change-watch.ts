@@ -1,5 +1,5 @@
 /**
- * Watches folders of manifests. After several changes in a row, waits for a pause of `debounceMs` and then calls
+ * Watches folders of manifests. After one or more changes, waits until nothing has changed for `debounceMs`, and then calls
  * `onChange` once. Also calls `onChange` every `pollMs`, because the operating system can lose file watches: on network
  * volumes, at the watch limit, and when a folder is replaced.
  *

@@ -65,10 +65,7 @@ export class DirectoryContents {
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /**
-   * Monotonic time in ms at which the manifest of an object was first found to be missing, by the identity of the
-   * object.
-   */
+  /** For each object whose manifest is missing, by identity: the monotonic time in ms at which this was first noticed. */
   readonly #missingSinceMs = new Map<string, number>();
   /**
    * Records of retained resources, by uid. The manifest of a retained resource was deleted, but its status and ledger are
@@ -246,8 +243,8 @@ export class DirectoryContents {
         await this.#addRecord(record);
       }
     }
-    // A running operator may have deleted resources that it had created. Such resources have no manifest and are removed
-    // from the cache.
+    // Resources that the operator created have no manifest. If a running operator has deleted such a resource, it is
+    // removed from the cache.
     for (const record of this.cache.all()) {
       if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }
@@ -396,8 +393,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns whether an object without a manifest stays as it was, because its manifest may still exist (D2), or has
-   * been missing for less than `deletionDelayMs` (D3).
+   * Returns whether an object stays as it was although its manifest was not found. This is the case if the manifest may still
+   * exist (D2), or has been missing for less than `deletionDelayMs` (D3).
    */
   #isKept(id: string, reading: Reading): boolean {
     if (reading.ids.has(id)) return false;

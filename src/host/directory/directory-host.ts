@@ -1,7 +1,7 @@
 /**
- * Runs the operator on directories of manifest files instead of a Kubernetes cluster. Users write resources as files.
- * The operator keeps status and ledgers in the folder `.logfleet` beside them. A lock file takes the place of leader
- * election. Reconcilers see no difference to a cluster.
+ * Runs the operator on directories of manifest files instead of a Kubernetes cluster. Users write resources as files. The
+ * operator keeps status and ledgers in the folder `.logfleet` beside them. A lock file takes the place of leader election.
+ * For reconcilers, there is no difference from a cluster.
  *
  * This file connects the classes of this folder and owns their lifetimes. Commands that run beside an operator use
  * `directory-view.ts` for reading and `requests.ts` for requests.

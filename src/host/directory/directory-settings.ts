@@ -24,7 +24,8 @@ export interface Place {
  */
 export interface UnusableManifest extends Place {
   /**
-   * True if the manifest may contain the operator's settings, which may pause the operator. Exports then pause, too.
+   * True if the manifest may contain the operator's settings. Exports then pause as well, because the settings may pause the
+   * operator.
    */
   readonly mayPause: boolean;
   readonly problem: PlacedFinding;
@@ -106,7 +107,7 @@ function renderBlock([first, ...others]: readonly UnusableManifest[]): string | 
   if (!first) return undefined;
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
   return (
-    `No upgrade starts, because logfleet cannot use a manifest${more} and has never read a usable version: the manifest may concern any collector. ` +
+    `No upgrade starts, because logfleet cannot use a manifest${more} and has never read a usable version of it, so the manifest may concern any collector. ` +
     `Correct or delete ${renderFinding(first.problem)}`
   );
 }

@@ -20,7 +20,7 @@ export class DirectoryView extends DirectoryContents {
   /** Ledgers as they are stored on the disk. A running operator can change them at any time. */
   readonly ledgers: Pick<LedgerStore, 'read'> = new LedgerFiles((owner) => this.stateOf(owner), new SerialTasks());
 
-  /** Reading of the directory in progress. All running calls of `follow` share it. */
+  /** Running read of the directory, which all current calls of `follow` share. */
   #reading: Promise<void> | undefined;
 
   /** Opens the view. Resolves when all manifests and stored status have been read. */

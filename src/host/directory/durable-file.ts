@@ -1,9 +1,10 @@
 /**
- * Small files that survive a crash. A reader sees either the complete new content or the complete former content. When `writeDurably`
- * resolves, the content is on the disk.
+ * Small files that survive a crash. A reader sees either the complete new content or the complete former content. When
+ * `writeDurably` resolves, the content is on the disk.
  *
- * A write goes to a temporary file beside its target, is flushed, and is renamed. A process that dies before the rename leaves its
- * temporary file behind. The name begins with a dot and ends in `.tmp`: readers ignore it, and `removeLeftovers` deletes it.
+ * A write goes to a temporary file beside its target, is flushed, and is renamed. A process that dies before the rename
+ * leaves its temporary file behind. Its name begins with a dot and ends in `.tmp`, so readers ignore the file, and
+ * `removeLeftovers` deletes it.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';

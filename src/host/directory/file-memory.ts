@@ -1,6 +1,6 @@
 /**
- * Stores facts about each manifest file: the resources in the file, and digests of its lines. After a restart, the
- * digests show whether the file was truncated. Its text is not stored, because the file may contain a Secret.
+ * Stores facts about each manifest file: the resources in the file, and digests of its lines. After a restart, the digests
+ * show whether the file was truncated. The text of a file is not stored, because it may contain a Secret.
  *
  * One file per directory stores the facts: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
  */
@@ -37,7 +37,10 @@ const decodeMemories = jsonReader<Readonly<Record<string, FileMemory>>>({
   required: [],
 });
 
-/** Loads the facts about the manifest files of a directory. Empty if they are missing or have another shape. */
+/**
+ * Loads the facts about the manifest files of a directory. Empty if the stored facts are missing or do not have the expected
+ * form.
+ */
 export async function loadMemories(directory: string): Promise<FileMemories> {
   const stored = decodeMemories(await readIfPresent(new StateDirectory(directory).memoryFile));
   return new Map(Object.entries(stored ?? {}));

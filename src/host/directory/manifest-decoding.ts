@@ -18,7 +18,7 @@ import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey } from '../host.ts';
 import { isResourceName } from './state-directory.ts';
 
-/** Namespace of a manifest that names none, as with `kubectl apply`. */
+/** Namespace of resources whose manifest names no namespace, as with `kubectl apply`. */
 export const defaultNamespace = 'default';
 
 export interface DecodedResource {
@@ -61,12 +61,14 @@ export interface DecodedFile {
   readonly settings: readonly DecodedSettings[];
   /** Resources and Secrets that the file contains but that cannot be used because they are invalid. */
   readonly refused: readonly RefusedDocument[];
-  /** `whole` or `part`: how much of the manifest file cannot be read. Undefined if each document names its resource. */
+  /** Whether the `whole` manifest file or only `part` of it is unreadable. Undefined if each document names its resource. */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly PlacedFinding[];
 }
 
-/** Returns the last valid spec of a resource. The check of immutable fields compares the new spec with it. */
+/**
+ * Returns the last valid spec of a resource. A new spec is compared with it, to check that immutable fields have not changed.
+ */
 export type PreviousOf = (kind: KindName, key: ResourceKey) => object | undefined;
 
 interface Decoding {

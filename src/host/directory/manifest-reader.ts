@@ -119,7 +119,7 @@ export class ManifestReader {
 
   /**
    * Reads all manifest directories. A new file that is still being written counts as unreadable. If `takesUnfinished` is
-   * false, such a file is left out, because the caller waits for it and reads again.
+   * false, such a file is skipped, because the caller waits and reads again.
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
@@ -280,10 +280,7 @@ export class ManifestReader {
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
-  /**
-   * Drops the stored facts about a removed manifest file once no resource, Secret or settings object that it contained
-   * is known any more.
-   */
+  /** Drops the stored facts about a removed manifest file once everything that the file contained has been deleted or moved. */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of memories) {

@@ -127,7 +127,8 @@ export class ProcessLock {
         this.#seenAt = startedAt;
       } else this.#lost = true;
     } catch {
-      // An unreadable lock file does not prove that another process has the lock. After `silenceMs`, the lock counts as lost.
+      // An unreadable lock file does not prove that another process has the lock. The lock counts as lost only after
+      // `silenceMs`.
     }
     if (this.held() !== wasHeld) for (const listener of this.#listeners) listener();
     if (!this.#lost) this.#scheduleHeartbeat();
@@ -135,9 +136,8 @@ export class ProcessLock {
 }
 
 /**
- * Returns true if no process visibly holds the lock of the directory. A holder on another machine or in another
- * container counts as alive, because only a lock file that is not renewed for a long time shows that its process has
- * ended.
+ * Returns true if it is certain that no process holds the lock of the directory. A holder on another machine or in another
+ * container counts as alive, because only a lock file that is not renewed for a long time shows that its process has ended.
  */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);

@@ -137,9 +137,9 @@ export const retentionDays = 30;
 const dayMs = 24 * 3_600_000;
 
 /**
- * Notice that a resource was retained because its manifest was deleted, or that its manifest returned. The identity,
- * status, ledger and requests of a retained resource remain for `retentionDays`. A manifest with the same name continues
- * the resource (D4).
+ * Notice that a resource was retained because its manifest was deleted, or that its manifest returned. The identity, status,
+ * ledger and requests of a retained resource remain for `retentionDays`. A new manifest with the same name continues the
+ * resource from this state (D4).
  */
 export interface Notice {
   readonly kind: 'retained' | 'continued';

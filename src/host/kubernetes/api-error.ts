@@ -105,8 +105,8 @@ function statusMessage(body: unknown): string {
 }
 
 /**
- * True if a 403 comes from an admission rule, such as a ResourceQuota, a webhook or the deletion of the namespace. If a right is missing, every
- * API server answers `User "…" cannot create resource "jobs"`.
+ * True if a 403 comes from an admission rule, such as a ResourceQuota, a webhook or the deletion of the namespace. False for
+ * a missing right, for which every API server answers `User "…" cannot create resource "jobs"`.
  */
 function isAdmissionRefusal(body: unknown): boolean {
   return /\bis forbidden: (?!User ")|\bdenied (the )?request\b/.test(statusMessage(body));

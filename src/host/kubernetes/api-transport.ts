@@ -127,8 +127,8 @@ export class UndiciKubeApi implements KubeApi {
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // The credentials are equal, but the object is another one. It is stored, so that the next request finds the same
-      // object and need not compare the texts.
+      // The credentials are equal, but in a new object. The new object is stored, because comparing objects is faster than
+      // comparing their texts in each request.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }
@@ -154,7 +154,7 @@ function isSame(left: ConnectionOptions, right: ConnectionOptions): boolean {
   return left === right || JSON.stringify(left) === JSON.stringify(right);
 }
 
-/** Yields the lines of a watch. Text after the last newline at the end of the stream is an incomplete line and an error. */
+/** Yields the lines of a watch. Throws if the stream ends in the middle of a line. */
 export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new StringDecoder('utf8');
   let rest = '';

@@ -103,7 +103,7 @@ describe('a Secret that is invalid', () => {
     [
       'too large a share',
       { ...whole, requestsPerSecond: '5' },
-      'warning stringData.requestsPerSecond: requestsPerSecond is more than the service allows',
+      'warning stringData.requestsPerSecond: requestsPerSecond is above the limit of the service',
     ],
   ])('%s', (_, members: object, ...expected: string[]) => {
     const said = say(Object.keys(members).length === 0 ? {} : { stringData: members });
