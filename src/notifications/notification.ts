@@ -1,7 +1,7 @@
 /**
- * Notifications about changes of resources that a person waits for, or that need a person. This module chooses the Events that become
- * notifications, and renders them as the body of a webhook request. Bodies contain names, reasons and messages of resources, as the status
- * does, and no Secret.
+ * Notifications about changes of resources that a person waits for, or that need a person. This module chooses the Events
+ * that become notifications, and renders them as the body of a webhook request. A body contains only names, reasons and
+ * messages that the status of the resource also shows, and no Secret.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,13 +14,13 @@ import type { OwnerRef, ResourceEvent } from '../host/host.ts';
  * - `Stopped`: a rollout stopped, or is rolled back.
  * - `ApprovalWanted`: a stage of a rollout waits for an approval.
  * - `Completed`: a policy is at its target, an export is complete, or a schedule has ended.
- * - `Incomplete`: an export or a run of a schedule could not be proven complete.
+ * - `Incomplete`: logfleet could not prove that an export, or a run of a schedule, is complete.
  * - `Stalled`: a resource cannot continue until a person acts, for any other reason.
  */
 export type Subject = 'Stopped' | 'ApprovalWanted' | 'Completed' | 'Incomplete' | 'Stalled';
 
 export interface Notification {
-  /** Id of the change. A repeated delivery has the same id. */
+  /** Id of the change that the notification reports. Repeated deliveries have the same id. */
   readonly id: string;
   /** Time of the change, in ISO format. */
   readonly time: string;

@@ -5,8 +5,8 @@
  * - Callers never wait for a notification, and never fail because of it.
  * - The queue holds at most `mostQueued` notifications. Further notifications are dropped and counted.
  * - The delivery of a notification is attempted at most `mostTries` times, with a growing delay.
- * - The queue is not stored: notifications that were not delivered when the process ends are lost. A change is never announced by two
- *   processes, because only the leader publishes Events, and each Event only once.
+ * - The queue is not stored: notifications that were not delivered when the process ends are lost. Two processes never
+ *   announce the same change, because only the leader publishes Events, and publishes each Event once.
  */
 
 import { sleep } from '../base/clock.ts';
@@ -23,7 +23,7 @@ const mostQueued = 100;
 const mostTries = 10;
 
 export interface NotifierOptions extends Ports {
-  /** Secret with the address of the webhook. It is read before each delivery, so that a change applies at once. */
+  /** Secret with the address of the webhook. The Secret is read before each delivery, so that a new address applies at once. */
   readonly secret: ResourceKey;
   readonly secrets: Pick<SecretReader, 'get'>;
   /** Sends a notification. Rejects when the signal is aborted. */

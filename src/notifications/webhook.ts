@@ -29,7 +29,7 @@ export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook
   return { url, token: members.get('token'), format, caCertificates: members.get('ca.crt')?.reveal() };
 }
 
-/** Error of a Secret that does not describe a webhook. */
+/** Error for a Secret that does not describe a valid webhook. */
 export function invalid(problem: string): LogfleetError {
   return failed('stall', `the Secret of notifications ${problem}`);
 }
@@ -82,7 +82,10 @@ function dispatcherFor(address: URL, environment: Environment, ca: string | unde
   return new ProxyAgent({ uri: proxy.origin, requestTls: tls, ...(user !== '' && { token }) });
 }
 
-/** Code of a network error, such as ECONNREFUSED. The message of the error could contain the address. */
+/**
+ * Code of a network error, such as ECONNREFUSED. The error's message is not used, because it could contain the secret
+ * address.
+ */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   return String(code ?? name ?? 'unknown error');

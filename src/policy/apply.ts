@@ -53,23 +53,27 @@ export class Applier {
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // A policy with a correct status and nothing left to do does not wait for others' claims: a new owner triggers a decision
-    // (U9).
+    // If the status is correct and nothing is left to do, the policy need not wait for the claims of other policies. A
+    // later change of an owner triggers another decision (U9).
     const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (keepsShown) return requeue(requeueAfterMs, false);
     }
-    // If the stored changes have made the counts of collectors wrong, another decision follows at once and counts them again.
+    // If the stored changes have made the counts of collectors wrong, another decision follows at once to correct them.
     this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
     if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
-    // A directory run that is about to end writes the status of its policies without delay, so that the final counts are shown.
+    // When `logfleet run DIR` is about to end, it writes the status of its policies without delay, so that the final counts
+    // are shown.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
     return requeue(delayMs, settled && statusDelayMs === Infinity);
   }
 
-  /** Writes the status of a policy whose collectors are unknown or whose service is unreachable; counts in status stay. */
+  /**
+   * Writes the status of a policy whose collectors are unknown or whose service is unreachable. The counts in status stay
+   * unchanged.
+   */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#runtime.isStatusOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
@@ -86,11 +90,13 @@ export class Applier {
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-    // The conditions in status still hold, so the write only confirms people's requests. A complete sweep triggers a decision.
+    // The conditions in status still hold, so this write only confirms people's requests. The next decision follows the
+    // first complete sweep (read of the whole collector list).
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));
-    // A build may need days to reach `minAge`, so a directory run may end while the policy waits; a later run continues to wait.
+    // A build may need days to reach `minAge`, so `logfleet run DIR` may end while the policy waits. A later run continues
+    // to wait.
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
   }
 
@@ -106,7 +112,8 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // After the failed write, the ledger may lack the attempts. Their upgrade requests were not sent, so they are withdrawn.
+      // After the failed write, the stored ledger may lack these attempts. They are withdrawn, because their upgrade
+      // requests were not sent.
       posting.withdraw(post);
       throw error;
     }
@@ -137,10 +144,10 @@ export class Applier {
   }
 }
 
-/** Milliseconds until a policy is evaluated again because it waits for a change of which logfleet may not be notified. */
+/** Milliseconds until the next evaluation of a policy that waits for a change that nothing may report to logfleet. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // The policy is notified when its Secret changes, so a problem with the Secret needs no timer (C2).
+  // No timer is needed for a problem with a Secret, because the policy is notified when its Secret changes (C2).
   if (problem?.code.startsWith('secret.')) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

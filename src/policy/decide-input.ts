@@ -39,16 +39,16 @@ export interface Observation {
   readonly messages: AnalysisReading | undefined;
   /** Collectors whose upgrade POST of this process waits to be sent, or was sent and is not answered yet. */
   readonly inFlight: ReadonlySet<string>;
-  /** Number of attempts that are stored but not sent yet; they are withdrawn if the policy may not start upgrades any more. */
+  /** Number of attempts that are stored but not sent yet. They are withdrawn if the policy may no longer start upgrades. */
   readonly unsent: number;
   /** Number of attempts that this decision may start. */
   readonly room: number;
-  /** Reason why no attempt may start, as text that completes "waiting for …"; undefined when attempts may start. */
+  /** Reason why no attempt may start, as text after "waiting for"; undefined when attempts may start. */
   readonly heldBy: string | undefined;
   /** Error that prevents the use of the service or its credentials; undefined when there is none. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
-  /** Whether a ledger of this policy was ever stored. From then on, every change of the ledger is stored. */
+  /** Whether a ledger of this policy was ever stored. If so, every change of the ledger is stored. */
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
   readonly overlap: Overlap | undefined;

@@ -42,7 +42,10 @@ import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './stat
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
-  /** Whether this decision needs a stored ledger; a policy without one keeps everything that must survive in its status (U1). */
+  /**
+   * Whether this decision needs a stored ledger. Without a ledger, the policy's status contains everything that a later
+   * process needs (U1).
+   */
   readonly needsLedger: boolean;
   /** Ledger entries of the upgrade attempts that are sent to the service (POST) after `changes` have been stored (U2). */
   readonly post: readonly Entry[];
@@ -57,15 +60,21 @@ export interface Decision extends LedgerChange {
   readonly essentials: Essentials;
   /** Number of the policy's collectors and their counts by state, after the changes of this decision. */
   readonly fleet: { readonly counts: Counts; readonly matched: number };
-  /** Number of attempts that this decision withdraws, because their upgrade requests (POSTs) were never sent. */
+  /** Number of attempts that this decision withdraws. Their upgrade requests (POSTs) were never sent. */
   readonly unsent: number;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
-  /** Whether nothing is left to do until `requeueAfterMs`; sweeps of the collector list without news trigger no decision. */
+  /**
+   * Whether nothing is left to do until `requeueAfterMs`; if so, sweeps (reads of the collector list) that show no change
+   * trigger no decision.
+   */
   readonly isAtRest: boolean;
 }
 
-/** Maximum interval in ms between decisions of a policy with maintenance windows, because its status shows the next window. */
+/**
+ * Maximum interval in ms between decisions of a policy with maintenance windows, because the next window, which its status
+ * shows, must be kept up to date.
+ */
 const longestCalendarMs = 3_600_000;
 
 export function decide(input: DecideInput): Decision {
@@ -84,7 +93,7 @@ export function decide(input: DecideInput): Decision {
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
   // Another decision follows immediately when a stage has started or a person has retried the rollout.
   const isFollowed = state.started !== undefined || applied.retried;
-  // A changed header may allow another stage to start, and a decision starts at most one, so another decision follows.
+  // A decision starts at most one stage. A changed header may allow another stage to start, so another decision follows.
   const isContinued = header !== ledger.header && (input.policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
   const isOver = isAtEnd && !isChecking(state);
@@ -118,7 +127,10 @@ export function decide(input: DecideInput): Decision {
   };
 }
 
-/** Computes counts, lists and estimated end for status; only when status is written, because this reads the whole ledger. */
+/**
+ * Computes counts, lists and estimated end for status. Called only when status is written, because this reads the whole
+ * ledger.
+ */
 export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
   const { policy, ledger, memberIndex } = input;
   const { health, essentials, state, unsent } = decision;
@@ -130,7 +142,10 @@ export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
   return { ...figures, rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } };
 }
 
-/** Whether the counts of a stored decision are still correct (H3). A collector whose attempt ended may have a new owner (U13). */
+/**
+ * Whether the counts of a stored decision are still correct (H3). They are not if, for example, a collector whose attempt
+ * ended has a new owner (U13).
+ */
 export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes, fleet }: Decision): boolean {
   const now = new PendingChanges(ledger, memberIndex, changes);
   return now.matched === fleet.matched && sameValue(now.counts(), fleet.counts);
@@ -147,7 +162,7 @@ function applyEvidence(input: DecideInput) {
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = evaluateAttempts(input, pending);
   evaluateEndings(input, pending);
-  // A person's retry is applied after new failures were counted, so that the retry forgives them as well.
+  // A person's retry is applied after new failures were counted, so that the retry also resets these failures.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) forgive(input, pending);
@@ -244,16 +259,18 @@ function estimateEndMs(
   return id === header.rolloutId && shownMs > wallMs ? shownMs : undefined;
 }
 
-/** Whether a check after a rollback will finish without a person. */
+/** Whether the check of messages after a rollback will finish without a person. */
 function isChecking({ recovery }: RolloutState): boolean {
   return recovery !== undefined && recovery.error?.handling.kind !== 'stall';
 }
 
-/** Whether only a person can change the state of the policy. A directory run may then end. */
+/** Whether only a person can change the state of the policy. If so, `logfleet run DIR` may end. */
 function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
-  // While the service cannot be used, a directory run does not wait for upgrades in flight, because it cannot learn how they end.
+  // While the service cannot be used, `logfleet run DIR` does not wait for upgrades in flight, because it cannot learn how
+  // they end.
   if (observation.problem && health.stalled) return true;
-  // A build may need days to reach `minAge`, so a directory run may end while the policy waits; a later run continues to wait.
+  // A build may need days to reach `minAge`, so `logfleet run DIR` may end while the policy waits. A later run continues to
+  // wait.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
   if (open > 0 || health.reconciling) return false;
   return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;

@@ -31,7 +31,7 @@ export interface Unready {
   readonly notOffered: string | undefined;
   /** Next build of a policy that never had a target; set when all candidate builds are younger than `minAge`. */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
-  /** What is known about a policy whose collectors are not read yet; undefined when its Secret or its ledger cannot be used. */
+  /** Known facts about a policy whose collectors are not read yet; undefined when its Secret or its ledger cannot be used. */
   readonly soFar?: SoFar;
 }
 
@@ -180,7 +180,10 @@ export class Gatherer {
     return { kind: 'ready', bound, began, nextBuild, awaitsClaims: claims !== undefined, input, received };
   }
 
-  /** Result for a policy whose collectors are not known yet. A rollback continues even if the target is not offered (R7). */
+  /**
+   * Result for a policy whose collectors are not known yet. A rollback continues even if the service does not offer the
+   * target (R7).
+   */
   #unread(
     { account, listing }: Bound,
     target: string | undefined,
@@ -194,7 +197,7 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: isRollingBack ? undefined : notOffered, soFar };
   }
 
-  /** Result for a policy that a problem keeps from claiming collectors; other policies no longer wait for its claims. */
+  /** Result for a policy that cannot claim collectors because of a problem. Other policies no longer wait for its claims. */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
     const { environment, owner } = this.#runtime;
     const { turns } = environment;
@@ -233,7 +236,8 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#runtime;
     const before = kept.known;
-    // The former rollout's final counts go into its history. They are computed here, because this process may not know them.
+    // The history in status shows the final counts of the former rollout. If this process does not know the counts, they
+    // are computed here.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
@@ -241,13 +245,19 @@ export class Gatherer {
   }
 }
 
-/** Message that the target cannot be rolled out, for example because no offered build is old enough; undefined if it can. */
+/**
+ * Message that the target cannot be rolled out, for example because no offered build is old enough; undefined if the target
+ * can be rolled out.
+ */
 function whyNotOffered(verdict: TargetVerdict, target: string | undefined): string | undefined {
   const isWaiting = verdict.kind === 'tooYoung' && target === undefined;
   return verdict.kind === 'offered' || isWaiting ? undefined : verdict.message;
 }
 
-/** Outcomes of POSTs whose attempts are open in the ledger. Other outcomes are older than the ledger, which was read again. */
+/**
+ * Outcomes of POSTs whose attempts are open in the ledger. All other outcomes are older than the ledger, which was read again
+ * since.
+ */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of received) {

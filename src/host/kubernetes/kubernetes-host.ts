@@ -194,7 +194,9 @@ export class KubernetesHost implements Host {
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
   }
 
-  /** True if all followed resources have been listed once, and no leader waits for a list of Jobs. */
+  /**
+   * True if all followed resources have been listed once, and this process does not wait for a list of Jobs before it leads.
+   */
   ready(): boolean {
     return this.unready().length === 0;
   }
@@ -247,8 +249,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Starts to list and watch resources after the operator settings were read. Until then the operator counts as
-   * paused, and every resource would briefly report a pause.
+   * Starts to list and watch resources only after the operator settings were read. Until then, the operator counts as paused,
+   * so every resource would briefly report a pause.
    */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;

@@ -34,8 +34,8 @@ export const leaseDurationMs = 15_000;
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Delay in ms after a failed renewal of the Lease before the next try. Also the deadline in ms of each request. Both
- * are so short that three tries fit into the time before leadership ends.
+ * Delay in ms after a failed renewal of the Lease before the next try. Also the deadline in ms of each request. Three tries
+ * fit into the time before leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
@@ -90,7 +90,8 @@ export class LeaseElection implements Leadership {
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**
-   * True if the Lease may name this process as the leader. Also true if the answer to a write of the Lease was lost.
+   * True if the Lease may name this process as the leader. Also true if a write of the Lease got no answer, because it may
+   * have succeeded.
    */
   #wrote = false;
   #term = 0;
@@ -196,8 +197,9 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Returns whether this process may write the Lease, because no other process can be the leader: the Lease is free,
-   * names this process, or has not changed for its whole duration. A missing Lease becomes free only after a wait, too.
+   * Returns whether this process may write the Lease, because no other process can be the leader: the Lease is free, names
+   * this process, or has not changed for its whole duration. A missing Lease counts as free only after it has been missing
+   * for a while.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -255,7 +257,7 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // The delay is rounded up, because this process would still be the leader if the timer ended too early.
+    // The delay is rounded up, because a timer that ends too early would find this process still leading.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });

@@ -110,7 +110,7 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
   if (stored.ownerUid === uid) return;
   const message =
     `Ledger ${namespace}/${stored.name} belongs to an earlier ${kind} ${name}: the uid of its owner is ` +
-    `${stored.ownerUid}, but the present one has the uid ${uid}. Delete this Ledger.`;
+    `${stored.ownerUid}, but the present owner has the uid ${uid}. Delete this Ledger.`;
   throw failure('stall', 'ledger.foreign', message, { reason: 'LedgerForeign' });
 }
 
@@ -129,7 +129,7 @@ function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResourc
 }
 
 /**
- * Returns the error for a Ledger resource that was deleted after it was read. It must be read again before the next
+ * Returns the error for a Ledger resource that was deleted after it was read. The ledger must be read again before the next
  * write.
  */
 function deletedMeanwhile(namespace: string, name: string, cause: unknown): LogfleetError {
@@ -193,8 +193,8 @@ interface Listing {
   /** Contents of the listed Ledgers. Dropped after `endsAtMs` to free memory; undefined from then on. */
   shards: Promise<Shards> | undefined;
   /**
-   * API paths of Ledgers that must be read by name, because the listed content is missing, outdated or already used. A
-   * uid in this set means all Ledgers of the owner with this uid.
+   * API paths of Ledgers that must be read by name, because the listed content is missing, outdated or already used. A uid in
+   * this set stands for all Ledgers of the owner with that uid.
    */
   readonly byName: Set<string>;
 }

@@ -49,9 +49,9 @@ interface OtherOperator {
  */
 export const answerMs = 60_000;
 /**
- * Time in ms for which another operator may leave its entries unchanged before this operator asks whether the other
- * one still runs. The operator that acts on the resource waits `answerMs` longer, so that only one of the two
- * operators asks.
+ * Time in ms for which another operator may leave its entries unchanged before this operator asks whether the other one still
+ * runs. The operator that acts on the resource waits `answerMs` longer, so that only one of the two operators asks the other
+ * one.
  */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
@@ -76,7 +76,7 @@ export class OperatorEntries {
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   readonly #gauge: Gauge;
-  /** Resource in whose status this process is asking other operators whether they still run. */
+  /** Resource through whose status this process asks other operators whether they still run. */
   #question: AnyResource | undefined;
   #isChecking = false;
   #nextCheck: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -212,8 +212,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Updates the metric of other operators. If an operator appeared or disappeared, notifies the listeners of each
-   * resource that another operator manages, too.
+   * Updates the metric of other operators. If an operator appeared or disappeared, notifies the listeners of each resource
+   * that another operator also manages.
    */
   #announce(isChanged: boolean): void {
     this.#gauge.set({}, [...this.#others.values()].filter(({ isGone }) => !isGone).length);
@@ -294,8 +294,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns this operator's entry for a status. A new time in `seen` asks other operators whether they still run, or
-   * answers this question of another operator.
+   * Returns this operator's entry for a status. A new time in `seen` asks other operators whether they still run, or answers
+   * the same question from another operator.
    */
   #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
     const { self, clock } = this.#options;

@@ -1,6 +1,6 @@
 /**
- * Leadership that begins when the leader has read what it must know before its first request, such as the Kubernetes Jobs of exports (B8).
- * The preparation is repeated in each term of leadership. Until it ends, this process counts as a follower.
+ * Leadership with a preparation: the leader first reads data that it needs before its first request, such as the Kubernetes
+ * Jobs of exports (B8). This happens in each term of leadership. Until the data is read, this process counts as a follower.
  */
 import type { Leadership } from '../host.ts';
 
@@ -8,8 +8,9 @@ export class PreparedLeadership implements Leadership {
   readonly #inner: Leadership;
   readonly #prepare: () => Promise<void>;
   readonly #listeners = new Set<() => void>();
-  /** Term of leadership in which `prepare` was last called. `#preparedTerm`: term in which `prepare` last succeeded. */
+  /** Term of leadership in which `prepare` was last called. */
   #begunTerm = 0;
+  /** Term of leadership in which `prepare` last succeeded. */
   #preparedTerm = 0;
 
   constructor(inner: Leadership, prepare: () => Promise<void>) {

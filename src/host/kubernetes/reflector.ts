@@ -32,15 +32,15 @@ const relistIntervalMs = 600_000;
 /** Minimum duration in ms of a watch without events. A watch that ends earlier counts as failed. */
 const shortestGoodWatchMs = 5_000;
 /**
- * Number of consecutive failures after which all resources are listed again, in case the API server no longer accepts
- * the resource version of the watch.
+ * Number of consecutive failures after which all resources are listed again, because the API server may no longer accept the
+ * resource version of the watch.
  */
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
 /**
- * Finds the resource version in the text of a watch event, so that the event need not be decoded. API servers write
- * the uid right after the version. An event in which the members have another order does not match and is decoded.
+ * Finds the resource version in the text of a watch event, so that the event need not be decoded. API servers write the uid
+ * right after the version. An event with another order of members does not match, so it is decoded.
  */
 const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
 
@@ -75,7 +75,7 @@ interface ReflectorOptions<R extends CachedResource> extends Ports {
   readonly onList?: () => void;
   /** Called for each failed list or watch, before the retry. */
   readonly onFailure?: (error: unknown) => void;
-  /** Called when a list or watch succeeds after failures. */
+  /** Called when a list or watch succeeds again after failures. */
   readonly onRecovery?: () => void;
 }
 
@@ -83,8 +83,8 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Resource versions that the API server refused in writes as outdated, by resource. If the cache still contains such
-   * a version when the watch ends, the cache missed an event.
+   * Resource versions that the API server refused in writes as outdated, by resource. If the cache still contains such a
+   * version when the watch ends, the watch has missed an event.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   /** List of resources that is being read. Undefined during a watch. */
@@ -128,7 +128,10 @@ export class Reflector<R extends CachedResource> {
     return this.#problem;
   }
 
-  /** True until the list that `relist` requested is in the cache, or until the API server refuses it because a right is missing. */
+  /**
+   * True until the list that `relist` requested is in the cache, or until the API server refuses the list because a right is
+   * missing.
+   */
   get isAwaited(): boolean {
     return this.#listed.length > 0;
   }
@@ -187,7 +190,7 @@ export class Reflector<R extends CachedResource> {
     this.#options.onList?.();
     this.#endRelist();
     this.#problem = undefined;
-    // A successful list does not reset `#failures`. If a watch fails after each list, the delays must still grow.
+    // A successful list does not reset `#failures`. The delays must also grow if each list succeeds and each watch fails.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
     this.#resourceVersion = page.resourceVersion;

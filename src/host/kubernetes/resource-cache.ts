@@ -128,7 +128,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
-    // Events that are older than the list are not delivered any more, so the versions of earlier writes are not needed.
+    // Events that are older than the list are not delivered any more, so the versions of earlier writes need not be
+    // remembered.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
   }

@@ -1,8 +1,8 @@
 /**
- * Decodes API objects into the types of `kinds.ts` and drops what logfleet does not need. Otherwise managed fields,
- * labels and the annotation of `kubectl apply` would take most of the cache's memory. Of the managed fields, only the
- * writers of logfleet's annotations are kept. The spec is not checked, because the API server validated it with the
- * CRD's schema.
+ * Decodes API objects into the types of `kinds.ts` and drops what logfleet does not need. Without this, most of the cache's
+ * memory would hold managed fields, labels and the annotation of `kubectl apply`. Only one part of the managed fields is
+ * kept: the writers of logfleet's annotations. The spec is not checked, because the API server validated it with the CRD's
+ * schema.
  */
 
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';
@@ -30,10 +30,10 @@ export function decodeResource<K extends KindName>(kind: K, value: unknown): Res
 }
 
 /**
- * Returns whether the status describes this resource and not an earlier resource of the same name. Only an export
- * ignores a status that was restored from a backup of an earlier resource, because the files may be gone and only the
- * destination shows which ones are left. The status of a policy or schedule always counts: it shows stopped rollouts
- * (U1), and the time ranges that were exported, even if their files were deleted on purpose (S1).
+ * Returns whether the status belongs to this resource. An export must ignore a status that was restored from a backup of an
+ * earlier export with the same name: the files may be gone, and only the destination shows which ones are left. A restored
+ * status of a policy or schedule is used, because it shows stopped rollouts (U1) and exported time ranges (S1). An exported
+ * time range counts even if its files were deleted on purpose.
  */
 function isOwnStatus(kind: KindName, status: object, metadata: ObjectMeta): boolean {
   return kind !== 'SearchExport' || !isOlderThanResource(status, metadata);

@@ -79,7 +79,7 @@ export async function createResource<K extends KindName>(
   }
 }
 
-/** Returns whether a resource with the same name and the same owner exists; undefined if no resource has the name. */
+/** Returns whether the existing resource of this name has the same owner; undefined if no resource has this name. */
 async function isOwnedBy<K extends KindName>(
   client: ApiClient,
   { kind, metadata, owner }: NewResource<K>,

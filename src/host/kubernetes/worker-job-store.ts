@@ -19,8 +19,8 @@ import { ResourceCache } from './resource-cache.ts';
 import { fieldManager } from './status-writer.ts';
 
 /**
- * Maximum duration in ms of the creation of a Job. Leadership ends this time before another process may lead, so the next leader's first
- * list contains the Job.
+ * Maximum duration in ms of the creation of a Job. Leadership ends earlier than another process may lead, by this time. So
+ * the next leader's first list contains the Job.
  */
 const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 
@@ -106,7 +106,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.call({
         ...{ method: 'POST', path: objectPath('jobs', namespace), query: { fieldManager }, body: manifest },
-        // A Job must not be created after the leadership of this process has ended.
+        // This process may no longer create Jobs after its leadership has ended.
         deadlineMs: createDeadlineMs,
       });
       return 'created';

@@ -17,15 +17,20 @@ import type { PolicySettings } from '../settings.ts';
 
 const dayMs = 24 * 60 * 60_000;
 
-/** Time in ms after the end of a period until its messages are counted, because messages can arrive late: 3 minutes by default. */
+/**
+ * Time in ms between the end of a period and the count of its messages, because messages can arrive late. Default: 3 minutes.
+ */
 export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
 }
 
-/** Typical number of requests of a search job without those for result pages: creation, two status reads, and deletion. */
+/**
+ * Typical number of requests for a search job: creation, two status reads, and deletion. Requests for result pages are not
+ * included.
+ */
 const requestsOfSearch = 4;
 
-/** Maximum number of collectors that stopped sending logs in the lists of the ledger and of status. */
+/** Maximum length of the lists of collectors that stopped sending logs, in the ledger and in status. */
 const maxListed = 10;
 /** Maximum error in ms of stored upgrade times, which are rounded to whole seconds. */
 const roundingMs = 1_000;
@@ -69,7 +74,8 @@ export function analysisPeriods(
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The baseline moves back by whole days or weeks until it ends before the upgrades, even after a long soak or a late retry.
+  // The baseline is moved back by whole days or weeks until it ends before the upgrades. This also works after a long soak
+  // or a late retry.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -79,8 +85,9 @@ export function analysisPeriods(
 }
 
 /**
- * Typical number of requests that count the messages of both periods.
- * @param collectors number of collectors in the service's list, because the answer has one row for each collector with messages
+ * Typical number of requests to the service for counting the messages of both periods.
+ * @param collectors number of collectors in the service's list, because the answer has one row for each collector with
+ *   messages
  */
 export function requestsOfAnalysis(collectors: number): number {
   return 2 * (requestsOfSearch + Math.max(1, Math.ceil(collectors / maxPageRows)));
@@ -91,7 +98,7 @@ export function countQuery({ scope = '*' }: Pick<StageAnalysis, 'scope'>): strin
   return `${scope} | count by _collectorid`;
 }
 
-/** Verdict of a finished analysis. It is inconclusive if no collector could be judged. */
+/** Verdict of a finished analysis. The verdict is inconclusive if no collector could be judged. */
 export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Failed' | 'Inconclusive' {
   if (quiet > 0) return 'Failed';
   return judged > 0 ? 'Passed' : 'Inconclusive';
@@ -124,8 +131,8 @@ export interface PeriodCounts {
 }
 
 /**
- * Judges the collectors of a stage by their numbers of messages. A collector that was upgraded within the period of the result is
- * not judged, because its former version sent a part of the messages.
+ * Judges the collectors of a stage by their numbers of messages before and after the upgrade. A collector that was upgraded
+ * during the period after the upgrades is not judged, because its former version sent a part of the messages.
  */
 export function judgeMembers(
   analysis: StageAnalysis,
@@ -153,7 +160,7 @@ export function judgeMembers(
   return { judged, quiet: quiet.length, unjudged, quietest: quietest.slice(0, maxListed) };
 }
 
-/** Whether a number of messages is below the minimum ratio of its baseline. */
+/** Whether a collector's number of messages is too low, compared with its number in the baseline. */
 export function isQuiet({ minRatio }: StageAnalysis, messages: number, baseline: number): boolean {
   return messages * 100 < minRatio * baseline;
 }

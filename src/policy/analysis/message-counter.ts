@@ -28,13 +28,13 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
       /** Bytes that the searches scanned, including searches that gave no counts, as far as the service reports bytes. */
       readonly scannedBytes: number;
     }
-  /** Error of the last search. The counter repeats the search later. */
+  /** Error of the last search, which the counter repeats later. */
   | { readonly kind: 'failed'; readonly error: LogfleetError }
 );
 
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
-/** Maximum difference between the clocks of service and logfleet that is ignored: in ms, and as a fraction of the period. */
+/** Clock difference between service and logfleet up to which it is ignored: in ms, and as a fraction of the period. */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;
 /** Clock difference in ms that is always ignored, because the `Date` header of the service has whole seconds and arrives late. */
@@ -55,7 +55,9 @@ export class MessageCounter {
     return this.#run?.reading;
   }
 
-  /** Starts to count the messages that the order requests, and stops the former count. Without an order, nothing is counted. */
+  /**
+   * Counts the messages that the order requests, in place of those of the former order. Without an order, nothing is counted.
+   */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
     this.close();
@@ -80,7 +82,9 @@ class CounterRun {
   readonly #counts: MessageCounts[] = [];
   #failures = 0;
   #scannedBytes = 0;
-  /** Time in ms by which the clock of the service is ahead of this process; 0 while the difference is small enough to ignore. */
+  /**
+   * Time in ms by which the clock of the service is ahead of this process; 0 if the difference is small enough to be ignored.
+   */
   #aheadMs = 0;
 
   constructor(clock: Clock, onNews: () => void, searches: SearchJobs, order: AnalysisOrder) {
@@ -99,7 +103,7 @@ class CounterRun {
   async #count(): Promise<void> {
     const { order } = this;
     try {
-      // Periods that were counted before a failed search are not counted again.
+      // After a failed search, periods that are already counted are not counted again.
       for (const period of order.periods.slice(this.#counts.length)) this.#counts.push(await this.#countPeriod(period));
       this.reading = { order, kind: 'counted', counts: this.#counts, scannedBytes: this.#scannedBytes };
     } catch (thrown) {
@@ -120,7 +124,7 @@ class CounterRun {
     });
     if (aggregated?.kind === 'errors')
       throw notCounted(`the search for the counts reported errors: ${aggregated.errors.join('; ')}`);
-    if (!aggregated) throw notCounted('the service lost answers, or cut the result of the search');
+    if (!aggregated) throw notCounted('answers of the service were lost, or the result of the search is incomplete');
     return countsOf(aggregated.records, aggregated.messageCount);
   }
 

@@ -2,8 +2,8 @@
  * Checks after a rollback whether collectors that stopped sending logs send them again (R11). The result is only reported: no
  * upgrade and no rollback depends on it.
  *
- * The check counts the messages of each stage with such collectors once more, in a period that begins when the rollback is over.
- * It compares each listed collector with its messages before the upgrade.
+ * For each stage with such collectors, the check counts messages again, in a period that begins when the rollback is over.
+ * The counts of the listed collectors are compared with their counts before the upgrade.
  */
 
 import type { QuietMember } from '../../api/generated/collector-version-policy.ts';
@@ -18,11 +18,11 @@ import type { PolicySettings } from '../settings.ts';
 import { countQuery, isQuiet, type MessageCounts, settleMs } from './message-analysis.ts';
 import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 
-/** Unfinished check whether collectors that stopped sending logs send them again after a rollback. */
+/** Running check after a rollback: whether collectors that stopped sending logs send them again. */
 export interface PendingCheck {
   /** Name of the stage whose messages are counted next. */
   readonly stage: string;
-  /** Wall time in ms at which the messages can be counted; absent while they are being counted. */
+  /** Wall time in ms from which the messages can be counted; absent while they are being counted. */
   readonly untilMs?: number;
   /** Error of the last search; absent when there was none. */
   readonly error?: LogfleetError;
@@ -78,7 +78,7 @@ export function comparedAfterRollback(quietest: readonly QuietMember[]): number 
   return quietest.filter(({ messagesAfterRollback }) => messagesAfterRollback !== undefined).length;
 }
 
-/** Sentence (no full stop) that says whether collectors send logs again after a rollback; undefined until a check begins. */
+/** Sentence without its full stop: whether collectors send logs again after a rollback. Undefined until a check begins. */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
   if (checked.length === 0) return undefined;
@@ -140,7 +140,7 @@ function isUnfinished(analysis: Pick<StageAnalysis, 'recovery'> | undefined): bo
   return analysis?.recovery !== undefined && analysis.recovery.recovered === undefined;
 }
 
-/** Analysis of a stage, completed with the number of messages that its collectors sent after the rollback. */
+/** Adds to the analysis of a stage how many messages its collectors sent after the rollback. */
 function finish(
   analysis: CheckedAnalysis,
   counts: MessageCounts,

@@ -38,15 +38,15 @@ export interface Admission {
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors whose version must be read from the service again before an upgrade starts. The value is the earliest monotonic
-   * time in ms at which the request may be sent.
+   * Collectors whose version must be read from the service again before an upgrade starts. The value is the earliest
+   * monotonic time in ms for sending that read request.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Monotonic time in ms at which waiting collectors are checked again. */
   readonly nextMs: number;
   /** Whether a collector must wait because `maxInProgress` upgrade attempts are already in flight. */
   readonly pressed: boolean;
-  /** Whether a collector waits for something that takes only moments, such as the answer to a POST. */
+  /** Whether a collector waits for a short time only, for example for the answer to a POST. */
   readonly isBrisk: boolean;
   readonly waits: readonly Wait[];
 }
@@ -108,10 +108,10 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // Without a task id, only a repeated POST shows whether the service accepted the upgrade. If the first POST was never
-      // sent, the repeated POST would start the upgrade before the stage of the collector starts (R2).
+      // Without a task id, only a repeated POST shows whether the service accepted the upgrade. But if the first POST was
+      // never sent, a repeated POST would start the upgrade, although the collector's stage has not started yet (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // The age of an upgrade without a task id counts from now, because its POST may have been sent only a moment ago.
+      // Without a task id, the age of the upgrade counts from now, because its POST may have been sent only a moment ago.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -122,8 +122,9 @@ class Batch {
   }
 
   /**
-   * Repeats an upgrade's POST request whose answer was lost, once a later listing shows that the collector does not run the wanted
-   * version (U3). The repeated request may be the one that starts the upgrade, so all conditions for a new upgrade must hold.
+   * Repeats an upgrade's POST request whose answer was lost, once a later listing shows that the collector does not run the
+   * wanted version (U3). If the first request was lost, the repeated one starts the upgrade, so all conditions for a new
+   * upgrade must hold.
    */
   #probe(): void {
     const { ledger, pending, memberIndex, observation, settings } = this.#input;
@@ -172,7 +173,7 @@ class Batch {
     this.#waitAtGate();
   }
 
-  /** Reports that all collectors of stages that have not started wait for the same condition, such as an approval. */
+  /** Reports the condition, such as an approval, for which all collectors of later stages wait. */
   #waitAtGate(): void {
     const { memberIndex, state, now } = this.#input;
     const collectors = memberIndex.stageCounts(laterStage).pending;
@@ -182,7 +183,7 @@ class Batch {
     this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs, forAll: true });
   }
 
-  /** Starts rollback attempts for collectors that this rollout upgraded, within the limits that also apply to upgrades. */
+  /** Starts rollback attempts for collectors that this rollout upgraded. The same limits apply as to upgrades. */
   #rollBack({ candidates, there }: RollbackPlan): void {
     const { pending, now } = this.#input;
     for (const entry of there) {
@@ -232,7 +233,7 @@ class Batch {
     const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // A listing may lag behind, so it may still show the target version for a collector that has already left the target version.
+    // A listing may be outdated: it may still show the target version for a collector that has left this version.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
     const used = drifted ? 1 : entry.used + 1;
     this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });
@@ -241,7 +242,7 @@ class Batch {
   #beginBack(id: string): void {
     const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
-    // A listing may lag behind, so it may still show the former version of a collector whose upgrade has just succeeded.
+    // A listing may be outdated: it may still show the former version of a collector whose upgrade has just succeeded.
     const open = this.#attempt(entry.before, true);
     this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
   }

@@ -21,7 +21,7 @@ export type PostOutcome =
   | { readonly kind: 'notSent' }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** What is known about one collector when its upgrade attempt is evaluated. */
+/** Facts about one collector that are used to evaluate its upgrade attempt. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
@@ -66,8 +66,8 @@ interface Known {
 }
 
 /**
- * Computes the next ledger entry of a collector from its present entry and new evidence. Returns the same object when nothing
- * changed, and undefined when the ledger no longer needs the entry.
+ * Computes the next ledger entry of a collector from its present entry and new evidence. Returns the same object if nothing
+ * changed, and undefined if the ledger no longer needs an entry.
  */
 export function evaluateEntry(
   entry: Entry,
@@ -100,9 +100,7 @@ export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: Pol
   return row.seenAtMs >= evidenceFromMs(attempt, settings) && collectorVersion !== attempt.toVersion && !isSilent;
 }
 
-/**
- * Monotonic time in ms: only a listing of collectors requested at or after this time shows the result of the attempt (U3, U7).
- */
+/** Monotonic time in ms from which a listing of collectors must be requested to show the result of the attempt (U3, U7). */
 export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): number {
   if (attempt.state !== 'unknown') return attempt.sinceMs + (attempt.needsGrace ? settings.graceMs : 0);
   return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0) + settings.graceMs;
@@ -113,7 +111,8 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // An earlier process stored the attempt in the ledger, and ended before it got the answer to the POST or even sent it.
+  // An earlier process stored this attempt in the ledger. That process ended before it got the answer to the POST, or even
+  // before it sent the POST.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -141,8 +140,8 @@ function afterRefusal(
   const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
     case 'collector.in.upgrading':
-      // An upgrade of the collector already runs. If the refused POST was a repeated one (probe), the first POST may have
-      // started this upgrade. If not, logfleet did not start this upgrade.
+      // The service refused the POST because an upgrade of the collector already runs. If the POST was a repeated one
+      // (probe), the first POST may have started that upgrade. If not, logfleet did not start that upgrade.
       return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });
@@ -198,7 +197,7 @@ function afterListing(known: Known): Entry | undefined {
   const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
   if (version === open.toVersion) return close(known, 'updated');
   const hasChanged = version !== false && !entry.back && entry.before !== undefined && version !== entry.before;
-  // An upgrade that logfleet did not start has ended when the collector's version has changed.
+  // An upgrade that logfleet did not start counts as ended when the collector's version has changed.
   if (!open.ours && hasChanged) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
@@ -232,7 +231,7 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
   return { ...entry, open: { ...open, ...change } };
 }
 
-/** Removes an attempt that never started from the ledger entry, and from the numbers of attempts and drifts in the entry. */
+/** Removes an attempt that never started from the ledger entry, and corrects the counts in the entry. */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';

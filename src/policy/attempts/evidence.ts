@@ -48,7 +48,7 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
     const settled = evaluateEntry(entry, evidence, now, settings);
     const sample = sampleOf(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (sample) samples.push(sample);
-    // An attempt towards a former target, or of a collector that is no longer selected, is forgotten when it ends (U12).
+    // When an attempt ends, it is forgotten if its target was replaced, or if its collector is no longer selected (U12).
     const stale =
       open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.member(collectorId)?.selected;
     if (stale && !settled?.open) pending.set(collectorId, undefined);
@@ -62,7 +62,7 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
 }
 
 /**
- * Counts an attempt that has just ended for its rollout and stage. Rollback attempts, refused attempts and upgrades that
+ * Adds an ended attempt to the counts of its rollout and stage. Rollback attempts, refused attempts and upgrades that
  * logfleet did not start are not counted (R5).
  */
 function countEnd(input: DecideInput, pending: PendingChanges, before: Entry, entry: Entry): Entry {
@@ -80,8 +80,8 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 }
 
 /**
- * Index of the stage that counts the collector's upgrade attempts: the collector's stage while it is active, and then the
- * policy's last stage. Undefined when neither stage is active.
+ * Index of the stage that counts the collector's upgrade attempts: the collector's own stage while that stage is active, and
+ * later the policy's last stage. Undefined when neither stage is active.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
@@ -119,8 +119,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // This rollout did not upgrade the collector. The entry that says that the collector went offline is deleted, because the
-    // collector is alive again.
+    // This rollout did not upgrade the collector. Its ledger entry says that the collector went offline. The entry is
+    // deleted because the collector is alive again.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -130,7 +130,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A person's retry may have reset `used` to 0. The minimum of 1 records that this rollout upgraded the collector.
+    // A person's retry may have reset `used` to 0. It is set to at least 1, to record that this rollout upgraded the
+    // collector.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
@@ -154,10 +155,10 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
   const { ledger, memberIndex, now } = input;
   const { header } = ledger;
   const entry = pending.entry(id);
-  // An upgrade that logfleet did not start says nothing about the quality of this rollout (U10).
+  // An upgrade that logfleet did not start does not count as a failure of this rollout (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
-  // If the last stage counted the attempt, because the collector's stage had ended, it also counts the failure.
+  // If the collector's own stage had ended, the last stage counted the attempt. So the last stage also counts the failure.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
@@ -167,8 +168,8 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
 }
 
 /**
- * Collectors that ran the target version before the rollout, and went offline after their stage started. They count as failures
- * only if an earlier rollout to the target version was not completed (R6).
+ * Collectors that ran the target version before the rollout, and went offline after their stage started. These collectors
+ * count as failures only if an earlier rollout to the target version was not completed (R6).
  */
 function* diedUntouched(
   { ledger: { header }, memberIndex }: DecideInput,
@@ -194,8 +195,8 @@ function deathOf(collectorId: string, toVersion: string, now: Instant): Entry & 
 const silentInSoak = 'fell silent within the soak of its stage';
 
 /**
- * Applies a person's retry of the rollout: no earlier failure counts any more. Collectors that were rolled back or refused may
- * be upgraded again.
+ * Applies a person's retry of the rollout, after which earlier failures no longer count. Collectors that were rolled back or
+ * refused may be upgraded again.
  */
 export function forgive(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex } = input;
@@ -217,8 +218,8 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
 }
 
 /**
- * Ledger entry of a collector after a person has retried a rolled-back rollout; undefined if the collector was rolled back. If
- * its rollback failed, the entry stays, so that a later rollback includes the collector (U14).
+ * Ledger entry of a collector after a person has retried a rolled-back rollout; undefined if the collector was rolled back.
+ * If the rollback of the collector failed, its entry stays, so that a later rollback includes the collector (U14).
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
@@ -243,8 +244,8 @@ function forgiven(entry: Entry): Entry {
 }
 
 /**
- * Forgets the ended attempts of collectors that a changed selector no longer matches. The deletion is stored in the ledger, so
- * later processes forget these attempts, too (U12).
+ * Forgets the ended attempts of collectors that a changed selector no longer matches. The deletion is stored in the ledger,
+ * so that it also holds for later processes (U12).
  */
 export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: PendingChanges): void {
   if (!memberIndex.isReselected || ledger.header.selection === memberIndex.selection) return;
@@ -266,8 +267,8 @@ export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: Pe
 }
 
 /**
- * Forgets that the service refused upgrades to a build that it has withdrawn. The collectors are tried again when the service
- * offers the build again (U11).
+ * Forgets that the service refused upgrades to a build that it has withdrawn. If the service offers the build again, the
+ * upgrades are tried again (U11).
  */
 export function forgetRefusals(memberIndex: PolicyMemberIndex, pending: PendingChanges): void {
   for (const id of memberIndex.members('skipped')) {

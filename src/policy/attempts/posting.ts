@@ -24,7 +24,7 @@ export interface PostingPolicy {
   stillWanted(entry: Entry, generation: number): boolean;
   /** Called when the outcome of a POST has arrived. */
   noteNews(): void;
-  /** Called when more POSTs can be sent, if the last decision left out upgrades because the batch was full. */
+  /** Called when more POSTs can be sent. Only needed if the last decision left out upgrades because the batch was full. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
@@ -60,8 +60,8 @@ export class Posting {
   /** Ledger entries by collector, for attempts that are stored and not sent yet. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
-   * Maximum number of attempts that are stored in the ledger and wait to be sent. The number shrinks when other clients delay
-   * the POSTs, so that no stored attempt expires.
+   * Maximum number of attempts that are stored in the ledger and wait to be sent. When other clients delay the POSTs, the
+   * maximum is lowered, so that no stored attempt expires.
    */
   #batch: number;
   #moreWait = false;
@@ -79,8 +79,8 @@ export class Posting {
   }
 
   /**
-   * Number of attempts that are stored in the ledger and not sent. Repeated POSTs (probes) are left out, because the first POST
-   * may have started the upgrade.
+   * Number of attempts that are stored in the ledger and not sent. Repeated POSTs (probes) are not counted, because the first
+   * POST may have started the upgrade.
    */
   get unsent(): number {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
@@ -120,7 +120,7 @@ export class Posting {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Collectors with a stored upgrade attempt whose POST request was never sent, or certainly had no effect. */
+  /** Collectors with a stored upgrade attempt that has certainly not started: its POST was never sent or had no effect. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#received)
@@ -136,8 +136,8 @@ export class Posting {
     const { clock, settings } = this.#environment;
     const expiry = new AbortController();
     let sent = false;
-    // An attempt that is not sent expires a fixed time after the decision that started it (U2). The
-    // time of the ledger write is included, because the write may take a while.
+    // An attempt that is not sent expires a fixed time after the decision that started it (U2). This includes the time for
+    // writing the ledger, which may take a while.
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
@@ -173,17 +173,21 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (refusesCollector(error)) {
-      // The refusal of one collector shows that the service itself works.
+      // The service refused only this collector, which shows that the service itself works.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // After a failure of the service, no POST is sent for a while, so that only few collectors get an unknown outcome.
+    // After a failure of the service, no POST is sent for a while, so that the outcome stays unknown for only a few
+    // collectors.
     this.#binding.holdFor(error, 'posts');
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }
 
-  /** Adapts the size of a batch of POSTs: one more for a POST that was sent in time, half for a POST that expired unsent. */
+  /**
+   * Adapts the size of a batch of POSTs: larger by one after a POST that was sent in time, and half as large after a POST
+   * that expired unsent.
+   */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);
     const { batchSize } = this.#environment.settings;
@@ -197,8 +201,8 @@ export class Posting {
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Whether the service refused the upgrade of this collector only (7.5). An answer 400 without an error code may come from a
- * proxy, and says nothing about the collector.
+ * Whether the service refused the upgrade of this collector only (7.5). False for an answer 400 without an error code,
+ * because the answer may come from a proxy.
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
   if (effect !== 'none' || serviceCode === undefined) return false;

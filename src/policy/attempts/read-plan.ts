@@ -1,6 +1,7 @@
 /**
  * Plans the requests by which a policy reads the data that it needs next: pages of the collector list, upgrade tasks, or the
- * whole list (a sweep). The plan needs few requests (U9). `watch-plan.ts` plans the reads that show the ends of upgrades.
+ * whole list (a sweep). The plan uses as few requests as possible (U9). `watch-plan.ts` plans the reads that show the ends of
+ * upgrades.
  */
 import { restingShare } from '../../fleet/fleet-listing.ts';
 import type { DecideInput } from '../decide-input.ts';
@@ -48,7 +49,7 @@ export function planReads(
   const nextMs = Math.min(watch.nextMs, landed.nextMs);
   const sweepAfterMs = latest(watch.sweepAfterMs, monotonicOf(sweepFromMs, now));
   if (sweepAfterMs === undefined) return { ...watch, nextMs, sweepShare };
-  // Even if single collectors or the end of a soak need a sweep (a read of the whole list), sweeps have a minimum interval
+  // Sweeps (reads of the whole list) keep a minimum interval, even if single collectors or the end of a soak need a sweep
   // (U9).
   const soonestMs = (listing.completeSinceMs() ?? 0) + restingShare * listing.sweepMs();
   if (soonestMs <= now.monotonicMs) return { ...watch, nextMs, sweepShare, sweepAfterMs };
@@ -61,7 +62,7 @@ function latest(left: number | undefined, right: number | undefined): number | u
 
 /**
  * Plans page reads that show the ends of upgrades that this ledger does not contain, such as upgrades to a former target.
- * Without these reads, only the next read of the whole list would show the ends (U9).
+ * Without these reads, the policy would learn of the ends only from the next read of the whole list (U9).
  */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];

@@ -29,14 +29,15 @@ export interface Refusal {
   /** Earliest monotonic time in ms at which the wait may end; absent when an event ends the wait. */
   readonly untilMs?: number | undefined;
   /**
-   * Monotonic time in ms. The upgrade may start only when a list requested at or after this time contains the collector.
+   * Monotonic time in ms. The upgrade may start only after a list that was requested at or after this time shows the
+   * collector.
    */
   readonly unseenSinceMs?: number;
   /** Set when all remaining collectors must wait for the same reason. */
   readonly forAll?: boolean;
 }
 
-/** Data by which the rules decide whether a policy may start any upgrade. */
+/** Facts that decide whether a policy may start any upgrade. */
 export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' | 'calendar' | 'now'> {
   /** Reason why the rollout was stopped; undefined while the rollout continues. */
   readonly stop: RolloutStop | undefined;
@@ -56,7 +57,7 @@ export interface AdmissionInput extends DecideInput {
   readonly state: RolloutState;
 }
 
-/** Data by which the rules decide whether a single collector may be upgraded now. */
+/** Facts that decide whether a single collector may be upgraded now. */
 export interface AdmissionState extends AdmissionInput {
   /** Number of attempts that this decision has started so far. */
   readonly batched: number;
@@ -110,7 +111,7 @@ export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal 
   return undefined;
 }
 
-/** Refuses a collector while the maintenance window in its own time zone is closed (R8). */
+/** Makes a collector wait while the maintenance window in its time zone is closed (R8). */
 export function ownWindowClosed(
   { id }: Candidate,
   { calendar, memberIndex, now }: AdmissionState,
@@ -132,8 +133,8 @@ function closedAt(calendar: MaintenanceCalendar, now: Instant, zone: string | un
 }
 
 /**
- * Refuses a collector until its stage has started (R2). Once the soak of the stage has begun, remaining collectors wait for the
- * last stage. Retries, corrections of drift and rollbacks do not wait.
+ * Makes a collector wait until its stage has started (R2). Once the soak of the stage has begun, remaining collectors wait
+ * for the last stage. Retries, corrections of drift and rollbacks do not wait.
  */
 export function stageNotReached(
   { id, because }: Candidate,
@@ -159,7 +160,7 @@ function backingOff(candidate: Candidate, { now, policy }: AdmissionState): Refu
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
 }
 
-/** Refuses an upgrade until a listing that is new enough shows the collector's present version. */
+/** Makes an upgrade wait until a sufficiently new listing shows the collector's present version. */
 function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   const { memberIndex, pending, settings, now } = known;
   const row = memberIndex.row(candidate.id);
@@ -186,8 +187,8 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       );
     }
     case 'rollback': {
-      // A listing that already shows the former version may be outdated. Or the collector was rolled back before, and a ledger
-      // restored from a backup lacks this attempt. A newer listing shows the present version.
+      // The listing already shows the former version. Either the listing is outdated, or the collector was rolled back
+      // before and the ledger, restored from a backup, lacks that attempt. A newer listing shows the present version.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
@@ -200,8 +201,8 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
 }
 
 /**
- * Refuses a start when the current stage has as many upgrades in flight as its `maxInProgress` allows. Collectors that are
- * upgraded after the end of their stage are limited only by `maxInProgress` of the policy.
+ * Makes an upgrade wait while the current stage has as many upgrades in flight as its `maxInProgress` allows. Collectors that
+ * are upgraded after the end of their stage are limited only by `maxInProgress` of the policy.
  */
 function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: AdmissionState): Refusal | undefined {
   const stage = memberIndex.stageOf(id);
@@ -219,7 +220,10 @@ function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: Admi
   return { waitsFor: `a running upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
 }
 
-/** Refuses an upgrade when the policy has too many upgrades in flight, because all of them must fit into the ledger (U1). */
+/**
+ * Makes an upgrade wait while the policy has its maximum number of upgrades in flight. The maximum ensures that the ledger
+ * can store all of them (U1).
+ */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
   return {
@@ -228,7 +232,7 @@ function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refus
   };
 }
 
-/** Refuses an upgrade when the batch of POSTs is full, because an upgrade that waits too long for its POST expires (U2). */
+/** Makes an upgrade wait while the batch of POSTs is full, because an upgrade whose POST is sent too late expires (U2). */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
   return batched < observation.room ? undefined : { waitsFor: undefined, forAll: true };
 }

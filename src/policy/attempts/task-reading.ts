@@ -1,4 +1,4 @@
-/** Reads the status of upgrade tasks (4.8), only a few at once. Each status is kept until a decision has used it. */
+/** Reads the status of upgrade tasks (4.8), a few at a time. Each status is kept until a decision has used it. */
 
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';

@@ -12,8 +12,8 @@ export interface DurationSample {
 }
 
 /**
- * After an upgrade, the estimate changes by this fraction of its difference to the duration of the upgrade. The estimate rises
- * faster than it falls, so that nearly all upgrades take less time than estimated.
+ * Fraction by which each ended upgrade moves the estimate towards the duration of this upgrade. The estimate rises faster
+ * than it falls, so that nearly all upgrades take less time than estimated.
  */
 const downShare = 0.02;
 const upShare = 0.1;

@@ -1,7 +1,7 @@
 /**
  * Plans the reads that show the ends of upgrades in flight with few requests (U9). A page of the collector list is read when
- * several upgrades of collectors on the page should have ended. The status of a single upgrade task is read when this needs
- * fewer requests, or when the page cannot show the end.
+ * several upgrades of collectors on the page should have ended. Instead, the status of a single upgrade task is read when
+ * this needs fewer requests, or when the page cannot show the end.
  */
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
@@ -24,7 +24,7 @@ export interface WatchInput {
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** Whether other upgrades can start only when running upgrades end, so that their ends are read sooner. */
+  /** Whether other upgrades can start only when running upgrades end. The ends of running upgrades are then read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
@@ -41,28 +41,28 @@ export interface WatchPlan {
   readonly nextMs: number;
 }
 
-/** Number of upgrades whose tasks are read often until the usual duration of an upgrade is known. */
+/** Number of upgrades whose tasks are read often as long as the usual duration of an upgrade is unknown. */
 export const samples = 3;
-/** Number of frequent reads of one upgrade's task, after which the task of another upgrade is read instead. */
+/** Maximum number of frequent reads of one upgrade's task. After that, the task of another upgrade is read often. */
 const readsPerTurn = 20;
 /**
- * Minimum number of upgrades on a page of the collector list that should have ended. If fewer should have ended, their tasks
- * are read instead of the page.
+ * Minimum number of upgrades that should have ended before a page of the collector list is read. For fewer upgrades, their
+ * tasks are read instead of the page.
  */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
 /**
- * Maximum time for which the read of a page waits for more upgrades on the page to end, as a ratio of an upgrade's usual
- * duration.
+ * Maximum delay of a page read, so that more upgrades on the page end before the read. Relative to the usual duration of an
+ * upgrade.
  */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
 
 interface DuePage {
   due: number;
-  /** Number of upgrades on this page that should end soon. The read of the page waits for them. */
+  /** Number of upgrades on this page that should end soon, so that the read of the page waits for them. */
   soon: number;
   oldestDueMs: number;
   /** Monotonic time in ms by which all due upgrades on this page should have ended. */
@@ -70,7 +70,7 @@ interface DuePage {
   readonly ids: string[];
 }
 
-/** Maximum time in ms for which the read of a page of the collector list waits for more upgrades on the page to end. */
+/** Maximum delay in ms of the read of a collector list page, so that more upgrades on the page end before the read. */
 export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
   return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
 }
@@ -159,8 +159,8 @@ class PlanBuilder {
   }
 
   /**
-   * Plans the read of a page of the collector list, when no further upgrade on the page should end soon, or when the oldest
-   * upgrade that should have ended has waited long enough.
+   * Plans the read of a page of the collector list. The page is read when no further upgrade on it should end soon, or when
+   * the oldest upgrade that should have ended has waited long enough.
    */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;
@@ -176,8 +176,8 @@ class PlanBuilder {
   }
 
   /**
-   * Plans frequent reads of a few upgrade tasks, until the usual duration of an upgrade is known. After some reads of a task,
-   * another task is read in its place, because the first upgrade may be stuck.
+   * Plans frequent reads of a few upgrade tasks, until the usual duration of an upgrade is known. After some reads without an
+   * end, the task of another upgrade is read, because the first upgrade may be stuck.
    */
   #sample(): void {
     const { reads, settings } = this.#input;
@@ -201,7 +201,8 @@ class PlanBuilder {
       return;
     }
     const page = listing.pageOf(id);
-    // The page that showed the collector before does not show it any more, so only a read of the whole list can find it.
+    // The page that showed the collector before does not show it any more, so only a read of the whole list can find the
+    // collector.
     const inVain = page === undefined || (listing.pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));
