@@ -11,7 +11,10 @@ import type { PolicySettings } from './settings.ts';
 
 export interface PolicyEnvironment {
   readonly host: Host;
-  /** Accounts of the service, shared in this process so that one user has one request budget. The caller closes the accounts. */
+  /**
+   * Accounts of the service. The whole process shares them, so that each user has only one request budget. The caller closes
+   * them.
+   */
   readonly accounts: Accounts;
   readonly fleets: Fleets;
   readonly clock: Clock;

@@ -18,10 +18,13 @@ import { PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 import { measurePolicies } from './status/policy-metrics.ts';
 
-/** Called in place of applying a decision, with what is known about the policy; nothing is sent or written. */
+/** Called with the known facts about a policy instead of applying a decision, so that nothing is sent or written. */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
-/** Interval in ms between reports of a process that only observes: it writes nothing, so no event of a write triggers a report. */
+/**
+ * Interval in ms between reports of a process that only observes. Such a process writes nothing, so no writes trigger its
+ * reports.
+ */
 const lookAgainMs = 1_000;
 /** One policy in this process: its state, and the objects that gather its input and apply its decisions. */
 interface Running {
@@ -34,7 +37,7 @@ export interface PolicyReconcilerOptions
   extends Pick<PolicyEnvironment, 'host' | 'accounts' | 'clock' | 'log' | 'enqueue'> {
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** Set when this process only observes: the callback gets what is known about each policy, and no decision is applied. */
+  /** Set when this process only observes. The callback gets the known facts about each policy, and no decision is applied. */
   readonly onlyLook?: OnlyLook;
 }
 

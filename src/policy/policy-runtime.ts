@@ -33,7 +33,10 @@ export class PolicyRuntime implements PostingPolicy {
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
-  /** Whether the last decision left the write of status to the next decision, because its counts had become wrong (H3). */
+  /**
+   * Whether the last decision left the write of status to the next decision, because the counts of collectors had become
+   * wrong (H3).
+   */
   isStatusOutdated = false;
   readonly #term: number;
   #posting: Posting | undefined;
@@ -65,7 +68,10 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#tasks;
   }
 
-  /** Releases objects that only upgrades need, unless their requests are in flight. They are created again when needed. */
+  /**
+   * Releases objects that only upgrades need, unless their requests are in flight. Released objects are created again when
+   * needed.
+   */
   rest(): void {
     if (this.#posting?.isIdle) this.#posting = undefined;
     if (this.#tasks?.isIdle) this.#tasks = undefined;
@@ -82,7 +88,10 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack && !this.isStatusOutdated;
   }
 
-  /** Stops the runtime. The ownership table keeps attempts in flight, and loses attempts that were never sent (U13). */
+  /**
+   * Stops the runtime. Attempts in flight stay in the ownership table, and attempts that were never sent are removed from it
+   * (U13).
+   */
   close(): void {
     const { binding } = this;
     this.#closed = true;
@@ -100,7 +109,10 @@ export class PolicyRuntime implements PostingPolicy {
     if (!this.#closed) this.environment.enqueue(this.owner);
   }
 
-  /** Checks immediately before a POST whether the attempt is still wanted; after an edit of the policy, it is not (U2). */
+  /**
+   * Checks immediately before a POST whether the policy still wants the attempt. After an edit of the policy, it does not
+   * (U2).
+   */
   stillWanted(entry: Entry, generation: number): boolean {
     const { binding, kept, tasks, owner } = this;
     const { host, clock, settings, turns, draining } = this.environment;
@@ -127,11 +139,12 @@ export class PolicyRuntime implements PostingPolicy {
       open.toVersion === wantedVersion(entry, kept.known.header.target) &&
       goesOn(entry, kept.known.header) &&
       !asksToAbort(newest, kept.known.header) &&
-      // A known failure must be evaluated by a decision before another upgrade starts.
+      // If a failure is known, a decision must evaluate the failure before another upgrade starts.
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // An attempt that was not sent gives no right to the collector: a policy with higher precedence may have appeared (U13).
+      // Only a POST that was sent gives a right to the collector. Before that, a policy with higher precedence may have
+      // appeared (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }
@@ -158,7 +171,7 @@ export class PolicyRuntime implements PostingPolicy {
     });
   }
 
-  /** Schedules a decision after a short delay, so that one decision covers all answers that arrive during the delay. */
+  /** Schedules a decision after a short delay, so that one decision evaluates all answers that arrive during the delay. */
   noteNews(): void {
     if (this.#closed) return;
     const { clock, draining } = this.environment;

@@ -41,7 +41,7 @@ export class ServiceBinding {
   #bound: Bound | undefined;
   #hold: Hold | undefined;
   #buildsDoubtedMs = -Infinity;
-  /** Number of consecutive failures by kind of request, which sets the delay before the next request; reset by a success. */
+  /** Number of consecutive failures by kind of request. The more failures, the longer the delay before the next request. */
   readonly #failures: Record<Asked, number> = { posts: 0, reads: 0 };
 
   constructor(environment: PolicyEnvironment, owner: OwnerRef, onNews: () => void) {
@@ -92,7 +92,7 @@ export class ServiceBinding {
     return this.#bound;
   }
 
-  /** Error that currently prevents use of the service; undefined when there is none or the failure may be temporary. */
+  /** Error that currently prevents use of the service; undefined when there is none, or when the failure may be temporary. */
   problem(): LogfleetError | undefined {
     const failed = this.#bound?.listing.problem()?.error;
     if (failed) this.#noteRefusal(failed);
@@ -121,7 +121,7 @@ export class ServiceBinding {
     if (this.#hold && nowMs < this.#hold.untilMs) return;
     const delayMs = retryDelayMs(error, this.#failures[asked]++);
     this.#hold = { error, untilMs: nowMs + delayMs };
-    // An answer 429 (too many requests) is not worth a warning, because the service says when to continue.
+    // An answer 429 (too many requests) is not logged as a warning, because the service says when to continue.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
     this.#onNews();
@@ -154,7 +154,7 @@ export class ServiceBinding {
     this.#bound = undefined;
   }
 
-  /** Records that the service rejected the credentials. A rejected key is not used again until its Secret was read again. */
+  /** Records that the service rejected the credentials. The rejected key is not used until its Secret has been read again. */
   #noteRefusal(error: LogfleetError): void {
     if (!this.#secret || !this.#bound || !(error instanceof ServiceError) || error.status !== 401) return;
     this.#environment.accounts.unauthorized(this.#secret, this.#bound.account);

@@ -15,7 +15,10 @@ export interface PolicySettings {
   readonly maxOpen: number;
   /** Minimum interval in ms between two writes of a status in which only counts and estimates have changed. */
   readonly statusIntervalMs: number;
-  /** Delay in ms from the acceptance of an upgrade task to the first read of its status, while usual durations are unknown. */
+  /**
+   * Delay in ms from the acceptance of an upgrade task to the first read of its status, while the usual duration of an
+   * upgrade is unknown.
+   */
   readonly firstReadMs: number;
   /** Maximum delay in ms of the read of a page, so that one read shows the end of several upgrades on the page. */
   readonly pageWaitMs: number;
@@ -33,7 +36,10 @@ export const policySettings: PolicySettings = {
   pageWaitMs: 60_000,
 };
 
-/** Settings for a service with this grace period. If it is short, as in a simulator, upgrade tasks are read sooner, too. */
+/**
+ * Settings for a service with this grace period. If the grace period is short, as in a simulator, upgrade tasks are also read
+ * sooner.
+ */
 export function settingsForGrace(graceMs: number): Pick<PolicySettings, 'graceMs' | 'firstReadMs'> {
   return { graceMs, firstReadMs: Math.min(policySettings.firstReadMs, 5 * graceMs) };
 }

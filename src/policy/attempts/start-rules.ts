@@ -20,7 +20,7 @@ import { type Instant, monotonicOf } from './attempt.ts';
 
 export interface Refusal {
   /**
-   * Reason for the wait, as text that completes the status message "waiting for …"; undefined for a wait that ends within
+   * Reason for the wait, as text that follows "waiting for" in the status message; undefined for a wait that ends within
    * moments.
    */
   readonly waitsFor: string | undefined;

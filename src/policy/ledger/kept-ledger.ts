@@ -1,6 +1,7 @@
 /**
- * The ledger of one policy in this process, which is read once, begun again with each rollout, and stored with each decision. New
- * upgrades are entered in the ownership table before they are stored, because other policies decide at the same time (U13).
+ * The ledger of one policy in this process, which is read once, begun again with each rollout, and stored with each decision.
+ * New upgrades are entered in the ownership table even before they are stored, because other policies decide at the same time
+ * (U13).
  *
  * Invariant: after a failed write, the ledger in memory may differ from the stored one, so the caller calls `forget`.
  */
@@ -49,7 +50,7 @@ export class KeptLedger {
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
-  /** Whether the stored ledger belongs to this service. Also true if no ledger is stored. */
+  /** Whether the stored ledger belongs to this service. True if no ledger is stored. */
   tellsOf(serviceId: string): boolean {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
@@ -71,13 +72,13 @@ export class KeptLedger {
 
   /** Reads the stored ledger unless it is already in memory. */
   async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<void> {
-    // A task id is valid for one service only, so the ledger of another service is not used (U1).
+    // Task ids are valid for one service only, so a ledger that belongs to another service is not used (U1).
     if (this.#ledger && this.#ledger.header.service !== account.serviceId) this.#ledger = undefined;
     if (this.#stored !== 'unread') return;
     const { clock, owner } = this.#options;
     const nowMs = clock.monotonic();
     let ledger = await this.#file.load(nowMs);
-    // If the policy's status says that the policy has not needed a ledger so far, the status shows the whole rollout (U1).
+    // If status says that the policy has needed no ledger so far, status contains all facts about the rollout (U1).
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
@@ -102,7 +103,7 @@ export class KeptLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // If the previous ledger belongs to another service, the ended rollouts in status may belong to that service, too.
+    // If the previous ledger belongs to another service, the ended rollouts in status may also belong to that service.
     const isTold = before !== undefined || this.#stored === 'missing';
     const shown = isTold ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
@@ -118,7 +119,10 @@ export class KeptLedger {
     return ledger;
   }
 
-  /** Replaces the ledger header without storing it. The policy's status shows all that a later process needs (U1). */
+  /**
+   * Replaces the ledger header without storing it. This is enough if the policy's status shows all that a later process needs
+   * (U1).
+   */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
   }

@@ -1,6 +1,7 @@
 /**
  * Converts a policy's ledger to text and back. The ledger consists of several objects or files (*shards* in code), which
- * `ledger-file.ts` describes. Ledger entries are packed into arrays, because a large fleet may have one entry per collector.
+ * `ledger-file.ts` describes. Ledger entries are stored as short arrays, because a large fleet may have one entry per
+ * collector.
  *
  * Monotonic times are not stored: a process that reads a ledger counts the age of each attempt from that moment (U5).
  */
@@ -22,7 +23,7 @@ type PackedEnding = [number, number, (string | null)?, string?, number?, (number
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
  * Packed ledger entry of a collector: id, version before the rollout, number of attempts, number of times that the collector
- * left the target version, end of the last attempt, rare fields.
+ * left the target version, end of the last attempt, rarely used fields.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
 /**
@@ -72,7 +73,7 @@ export interface DecodedHead extends ShardNumbers, Pick<Head, 'header' | 'forgot
   readonly entries: readonly Entry[];
 }
 
-/** Encodes one ledger entry as text. Each change of an entry is encoded once, and the text is written many times. */
+/** Encodes one ledger entry as text. An entry is encoded once after each change, although its text is written many times. */
 export function encodeEntry(entry: Entry, target: string): string {
   const packed = packEntry(entry, target);
   return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
@@ -123,8 +124,8 @@ export function encodeMembers({ rolloutId }: LedgerHeader, shardWrites: number, 
 }
 
 /**
- * Decodes a ledger object with collectors of a started stage. A missing object is an error, because the stage would choose
- * other collectors.
+ * Decodes a ledger object with collectors of a started stage. A missing object is an error, because without it the stage
+ * would choose other collectors.
  */
 export function decodeMembers(name: string, text: string | undefined, rolloutId: string): readonly string[] {
   const { members } = counted<Members>(name, text, rolloutId);
@@ -148,8 +149,8 @@ export function decodeHead(text: string, takeoverMs: number): DecodedHead {
 }
 
 /**
- * Decodes a ledger object with ended attempts. A missing object is an error, because collectors whose retries are exhausted
- * would be tried again.
+ * Decodes a ledger object with ended attempts. A missing object is an error, because without it collectors with exhausted
+ * retries would be tried again.
  */
 export function decodeLog(
   name: string,
@@ -169,7 +170,10 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
   throw unreadable(`the ledger object ${name} belongs to rollout ${shard.rolloutId}, not to ${rolloutId}`);
 }
 
-/** Reports unexpected content of a ledger object as an unreadable ledger, because another program must have changed it. */
+/**
+ * Throws the error for an unreadable ledger if a ledger object has unexpected content. In this case, another program must
+ * have changed the object.
+ */
 function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();

@@ -64,7 +64,7 @@ export class LedgerFile {
     return this.#full;
   }
 
-  /** Whether a ledger of this policy is stored, as far as this process has read or written it. */
+  /** Whether a ledger of this policy is stored, as far as this process knows from its reads and writes. */
   get isWritten(): boolean {
     return this.#versions.has('head');
   }
@@ -116,7 +116,7 @@ export class LedgerFile {
     await this.#writeHead(header);
   }
 
-  /** Begins another rollout: the stored entries of the former rollout are no longer used. */
+  /** Begins another rollout, after which the stored entries of the former rollout are no longer used. */
   restart(ledger: Ledger): void {
     this.#open.clear();
     this.#ended.clear();

@@ -17,7 +17,7 @@ import { SparseMap } from '../../base/sparse.ts';
  * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
 export type AttemptState = (typeof attemptStates)[number];
-/** The stored ledger contains the index of a state in this list instead of the state's name. */
+/** All states in a fixed order. The stored ledger contains the index of a state in this list instead of its name. */
 export const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
 export interface Attempt {
@@ -37,7 +37,8 @@ export interface Attempt {
   readonly startedAtMs: number;
   /**
    * Monotonic time in ms from which the age of the attempt counts: when the service accepted it, when logfleet first noticed
-   * it, or when its outcome became unknown (U5). Not stored: another process counts from its read of the ledger.
+   * it, or when its outcome became unknown (U5). Not stored, so another process counts from the time when it reads the
+   * ledger.
    */
   readonly sinceMs: number;
   /**
@@ -70,7 +71,7 @@ export interface Attempt {
  * - `left`: the collector reached the target and was seen at another version before its stage ended.
  */
 export type EndingKind = (typeof endingKinds)[number];
-/** The stored ledger contains the index of a kind in this list instead of the kind's name. */
+/** All kinds in a fixed order. The stored ledger contains the index of a kind in this list instead of its name. */
 export const endingKinds = [
   'updated',
   'failed',
@@ -101,9 +102,12 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Where an upgrade attempt has been counted: in the number of attempts of the rollout, and in that of a stage. */
+/**
+ * Counts that include an ended upgrade attempt: those of the rollout and, if the attempt belongs to a stage, those of the
+ * stage.
+ */
 export interface Counted {
-  /** Serial number of the rollout's count (`tally.number`) that includes the attempt. Each retry begins a new count at zero. */
+  /** Serial number of the rollout's count (`tally.number`) that includes the attempt. Each retry starts a new count. */
   readonly tally: number;
   /** Index of the stage that also counted the attempt; undefined when the attempt belongs to no stage. */
   readonly stage: number | undefined;
@@ -118,15 +122,13 @@ export interface Entry {
   /** Number of times that the collector left the target version in this rollout (U8). */
   readonly drifts: number;
   /**
-   * Where the last ended attempt of the collector has been counted, so that it is counted only once; absent when not counted.
+   * Counts that already include the collector's last ended attempt, so that it is not counted twice; absent when there are
+   * none.
    */
   readonly counted?: Counted;
-  /** Set by a person's retry if the collector had gone offline after its upgrade, so that this failure is not counted again. */
+  /** Set by a person's retry if the collector had gone offline after its upgrade. That failure is then not counted again. */
   readonly forgiven?: true;
-  /**
-   * Whether the collector returns to its former version, because the rollout is rolled back. `used` then counts rollback
-   * attempts.
-   */
+  /** Whether a rollback returns the collector to its former version. If so, `used` counts rollback attempts. */
   readonly back: boolean;
   readonly open: Attempt | undefined;
   readonly ending: Ending | undefined;
@@ -182,13 +184,13 @@ export interface StageAnalysis {
   /** Query for the messages that are counted; absent when all messages are counted. */
   readonly scope?: string;
   /**
-   * Wall time in ms by which the baseline must end, because collectors of the stage may have run the target version since then.
-   * If absent, the baseline must end by the start of the stage.
+   * Wall time in ms by which the baseline must end, because collectors of the stage may have run the target version since
+   * then. If this time is absent, the baseline must end by the start of the stage.
    */
   readonly baselineBeforeMs?: number;
   /**
-   * Start of the period in which messages after the upgrade are counted, as wall time in ms. Set by a person's retry; if
-   * absent, the period is the last part of the soak.
+   * Start of the period in which messages after the upgrade are counted, as wall time in ms. Set by a person's retry. If this
+   * time is absent, the period is the last part of the soak.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -227,10 +229,7 @@ export interface Tally {
 
 export const emptyTally: Tally = { finished: 0, failed: 0 };
 
-/**
- * Failures of a stage or rollout that exceed the tolerance, with the number of ended attempts among which the failures were
- * counted.
- */
+/** Failures of a stage or rollout that exceed the tolerance, and the number of ended attempts that they are compared with. */
 export interface Exceeded extends Tally {
   readonly tolerated: Share;
   readonly stage?: string;
@@ -303,9 +302,7 @@ export interface LedgerHeader {
    * newest pause or resume are always kept.
    */
   readonly actions?: readonly ActionRecord[];
-  /**
-   * Values of people's annotations that were applied last, and the start of the newest stop that a person ended with a retry.
-   */
+  /** Last applied values of people's annotations, and the time of the newest stop after which a person retried the rollout. */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
@@ -321,7 +318,7 @@ export function hasFailed(ending: Ending | undefined): boolean {
   return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
 }
 
-/** Returns the header with counts of attempts that begin again at zero, for the rollout and each stage. */
+/** Returns the header with the attempt counts of the rollout and of each stage reset to zero. */
 export function withNewTally(header: LedgerHeader): LedgerHeader {
   const { tally, stages } = header;
   const emptied = stages?.map((stage) => ({ ...stage, tally: emptyTally }));
@@ -334,7 +331,7 @@ export function wantedVersion({ before, back }: Entry, target: string): string {
 }
 
 /**
- * Whether attempts of this kind may still start: upgrades until the rollout is stopped, rollback attempts only during a
+ * Whether attempts of this kind may start: upgrades only before the rollout is stopped, rollback attempts only during a
  * rollback.
  */
 export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
@@ -425,7 +422,8 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
-      // The new rollout counts open attempts towards its own target version, and a rollback of it includes their collectors.
+      // An open attempt counts for the new rollout if it leads to the new target version. A rollback then includes its
+      // collector.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, back: false, ending: undefined };
       this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: back ? undefined : former });

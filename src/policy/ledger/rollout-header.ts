@@ -19,12 +19,15 @@ import {
 
 const maxHistory = 10;
 
-/** Adds an ended rollout to the history, newest first. A rollout that was complete and then continued is listed once. */
+/** Adds an ended rollout to the history, newest first. A rollout that continued after its completion is listed only once. */
 export function withHistory(history: readonly RolloutHistory[], ended: RolloutHistory): readonly RolloutHistory[] {
   return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }
 
-/** Maximum number of characters of the service's address in `status.noLedgerFor`. For a longer address, a ledger is stored. */
+/**
+ * Maximum number of characters of the service's address in `status.noLedgerFor`. For a longer address, a ledger is stored
+ * instead.
+ */
 const maxServiceLength = 1024;
 
 /**
@@ -87,7 +90,7 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
-    // A rollback or an inconclusive stage belongs to the former rollout, so the new rollout begins with an ordinary stop.
+    // A rollback or an inconclusive stage is not continued in the new rollout, which begins with an ordinary stop instead.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
@@ -119,7 +122,7 @@ export interface Progress {
   readonly attempts: number;
   readonly selection: string;
   readonly counts: Counts;
-  /** Whether all collectors that count for the rollout run the target version; tolerated failures are ignored. */
+  /** Whether all collectors that count for the rollout run the target version, apart from tolerated failures. */
   readonly isUpdated: boolean;
   /**
    * Whether the rollout can be marked as completed: its stages have ended, no failure needs action, and (without stages) no
@@ -130,7 +133,8 @@ export interface Progress {
 }
 
 /**
- * Ledger header after a decision, with the new number of attempts and, if the rollout is complete, the time of its completion.
+ * Ledger header after a decision, with new counts of attempts. If the rollout is complete, the header has the time of
+ * completion.
  */
 export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHeader {
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;

@@ -1,9 +1,9 @@
 /**
- * Adds facts from a policy's status to a ledger that was lost or restored from a backup. If status and ledger disagree, the one
- * that allows fewer upgrades counts (U1).
+ * Adds facts from a policy's status to a ledger that was lost or restored from a backup. If status and ledger disagree,
+ * logfleet uses the one that allows fewer upgrades (U1).
  *
- * An upgrade that status shows as running counts as running, unless the ledger contains this upgrade or a newer one of the
- * collector. So a restored ledger starts no upgrade twice.
+ * If status shows an upgrade as running, it counts as running, unless the ledger contains this upgrade or a newer one of the
+ * collector. So no upgrade is started twice after a ledger was restored.
  */
 import { annotations } from '../../api/annotations.ts';
 import type {
@@ -43,7 +43,7 @@ function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
 }
 
 function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
-  // An upgrade that logfleet did not start is in flight, but never counts as an attempt of this policy (U10).
+  // An upgrade that logfleet did not start counts as in flight, but never as an attempt of this policy (U10).
   const adopted = task.state === 'Adopted';
   return {
     collectorId: task.collectorId,
@@ -68,8 +68,8 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 
 /**
  * Returns the ledger header with facts that only the policy's status shows: a stop of the rollout (U1), or a running stage,
- * which makes the target version unproven. If the stop is added, the present annotations count as applied, so that an old retry
- * does not end the stop.
+ * which makes the target version unproven. If the stop is added, the present annotations count as applied, so that an old
+ * retry annotation does not resume the rollout.
  * @param written header that this process stored last, if any; it records the applied annotations
  */
 export function adoptCourse(
@@ -113,8 +113,8 @@ function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHead
 }
 
 /**
- * Ended rollouts that status shows and the ledger does not contain, newest first. The ledger lacks them when it was lost or
- * restored from an older backup.
+ * Ended rollouts that status shows and the ledger does not contain, newest first. The ledger lacks such rollouts when it was
+ * lost or restored from an older backup.
  */
 export function shownHistory(
   status: CollectorVersionPolicyStatus | undefined,
@@ -134,7 +134,9 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
-/** Stop that status shows and the ledger lacks; undefined when there is none, or when a person has ended it. */
+/**
+ * Stop that status shows and the ledger lacks; undefined when there is none, or when a person has retried the rollout since.
+ */
 function shownStop(
   { rollout }: CollectorVersionPolicyStatus,
   { stop, handled }: LedgerHeader,
@@ -143,8 +145,8 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // Status may still show a stop that a person has ended. Times in status are whole seconds, so the shown time of the stop may
-  // be a little too early.
+  // Status may still show a stop after which a person has retried the rollout. Times in status are whole seconds, so the
+  // shown time of the stop may be a little too early.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
@@ -158,8 +160,8 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// Kind of the stop for each reason in status. An inconclusive stage becomes a stop for failures, because a restored ledger does
-// not contain this stage.
+// Kind of the stop for each reason in status. The reason for an inconclusive stage becomes a stop for failures, because the
+// ledger does not contain this stage.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',

@@ -45,11 +45,11 @@ export class ClaimTurns {
   /** Uids of the policies that have not claimed their collectors, by the state of the claims. */
   readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
-  /** Policies that wait until other policies have claimed their collectors, by service host and policy name. */
+  /** Policies that wait until other policies have claimed collectors, by host name of the service and by policy name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
   /** Cache of host names by service id. */
   readonly #hosts = new Map<string, string>();
-  /** Whether the existing policies of the cluster or directory have been registered here. */
+  /** Whether all policies that exist in the cluster or directory are registered here. */
   #isListed = false;
 
   constructor(options: ClaimTurnsOptions) {
@@ -57,8 +57,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Registers a policy that was added or changed, so that other policies wait for its claims on collectors. After a change, an
-   * excused policy (one with a problem) may be able to claim.
+   * Registers a policy that was added or changed, so that other policies wait for its claims on collectors. The change may
+   * also have solved the problem of an excused policy, so that it can claim collectors.
    */
   expect({ metadata }: CollectorVersionPolicy): void {
     const { uid, namespace, name, generation } = metadata;
@@ -122,7 +122,7 @@ export class ClaimTurns {
     }
   }
 
-  /** Text that names a policy which has not claimed its collectors yet; undefined when all policies have claimed. */
+  /** Names a policy that has not claimed its collectors yet, as text for status; undefined when all policies have claimed. */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(this.#hostOf(serviceId));
     return awaited && `policy ${keyText(awaited)} to report first which collectors it selects`;
@@ -199,6 +199,6 @@ export class ClaimTurns {
 
 function isAwaited(turn: Turn, host: string): boolean {
   if (turn.kind === 'claiming') return turn.host === host;
-  // The excuse of a policy because of a failing collector list ends when the list can be read again.
+  // A policy that is excused because its collector list cannot be read is no longer excused once a read succeeds.
   return turn.kind === 'unknown' || (turn.kind === 'excused' && turn.listing !== undefined && !turn.listing.problem());
 }

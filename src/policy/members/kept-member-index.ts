@@ -50,15 +50,15 @@ export class KeptMemberIndex {
     this.#members?.place(id);
   }
 
-  /** Stops observing the policy's collectors and discards their index. The policy keeps its claims. */
+  /** Stops observing changes of the policy's collectors and discards the index of collectors. The policy keeps its claims. */
   close(): void {
     this.#members?.leave();
     this.#members = undefined;
   }
 
   /**
-   * Claims the collectors of a policy without a rollout, so that no other policy upgrades them. The policy has no rollout,
-   * because the service does not offer its target build (U13).
+   * Claims the collectors of a policy without a rollout, so that no other policy upgrades them. There is no rollout because
+   * the service does not offer the target build (U13).
    */
   claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
     if (this.#blank?.header.target !== target) {
@@ -96,8 +96,8 @@ export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: MemberIndexOptions;
   /**
-   * Collectors with a ledger entry that the policy does not select at present. Their changes are observed, because the policy
-   * may select these collectors again.
+   * Collectors with a ledger entry that the policy does not select at present. Changes of these collectors are observed,
+   * because the policy may select them again.
    */
   readonly #former = new SparseSet<string>();
   #isNew = true;
@@ -107,7 +107,7 @@ export class ClaimedMembers {
     this.index = new PolicyMemberIndex(options);
   }
 
-  /** Whether the index fits this spec and this ledger. An index that does not fit is replaced by a new one. */
+  /** Whether the index was built for this spec and this ledger. Otherwise a new index replaces it. */
   isFor(spec: CollectorVersionPolicySpec, ledger: Ledger): boolean {
     const isSameTarget = ledger.header.target === this.index.context.targetVersion;
     return ledger === this.#options.ledger && isSameTarget && sameSelection(this.#options.spec, spec);

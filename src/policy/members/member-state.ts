@@ -1,7 +1,7 @@
 /**
- * Computes the state of one collector in a policy from its listing row, its ledger entry, its owner and the spec. Each collector
- * has exactly one state, and the counts in the policy's status are counts of these states. In addition to its state, notes tell what the
- * service's list shows, such as an upgraded collector that is no longer alive.
+ * Computes the state of one collector in a policy from its listing row, its ledger entry, its owner and the spec. Each
+ * collector has exactly one state, and the counts in the policy's status are counts of these states. In addition to the
+ * state, notes record facts from the service's list, for example that an upgraded collector is no longer alive.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
@@ -48,7 +48,7 @@ export interface MemberInput {
   readonly entry: Entry | undefined;
   /** Whether this policy owns the collector. */
   readonly owned: boolean;
-  /** Whether this policy will own the collector once an upgrade by the present owner has ended (U13). */
+  /** Whether this policy will own the collector when the running upgrade of the present owner has ended (U13). */
   readonly awaited: boolean;
   /**
    * Whether the collector may have an upgrade in flight that this policy's ledger does not contain, such as one of another
@@ -63,7 +63,7 @@ export interface MemberInput {
   readonly zoneless: boolean;
 }
 
-/** Number of times in a rollout that a collector is upgraded again after it left the target version (U8). */
+/** Maximum number of times per rollout that a collector is upgraded again because it left the target version (U8). */
 const maxDrifts = 1;
 
 export function memberStateOf(input: MemberInput, context: MemberContext): MemberState {
@@ -142,7 +142,7 @@ function isUpdated(row: Row | undefined, ending: Ending | undefined, context: Me
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
 }
 
-/** Whether a collector that this rollout upgraded runs the target version, but is no longer alive. */
+/** Whether this rollout upgraded the collector, and the collector runs the target version but is no longer alive. */
 export function isSilent({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   const ending = entry?.ending;
   if (!row || ending?.kind !== 'updated' || entry?.open || entry?.back || !isAtTarget(row, context)) return false;
@@ -191,7 +191,7 @@ export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 
 export const rowNotes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradicted'];
 
-/** @param isNews whether the row may be older than the end of an upgrade that this policy's ledger does not contain */
+/** @param isNews whether an upgrade that this policy's ledger does not contain may have ended after the row was listed */
 export function notesOf(
   row: Row | undefined,
   entry: Entry | undefined,
@@ -202,7 +202,7 @@ export function notesOf(
   const isThere = row?.collector.collectorVersion === context.targetVersion;
   const isDead = isThere && row.collector.alive === false;
   const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-  // A listing before the end of an upgrade does not prove that the collector went offline after its upgrade. A later listing
+  // A listing from before the end of the upgrade does not prove that the collector went offline after it. A later listing
   // must confirm this.
   const isUnseen = isDead && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
   return {

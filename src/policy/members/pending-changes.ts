@@ -58,7 +58,10 @@ export class PendingChanges {
     for (const entry of this.#changes.values()) if (entry?.open) yield entry;
   }
 
-  /** State of a collector after the changes are applied; undefined when the policy then does not have the collector. */
+  /**
+   * State of a collector after the changes are applied; undefined when the policy no longer has the collector after these
+   * changes.
+   */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
     const entry = this.#changes.get(collectorId);
@@ -111,7 +114,7 @@ export class PendingChanges {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#memberIndex.member(id)?.memberState;
-      // The index of collectors does not contain this collector yet, so no count includes it.
+      // The index does not contain this collector yet, so no count includes it.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.stateOf(id);

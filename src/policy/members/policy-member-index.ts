@@ -46,8 +46,8 @@ export interface Member {
   /** Version of the collector; undefined when the service's list does not show it. */
   readonly version: string | undefined;
   /**
-   * Whether the policy's selector matches the collector. Without a match, the policy keeps the collector only until its running
-   * upgrade has ended.
+   * Whether the policy's selector matches the collector. If not, the policy keeps the collector only until the collector's
+   * running upgrade has ended.
    */
   readonly selected: boolean;
   readonly stage: number;
@@ -79,7 +79,7 @@ export class PolicyMemberIndex {
   readonly #zones = new SparseSet<string>();
   /** Number of collectors in each state, by the index of their stage. Empty for a policy without stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /** Functions, one for each stage that has not started, that say whether the stage may choose a collector. */
+  /** For each stage that has not started, a function that says whether the stage may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
   /** Stage index of the collectors that are not in the stored list of any started stage. */
   #unlisted = noStage;
@@ -142,12 +142,12 @@ export class PolicyMemberIndex {
 
   /** Collectors whose states are computed again in each decision, because their changes are not reported. */
   unsettled(): readonly string[] {
-    // When the service hears from a collector again, this is not reported as a change, but ends the state `offline`.
+    // A collector that is alive again leaves the state `offline`, but this is not reported as a change.
     return [...this.members('offline'), ...this.members('contradicted')];
   }
 
   /**
-   * Whether the next read of the whole collector list may change a collector's state, for example because it shows that an
+   * Whether the next read of the whole collector list may change a collector's state. For example, it may show that an
    * offline collector is alive again.
    */
   get awaitsSweep(): boolean {
@@ -158,7 +158,10 @@ export class PolicyMemberIndex {
     return false;
   }
 
-  /** Reason why the policy has the collector: its selector matches the collector, or an upgrade of the collector runs. */
+  /**
+   * Reason why the policy has the collector: the policy's selector matches the collector, or an upgrade of the collector
+   * runs.
+   */
   membershipOf(id: string): Membership {
     const { listing, ledger } = this.#options;
     const [row, entry] = [listing.row(id), ledger.entry(id)];
@@ -289,9 +292,9 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether the policy selects a collector. If this rollout has an attempt for the collector, the collector stays selected when
-   * an upgrade changes its version (U12). After an edit, the new selector is compared with the version that the collector had
-   * before the attempt.
+   * Whether the policy selects a collector. A collector for which this rollout has an attempt stays selected when its upgrade
+   * changes its version (U12). After an edit of the selector, the new selector is compared with the version before the
+   * attempt.
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.matches(collector)) return true;

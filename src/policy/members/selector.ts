@@ -1,9 +1,9 @@
 /**
  * Compiles selectors of collectors into functions. A collector matches when all fields of the selector match. An absent field
- * matches only `NotIn` and `DoesNotExist`. Names are case-sensitive. A selector is compiled once per generation of the policy,
- * because it is applied to every collector.
+ * matches only `NotIn` and `DoesNotExist`. Names are case-sensitive. A selector is compiled once per generation of the
+ * policy, because it is applied to every collector.
  *
- * Globs are matched by a walk with two pointers instead of regular expressions, so no pattern is slow.
+ * Globs are matched with two pointers and not with regular expressions, so that no pattern is slow.
  */
 import { hash } from 'node:crypto';
 import type {
@@ -26,8 +26,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * Returns a condition on one field that all matching collectors meet, so that only few collectors are compared with the whole
- * selector. Undefined if no field restricts the selector.
+ * Returns a condition on one field that all matching collectors meet. Only the collectors that meet it need to be compared
+ * with the whole selector. Undefined if no field restricts the selector.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;

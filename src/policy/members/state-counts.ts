@@ -31,7 +31,7 @@ export function outstanding(counts: Counts): number {
   return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }
 
-/** Numbers of collectors by state after attempts are withdrawn that were never sent. Their collectors are pending again. */
+/** Numbers of collectors by state after unsent attempts are withdrawn. The collectors of these attempts are pending again. */
 export function withdrawn(counts: Counts, unsent: number): Counts {
   const leaving = Math.min(unsent, counts.inProgress);
   return { ...counts, inProgress: counts.inProgress - leaving, pending: counts.pending + leaving };

@@ -1,4 +1,4 @@
-/** Collectors of one stage of a forecast that wait for their upgrade: which of them starts next, and when. */
+/** Collectors of one stage of a forecast that wait for their upgrade: which collector is upgraded next, and when. */
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 
 /** Collector to upgrade. */
@@ -25,7 +25,10 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** Index of the first batch that may have a collector to start. Earlier batches are empty, or wait until `#closedUntilMs`. */
+  /**
+   * Index of the first batch that may contain a collector whose upgrade can start. Earlier batches are empty, or wait until
+   * `#closedUntilMs`.
+   */
   #first = 0;
   #closedUntilMs = -Infinity;
 
@@ -41,8 +44,8 @@ export class ForecastQueue {
   }
 
   /**
-   * Removes the next collector that may start now. Returns its time zone and the page of the list that shows the collector, under
-   * the assumption that collectors are spread evenly over the list.
+   * Removes the next collector that may start now. Returns the collector's time zone and its page of the list, assuming that
+   * collectors are spread evenly over the list.
    */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);
@@ -59,7 +62,7 @@ export class ForecastQueue {
     return this.#closedUntilMs;
   }
 
-  /** Reason why the queue's first collector waits, as text that completes the status message "waiting for …". */
+  /** Reason why the queue's first collector waits, as text that follows "waiting for" in the status message. */
   reason(wallMs: number): string {
     const first = this.#batches.find(({ waiting }) => waiting > 0);
     const verdict = this.#place.calendar.verdict(wallMs, first?.zone);

@@ -22,7 +22,7 @@ export class ForecastReads {
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen whether `upgradeMs` lasts until the read that shows the end of an upgrade, and not only until the end */
+  /** @param isSeen whether `upgradeMs` includes the delay until a read shows the end of the upgrade */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
@@ -47,7 +47,7 @@ export class ForecastReads {
   }
 
   /**
-   * Simulates the next read. Returns whether a read was due; if so, the upgrades whose end it shows count as ended.
+   * Simulates the next read. Returns whether a read was due. If so, the upgrades whose end the read shows count as ended.
    * @param pressed whether collectors wait until these upgrades end, so that the read is not delayed for long
    */
   take(wallMs: number, pressed: boolean): boolean {

@@ -1,10 +1,12 @@
 /**
- * Predicts the duration and the number of requests of a rollout without failures. Each upgrade is simulated from its POST until a
- * read shows its end. The simulated clock jumps from event to event. The forecast is deterministic and has no side effects.
+ * Predicts the duration and the number of requests of a rollout without failures. Each upgrade is simulated from its POST
+ * until a read shows its end. The simulated clock jumps from event to event. The forecast is deterministic and has no side
+ * effects.
  *
- * The forecast models the order and the limits of starts (`admission.ts`), the reads that show the ends of upgrades
- * (`forecast-reads.ts`, like `watch-plan.ts`), sweeps of the collector list (U9), message analyses (R11), maintenance windows, and
- * one request rate for all of these. It does not model late answers, other clients of the same request budget, or upgrades of different durations.
+ * The forecast models the order of upgrades and the limits for starting them (`admission.ts`), the reads that show the ends
+ * of upgrades (`forecast-reads.ts`, like `watch-plan.ts`), sweeps of the collector list (U9), message analyses (R11),
+ * maintenance windows, and one request rate for all of these. It does not model late answers, other clients of the same
+ * request budget, or upgrades of different durations.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { restingShare } from '../../fleet/fleet-listing.ts';
@@ -29,7 +31,7 @@ export interface ForecastStage {
   readonly soakedMs?: number | undefined;
   /** Whether the messages of the stage's collectors are counted after the soak. */
   readonly isAnalyzed?: boolean;
-  /** Reason why the stage cannot end even after its upgrades, as text that completes "waiting for …"; undefined if it can end. */
+  /** Reason why the stage cannot end even after its upgrades, as text that follows "waiting for"; undefined if it can end. */
   readonly heldBy?: string | undefined;
 }
 
@@ -42,7 +44,7 @@ export interface ForecastInput {
   readonly requestsPerSecond: number;
   /** Duration of one upgrade in ms. */
   readonly upgradeMs: number;
-  /** Whether `upgradeMs` was measured until a read showed the end of the upgrade, and so includes the delay of that read. */
+  /** Whether `upgradeMs` includes the delay until a read shows the end of the upgrade. */
   readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
   /** Start of the forecast's rollout as wall time in ms. */
@@ -59,7 +61,10 @@ export interface ForecastOfStage {
   readonly startMs: number;
   /** End of the stage's soak as wall time in ms; undefined when the stage or an earlier stage never ends. */
   readonly endMs: number | undefined;
-  /** Whether this stage or an earlier one needs an approval; the wait for a person then delays the actual start and end. */
+  /**
+   * Whether this stage or an earlier one needs an approval. If so, the actual start and end also depend on when a person
+   * approves.
+   */
   readonly afterApproval: boolean;
 }
 
@@ -70,7 +75,7 @@ export interface Forecast {
   readonly stages: readonly ForecastOfStage[];
   /** Duration in ms from the start of the rollout to the end of its last stage; undefined when the rollout never ends. */
   readonly totalMs: number | undefined;
-  /** Reason why the rollout never ends, as text that completes "waiting for …"; undefined when the rollout ends. */
+  /** Reason why the rollout never ends, as text that follows "waiting for"; undefined when the rollout ends. */
   readonly waitsForEver: string | undefined;
   /** Predicted numbers of requests to the service, by kind, until the rollout ends or can make no more progress. */
   readonly requests: ForecastRequests;
@@ -212,7 +217,7 @@ class Simulation {
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {
       this.#sweptMs += due * everyMs;
-      // Only the last of the due sweeps can delay upgrades. The earlier sweeps ran while no upgrade needed a request.
+      // Only the last of the due sweeps can delay upgrades. During the earlier sweeps, no upgrade needed a request.
       this.#requests.sweeps += (due - 1) * this.#sweepRequests;
       this.#spend('sweeps', this.#sweepRequests);
     }

@@ -1,7 +1,7 @@
 /**
- * Collectors in the plan of a policy: collectors to upgrade, by stage and in the order of their starts, and collectors that are
- * left out, with reasons. The plan has the same collectors as the rollout, because the functions of the rollout choose and order
- * them.
+ * Collectors in the plan of a policy: collectors to upgrade, by stage and in the order of their starts, and collectors that
+ * are left out, with reasons. The functions of the rollout choose and order these collectors, so the plan agrees with the
+ * rollout.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -58,7 +58,7 @@ export function planMembers(
   wallMs: number,
 ): PlannedMembers {
   const { memberIndex, ledger } = input;
-  // Upgrades that the operator would start now count as planned upgrades, and not as upgrades in flight.
+  // Upgrades that the operator would start now count as planned, not as in flight.
   const posted = new Set(post.map(({ collectorId }) => collectorId));
   const evidence = changes.filter(({ collectorId }) => !posted.has(collectorId));
   const pending = new PendingChanges(ledger, memberIndex, evidence);

@@ -13,7 +13,7 @@ import { policySettings } from '../settings.ts';
 import type { ForecastStage } from './forecast.ts';
 import { emptyStage, type StageMembers } from './planned-members.ts';
 
-/** Stage in a plan, as if all stages had started by now. A policy without stages has one stage without a name. */
+/** Stage in a plan, which treats all stages as started. A policy without stages has one stage without a name. */
 export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 'analysis' | 'members' | 'endedAtMs'> {
   readonly name: string | undefined;
   /** `maxInProgress` of the stage as a number of its collectors; undefined when the stage sets none. */
@@ -80,7 +80,7 @@ function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | unde
   return isAnalyzing ? (gate.untilMs ?? wallMs) - settleMs(policySettings) : undefined;
 }
 
-/** Reason why a stage cannot end although it has no upgrade left, as text that completes "waiting for …". */
+/** Reason why a stage cannot end although it has no upgrade left, as text that follows "waiting for". */
 function heldBy(
   { name, waiting, counts }: StageOfPlan,
   gate: Gate | undefined,

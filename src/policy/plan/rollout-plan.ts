@@ -1,9 +1,9 @@
 /**
- * Plan of a policy for a person who only looks: its stages with their collectors, the collectors that are left out, and the
- * expected duration.
+ * Plan of a policy, for display only: its stages with their collectors, the collectors that are left out, and the expected
+ * duration.
  *
- * The plan calls the same `decide` as the operator, as if the policy were not paused, and applies nothing. Durations and numbers
- * of requests come from `forecast`. Pure.
+ * The plan calls the same `decide` as the operator, as if the policy were not paused, and applies nothing. Durations and
+ * numbers of requests come from `forecast`. Pure.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -26,7 +26,7 @@ import { forecastStages, isEnded, type StageOfPlan, stagesOfPlan } from './rollo
 
 export interface RolloutPlan {
   readonly rolloutId: string;
-  /** Whether the rollout of the plan has not begun yet. */
+  /** Whether the planned rollout has not begun yet. */
   readonly begins: boolean;
   /** Whether the rollout was completed before. The remaining collectors are then late joiners. */
   readonly isComplete: boolean;
@@ -64,7 +64,7 @@ export interface PlannedStage {
   /** Expected start of the stage as wall time in ms, without waits for approvals; undefined if it has started or never starts. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
-  /** Whether the expected times of the stage also depend on an approval. */
+  /** Whether the expected times of the stage are uncertain, because they also depend on an approval. */
   readonly afterApproval: boolean;
 }
 

@@ -21,7 +21,7 @@ const maxActions = 20;
 
 export interface AppliedAnnotations {
   readonly header: LedgerHeader;
-  /** Whether a person retried the rollout. A retry ends the stop of the rollout and forgives its failures. */
+  /** Whether a person retried the rollout. A retry resumes a stopped rollout and resets its failures. */
   readonly retried: boolean;
 }
 
@@ -70,13 +70,19 @@ export function applyAnnotations(
   return { header, retried: retry !== undefined };
 }
 
-/** Returns the value of an abort or retry annotation of this rollout; undefined when there is none or it was applied before. */
+/**
+ * Returns the value of an abort or retry annotation of this rollout; undefined when there is none, or when the value was
+ * applied before.
+ */
 function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: LedgerHeader): string | undefined {
   const value = requestOf(metadata, annotations[name], header);
   return value === header.handled?.[name] ? undefined : value;
 }
 
-/** Whether a retry annotation is newer than an abort annotation, by the times in their values. Without a time, the abort wins. */
+/**
+ * Whether a retry annotation is newer than an abort annotation, by the times in their values. If a value contains no time,
+ * the abort takes precedence.
+ */
 function isRetryLast(retry: string | undefined, abort: string | undefined): boolean {
   return timeOf(retry) > timeOf(abort);
 }
@@ -88,7 +94,10 @@ function timeOf(value: string | undefined): number {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(suffix) ? Date.parse(suffix) : Number.NaN;
 }
 
-/** Whether a newer version of the policy has an abort that the ledger lacks. Checked before each upgrade POST (U2). */
+/**
+ * Whether a newer version of the policy has an abort annotation that is not in the ledger yet. Checked before each upgrade
+ * POST (U2).
+ */
 export function asksToAbort({ metadata }: CollectorVersionPolicy, header: LedgerHeader): boolean {
   const abort = requestOf(metadata, annotations.abort, header);
   return abort !== undefined && abort !== header.handled?.abort;
@@ -132,7 +141,10 @@ function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, appr
   };
 }
 
-/** Ledger header with the approval of a stage. Approval of an inconclusive stage also ends that stage and the rollout's stop. */
+/**
+ * Ledger header with the approval of a stage. The approval of an inconclusive stage also ends that stage and resumes the
+ * rollout.
+ */
 function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHeader {
   const given = { ...header, approved: [...(header.approved ?? []), stage] };
   const { stop, stages } = given;
@@ -156,7 +168,10 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
     : header;
 }
 
-/** Stage whose messages are counted again, with the current analysis settings of the spec, so that a person can correct them. */
+/**
+ * Stage whose messages are counted again. The current analysis settings of the spec apply, so that a person can correct the
+ * settings.
+ */
 function analyzedAgain(
   { analysis: _, ...stage }: StageRecord,
   { outcome: __, ...former }: StageAnalysis,

@@ -1,10 +1,10 @@
 /**
- * Decides whether the failures of a rollout exceed a tolerance: `maxFailures` of a stage, or `maxFailures` of `failurePolicy` for
- * the whole rollout (R5).
+ * Decides whether the failures of a rollout exceed a tolerance: `maxFailures` of a stage, or `maxFailures` of `failurePolicy`
+ * for the whole rollout (R5).
  *
- * With `maxFailures: N`, N failures are tolerated and N + 1 are not. A number is checked with every decision. A percentage refers
- * to the attempts of the stage or rollout that have ended. It is checked once `minSamples` attempts have ended, and when a stage
- * would end.
+ * With `maxFailures: N`, N failures are tolerated and N + 1 are not. A number is checked with every decision. A percentage
+ * refers to the ended attempts of the stage or rollout. A percentage is checked after `minSamples` attempts have ended, and
+ * when a stage would end.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
@@ -20,8 +20,8 @@ export interface Excess {
 type FailureSpec = Pick<CollectorVersionPolicySpec, 'failurePolicy'>;
 
 /**
- * Whether the spec sets a tolerance for failures in this stage or in the whole rollout. Without a tolerance, a failed collector
- * keeps its stage from ending.
+ * Whether the spec sets a tolerance for failures in this stage or in the whole rollout. Without a tolerance, a stage with a
+ * failed collector cannot end.
  */
 export function hasTolerance(
   stage: Pick<StageRecord, 'maxFailures'> | undefined,
@@ -31,7 +31,8 @@ export function hasTolerance(
 }
 
 /**
- * Returns the exceeded `maxFailures` of a stage or else of the rollout. The limits of stages end when the rollout is complete.
+ * Returns the exceeded `maxFailures` of a stage or else of the rollout. When the rollout is complete, the limits of stages no
+ * longer apply.
  * @param isStageEnd whether the active stage, or a rollout without stages, has no collector left to upgrade
  */
 export function findExcess(
@@ -51,7 +52,10 @@ export function findExcess(
   return exceeded && excess(exceeded, stages);
 }
 
-/** Whether an exceeded `maxFailures` stops the rollout. After completion, a percentage needs `minSamples` attempts to stop it. */
+/**
+ * Whether an exceeded `maxFailures` stops the rollout. After its completion, a percentage stops the rollout only if at least
+ * `minSamples` attempts have ended.
+ */
 export function isStopDue(
   { exceeded }: Excess,
   { failurePolicy }: FailureSpec,

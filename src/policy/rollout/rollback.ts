@@ -30,7 +30,8 @@ export interface Left {
 
 /**
  * Plans the rollback of all collectors that this rollout upgraded.
- * @param isZoneless whether a collector can never start, because maintenance windows need its time zone, which is not readable
+ * @param isZoneless whether the rollback of a collector can never start, because maintenance windows need its time zone,
+ *   which is not readable
  */
 export function planRollback(
   memberIndex: PolicyMemberIndex,
@@ -85,7 +86,8 @@ function placeOf(
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = memberIndex.row(collectorId);
-  // Another policy owns the collector as soon as no attempt is open, so that policy decides about the next attempt (U13).
+  // Another policy becomes the owner of the collector when its open attempt ends. That policy then decides about further
+  // attempts (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
   // When the service offers a single build, collectors that run it have no listing row but still belong to the policy (U7).
   if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';
@@ -94,7 +96,8 @@ function placeOf(
   const words = ending?.message || 'no reason given';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
   if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return leftFor(words);
-  // Without a listing row, it is unknown whether the collector is alive (U11) and whether a failed attempt had an effect (U6).
+  // Without a listing row, nothing shows whether the collector is alive (U11), or whether a failed attempt had an effect
+  // (U6).
   if (!row && ending?.kind === 'offline')
     return leftFor('the collector was offline, and no list of the service shows when it is online again');
   if (!row && back && hasFailed(ending))

@@ -3,8 +3,10 @@
  * (R2, R3, R5). The results are stored in the ledger's header, because they cannot be observed again.
  *
  * - Failures are evaluated first, before any new upgrade or stage starts.
- * - A stage ends when all its collectors that can be upgraded run the target version and have soaked. A soak starts only once.
- * - The next stage then chooses its collectors, and starts when its upgrades may start. One decision starts at most one stage.
+ * - A stage ends when all its collectors that can be upgraded run the target version and have soaked. A soak starts only
+ *   once.
+ * - After that, the next stage chooses its collectors, and starts as soon as its upgrades may start. One decision starts at
+ *   most one stage.
  *
  * `stages.ts` chooses the collectors of a stage. `start-rules.ts` decides which collectors may start.
  */
@@ -54,7 +56,7 @@ import {
 
 /** Reason why the collectors in later stages wait, and the end of their wait. */
 export interface Gate {
-  /** Reason why the collectors wait, as text that completes the status message "waiting for …". */
+  /** Reason why the collectors wait, as text that follows "waiting for" in the status message. */
   readonly waitsFor: string;
   /** Reason of the `Ready` condition while the rollout only waits; undefined for the default reason. */
   readonly reason: string | undefined;
@@ -77,18 +79,21 @@ interface Progress {
   readonly gate?: Gate | undefined;
   /** Message counts that the current stage's analysis, or the check after a rollback, needs now; absent when none are needed. */
   readonly analysis?: AnalysisOrder;
-  /** Wall time in ms: only a sweep (read of the whole collector list) that is sent at or after this time ends the soak. */
+  /**
+   * Wall time in ms: the soak ends with the first sweep (read of the whole collector list) that is sent at or after this
+   * time.
+   */
   readonly sweepFromMs?: number;
 }
 
 export interface RolloutState extends Progress {
   /** Whether every stage has started, so that late joiners may be upgraded. */
   readonly isLastStarted: boolean;
-  /** Exceeded `maxFailures` of a rollout that continues nevertheless; undefined when none is exceeded. */
+  /** `maxFailures` that is exceeded in a rollout that continues nevertheless; undefined when none is exceeded. */
   readonly excess: Excess | undefined;
   /** Current number of failures in the stage or rollout that was stopped for failures; undefined when no attempt has ended. */
   readonly failedNow: number | undefined;
-  /** Number of failed collectors for which neither their stage nor the rollout sets `maxFailures`. */
+  /** Number of failed collectors to which no `maxFailures` applies, neither of a stage nor of the rollout. */
   readonly untolerated: number;
   /** Plan of the rollback; undefined for a rollout that was never rolled back. */
   readonly rollback: RollbackPlan | undefined;
@@ -164,7 +169,10 @@ function judge(
   return { header: stop ? { ...header, stop } : header, excess };
 }
 
-/** Stop for an exceeded `maxFailures`. A completed rollout is stopped but never rolled back: its collectors are in use. */
+/**
+ * Stop for an exceeded `maxFailures`. A completed rollout is stopped but never rolled back, because its collectors are
+ * already in use.
+ */
 function stopFor(
   { failurePolicy }: CollectorVersionPolicySpec,
   { completedAtMs }: LedgerHeader,
@@ -178,7 +186,7 @@ function stopFor(
   return { kind, message, exceeded, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Current number of failures in the stage or rollout that failures have stopped (H3); undefined after other stops. */
+/** Current number of failures in a stage or rollout that was stopped because of failures (H3); undefined after other stops. */
 function failuresOf({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): number | undefined {
   if (!exceeded) return undefined;
   const { stage } = exceeded;
@@ -220,7 +228,8 @@ function rollbackOf(
 }
 
 function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, header: LedgerHeader) {
-  // When the service offers a single build, a collector that runs it has no listing row, but is still in the index (U7).
+  // When the service offers a single build, collectors that run this build have no listing row, but they are still in the
+  // index (U7).
   const isListed = (id: string) => (memberIndex.row(id) ?? memberIndex.member(id)) !== undefined;
   return checkRecovery(header, observation.messages, now.wallMs, settings, isListed);
 }
@@ -236,8 +245,8 @@ function stopped(header: LedgerHeader): Progress {
 type SoakingStage = StageRecord & { readonly updatedAtMs: number };
 
 /**
- * Adds the collectors that stopped sending logs to the failures of a stage or rollout. Each collector that the message analysis
- * judged counts as an ended attempt, even if a retry has reset the number of ended attempts.
+ * Adds the collectors that stopped sending logs to the failures of a stage or rollout. Each collector that the message
+ * analysis judged counts as an ended attempt, even after a retry has reset the counts.
  */
 function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, quiet }: AnalysisOutcome): T {
   const { tally } = counting;
@@ -273,7 +282,8 @@ class StageProgress {
   }
 
   run(): Progress {
-    // While the selector of the policy matches no collector, the stages stay unchanged, because this may be temporary.
+    // While the selector of the policy matches no collector, the stages stay unchanged, because the selector may soon match
+    // again.
     if (this.#pending.matched === 0) return stopped(this.#header);
     const current = currentOf(this.#header);
     const held = current === undefined ? undefined : this.#advance(current);
@@ -351,7 +361,10 @@ class StageProgress {
     );
   }
 
-  /** Stops the rollout in an inconclusive stage. The stage's earlier approvals become void: only a later approval ends it. */
+  /**
+   * Stops the rollout in an inconclusive stage. Earlier approvals of the stage become void, so that only a later approval can
+   * end the stage.
+   */
   #stopInconclusive(stage: string, message: string): Held {
     const { approved = [], handled } = this.#header;
     const approve = this.#input.policy.metadata.annotations[annotations.approve];
@@ -391,11 +404,15 @@ class StageProgress {
     this.#header = { ...this.#header, stages: stages.with(index, record) };
   }
 
-  /** Starts the next stage, or returns why the stage waits. An approved stage and the last stage may have no collectors. */
+  /**
+   * Starts the next stage, or returns why the stage waits. An approved stage and the last stage can start even without
+   * collectors.
+   */
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // A decision that applies a retry starts no stage: it cannot choose the collectors of a removed stage yet.
+    // A decision that applies a retry starts no stage: collectors of a stage that the retry has removed cannot be chosen
+    // again yet.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));

@@ -1,6 +1,6 @@
 /**
- * Explains why a running rollout currently starts no upgrade, and until when. Start rules and stages report the reasons for their
- * waits; this file chooses the wait that status shows.
+ * Explains why a running rollout currently starts no upgrade, and until when. There may be several reasons to wait, from
+ * start rules and from stages. This file chooses the one that status shows.
  */
 import { reasons } from '../../api/conditions.ts';
 import { counted } from '../../base/number-text.ts';
@@ -44,8 +44,8 @@ export function nextStartMs({ admission, state, now }: DecisionSoFar): number {
 }
 
 /**
- * Returns the wait for the next stage when all remaining collectors belong to later stages, even if the maintenance window is
- * also closed. Also returns the wait for the last stage's soak, in which a collector may still fail.
+ * Returns the wait for the next stage if all remaining collectors belong to later stages, even if the maintenance window is
+ * closed as well. Also returns the wait for the soak of the last stage, in which a collector may still fail.
  */
 function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;

@@ -45,7 +45,7 @@ export interface OfferedBuilds {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Stored builds and their times. Undefined until they were read, and after a write whose outcome is unknown. */
+  /** Stored builds and their times; undefined until they are read, and after a write whose outcome is unknown. */
   #known: Known | undefined;
   #version: string | undefined;
 
@@ -104,7 +104,10 @@ const decodeBuilds = jsonReader<StoredBuilds>(
   }),
 );
 
-/** Decodes the stored builds. If unreadable, every build counts as newly offered, and is rolled out later, never earlier. */
+/**
+ * Decodes the stored builds. If the stored text is unreadable, every build counts as newly offered. It is then rolled out
+ * later, but never too early.
+ */
 function decode(content: string | undefined): Known {
   const { service = '', seen = [] } = decodeBuilds(content) ?? {};
   return { service, seenSinceMs: new Map(seen) };

@@ -55,7 +55,8 @@ export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number
 
 /**
  * Returns the collectors that a stage would choose if it started now.
- * @param matched number of collectors that the policy selects; percentages refer to it until the first stage has started
+ * @param matched number of collectors that the policy selects; percentages refer to this number until the first stage has
+ *   started
  */
 export function chooseMembers(
   stage: Stage,
@@ -70,8 +71,8 @@ export function chooseMembers(
 }
 
 /**
- * Returns, for each stage that has not started, the collectors that it would have if all these stages started now, in their
- * order. A last stage without a list of collectors has all remaining candidates.
+ * Returns the collectors of each stage that has not started, as if all these stages started now, one after another. A last
+ * stage without a list of collectors has all remaining candidates.
  */
 export function expectedMembers(
   header: Pick<LedgerHeader, 'stages' | 'selected' | 'unproven'>,

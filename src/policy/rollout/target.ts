@@ -1,10 +1,10 @@
 /**
  * Chooses the target version of a policy from the builds that the service offers (4.7).
  *
- * The candidates of a channel are the latest build of the service or, with `versionPattern`, all matching builds, newest version
- * first. With `minAge`, a candidate can become the target only after the policy has seen it offered for that time. Until then,
- * the newest candidate that is old enough is the target. A policy never returns from its current target to an older version
- * because of `minAge`. `seen-builds.ts` records since when builds are offered.
+ * The candidates of a channel are the latest build of the service or, with `versionPattern`, all matching builds, newest
+ * version first. With `minAge`, a candidate can become the target only after the policy has seen it offered for that time.
+ * Until then, an older candidate is the target: the newest one that is old enough. A policy never returns from its current
+ * target to an older version because of `minAge`. `seen-builds.ts` records since when builds are offered.
  */
 import type { Target } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
@@ -61,7 +61,9 @@ export function isCandidate({ versionPattern }: Target, version: string): boolea
   return versionPattern === undefined || matchesGlob(versionPattern, version);
 }
 
-/** Versions that the channel may choose, best first. A version that cannot be parsed has no order and is left out. */
+/**
+ * Versions that the channel may choose, best first. Versions that cannot be parsed are left out, because they have no order.
+ */
 function candidatesOf(target: Target, builds: readonly Build[]): readonly string[] {
   if (target.versionPattern === undefined) {
     const latest = builds.find((build) => build.latest);

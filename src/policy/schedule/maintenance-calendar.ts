@@ -22,7 +22,7 @@ import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.t
 export type WindowVerdict =
   /** Upgrades may start now and until the wall time `untilMs`: the end of the window minus the cutoff, or Infinity. */
   | { readonly kind: 'open'; readonly untilMs: number }
-  /** No upgrade may start until the wall time `opensAtMs` (undefined: never). `because` completes "waiting for …". */
+  /** No upgrade may start until the wall time `opensAtMs` (undefined: never). `because` is the text that follows "waiting for" in status. */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
   /** It is unknown when upgrades may start: windows use the collector's time zone, and the collector reports no readable one. */
   | { readonly kind: 'zoneUnreadable' };
@@ -43,7 +43,7 @@ interface Block extends TimeRange {
   readonly name: string;
 }
 
-/** Answer of the calendar with the wall time in ms after which it must be computed again. */
+/** Cached answer of the calendar, with the wall time in ms after which the answer must be computed again. */
 interface Found<Value> {
   readonly value: Value;
   readonly untilMs: number;
@@ -144,8 +144,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Finds the first period at or after `afterMs` that is open for longer than the cutoff. For a window that is already open, the
-   * period begins at `afterMs`.
+   * Finds the first period at or after `afterMs` in which the window is open for longer than the cutoff. For a window that is
+   * already open, the period begins at `afterMs`.
    */
   #pieceFrom(afterMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): TimeRange | undefined {
     let spans = spansFrom(openings, afterMs);
@@ -158,7 +158,7 @@ export class MaintenanceCalendar {
       if (toMs - cutoffMs > fromMs) return { fromMs, toMs };
       if (block && block.fromMs < span.toMs) {
         fromMs = block.toMs;
-        // Windows inside an exclusion are skipped, because an exclusion may last for years.
+        // All windows inside an exclusion are skipped at once, because an exclusion may last for years.
         if (fromMs >= span.toMs) spans = spansFrom(openings, fromMs);
         else continue;
       }

@@ -20,7 +20,7 @@ export interface Opening {
 
 const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
-/** Maximum time in ms by which a clock change moves the opening of a window. */
+/** Maximum time in ms by which a daylight-saving change moves the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
 /** Maximum length in ms of a span in which windows follow without a gap; a longer span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
@@ -31,9 +31,9 @@ const longestLookBackMs = 2 ** 14 * shortestLookMs;
 const mostOpenings = 50_000;
 
 /**
- * Yields the spans of time with an open window that end after `afterMs`. The first span may begin too late, because windows that
- * ended before `afterMs` are not read. A very long span ends at Infinity and is the last. Without windows, one span covers all
- * time.
+ * Yields the spans of time with an open window that end after `afterMs`. The first span may begin too late, because windows
+ * that ended before `afterMs` are not read. A very long span ends at Infinity, and no span follows. Without windows, one span
+ * covers all time.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: number): Generator<TimeRange, undefined> {
   if (!openings) {
@@ -58,7 +58,10 @@ export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: nu
   if (current) yield current;
 }
 
-/** Returns the start of the span that covers `atMs`. If the search does not reach it, returns the earliest searched time. */
+/**
+ * Returns the start of the span that covers `atMs`. If the start is too long ago for the search, returns the earliest
+ * searched time.
+ */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
   // Each step back is twice as long as the one before, so even a very long span is searched in a few steps.
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
@@ -74,7 +77,8 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 
 /** Yields the spans of one maintenance window that end after `afterMs`, in order. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
-  // Openings that a clock change skips: their later local times, each of which may come after the next opening.
+  // Openings at local times that a daylight-saving change skips. They are moved to a later local time, which may come after
+  // the next opening.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(afterMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);

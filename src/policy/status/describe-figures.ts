@@ -44,14 +44,14 @@ const maxTextLength = 256;
 const maxVersionLength = 64;
 /** Maximum length of a task id in status. A longer id is left out, because a shortened id could be the id of another task. */
 const maxIdLength = 32;
-/** Maximum size in bytes of the tasks in status, so that the whole status stays below 100 KB. */
+/** Maximum size in bytes of the tasks in status, which keeps the whole status below 100 KB. */
 const maxTaskBytes = 17_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
 /** Maximum size in bytes of the list of a stage's collectors that stopped sending logs. */
 const maxQuietBytes = 1_800;
 
-/** Counts and lists of a policy's status, which are written at limited intervals because they change with every answer. */
+/** Counts and lists of a policy's status. They change with every answer, so they are written only at limited intervals. */
 export interface Figures {
   readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
   readonly collectors: CollectorCounts;
@@ -65,7 +65,7 @@ export interface Figures {
 export interface FiguresInput {
   readonly memberIndex: PolicyMemberIndex;
   readonly pending: PendingChanges;
-  /** Number of attempts that this decision withdraws, because their upgrade requests (POSTs) were never sent. */
+  /** Number of attempts that this decision withdraws. Their upgrade requests (POSTs) were never sent. */
   readonly unsent: number;
   readonly health: Health;
   readonly spec: CollectorVersionPolicySpec;
@@ -98,7 +98,7 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
     const counts = emptyCounts();
     for (const { memberState } of expected[index] ?? []) counts[memberState]++;
     const { updated, failed } = counts;
-    // A stage that is due to start waits only for an approval. None is needed while no collector has to be upgraded.
+    // A stage that is due to start waits only for an approval. It needs no approval while no collector has to be upgraded.
     const shown = awaitsApproval && next?.name === name ? 'AwaitingApproval' : 'Pending';
     return { name, members: countMembers(counts, spec), updated, failed, state: shown };
   });
@@ -111,7 +111,7 @@ function describeStarted(record: StageRecord, index: number, input: FiguresInput
   const counts = withdrawn(pending.stageCounts(index), unsent);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
-  // No soak is shown for a failed stage, or when the stage's collectors ran the target version before its start.
+  // Status shows no soak for a failed stage, nor for a stage whose collectors ran the target version before it started.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,

@@ -33,7 +33,7 @@ export interface EssentialsInput {
   readonly health: Health;
   readonly counts: Counts;
   readonly overlap: Overlap | undefined;
-  /** What must happen before more upgrades start, as text that completes "waiting for …"; undefined when upgrades may start. */
+  /** What must happen before more upgrades start, as text that follows "waiting for"; undefined when upgrades may start. */
   readonly waitingFor: string | undefined;
   readonly state: RolloutState;
   /** Maintenance window that is open or opens next; undefined when there is none. */
@@ -44,7 +44,7 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  // A failed or refused collector that can be retried keeps the rollout open, even after the rollout was completed.
+  // While a failed or refused collector can be retried, the rollout has not ended, even if it was completed before.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&

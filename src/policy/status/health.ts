@@ -49,7 +49,7 @@ export interface HealthInput {
 }
 
 export interface RolloutWait {
-  /** Reason for the wait, as text that completes the status message "waiting for …". */
+  /** Reason for the wait, as text that follows "waiting for" in the status message. */
   readonly waitingFor: string;
   /** Reason of the `Ready` condition while the rollout only waits; undefined for the default reason. */
   readonly reason: string | undefined;
@@ -116,8 +116,8 @@ function stalledByProblem({ problem }: HealthInput): Health | undefined {
 }
 
 function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): Health | undefined {
-  // A rollback continues when the service no longer offers the target build. Such a build is often
-  // withdrawn because it breaks collectors.
+  // A rollback continues when the service no longer offers the target build. The service may have withdrawn the build
+  // because it breaks collectors.
   if (message === undefined || state?.header.stop?.kind === 'rollback') return undefined;
   if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
   return { ...stalled, reason: reasons.versionNotOffered, message };
@@ -229,7 +229,7 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
-/** Reports that searches of a message analysis fail: as stalled if only a person can help, and as an outage if not (H2). */
+/** Reports that searches of a message analysis fail: as stalled if a person must act, and otherwise as an outage (H2). */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.analysisUnavailable) return undefined;
@@ -237,7 +237,10 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
   return { ...(gate.byPerson ? stalled : { ...atWork, outage: true }), reason: gate.reason, message };
 }
 
-/** Reports a stalled rollout: a stage has a failure and the spec sets no `maxFailures`, so only a person can continue (R5). */
+/**
+ * Reports a stalled rollout: a stage has a failure and the spec sets no `maxFailures`, so a person must decide how to
+ * continue (R5).
+ */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;

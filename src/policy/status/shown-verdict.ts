@@ -1,12 +1,12 @@
 /**
- * Decides whether the health verdict in a policy's status is kept while this process has not read the collectors yet, for example
- * after a restart or a change of leader (H1). The verdict is kept until something newer contradicts it.
+ * Decides whether the health verdict in a policy's status is kept while this process has not read the collectors yet, for
+ * example after a restart or a change of leader (H1). The verdict is kept until newer facts contradict it.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { type Health, reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 
-/** What this process knows about a policy whose collectors it has not read. */
+/** Facts that this process knows about a policy before it has read the policy's collectors. */
 export interface SoFar {
   /** Target version of the policy; undefined when unknown. */
   readonly target: string | undefined;
@@ -47,7 +47,8 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the conditions in status still hold for this generation, service and target, and nothing newer contradicts them.
+ * Whether the conditions in status still hold: they are for this generation, service and target, and no newer fact
+ * contradicts them.
  * @param found health verdict of this process, which has not read the collectors
  */
 export function stillHolds(
@@ -57,7 +58,8 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // The message of a paused policy stays, because it contains a number of running upgrades that this process does not know.
+  // The message of a paused policy stays, because it contains the number of running upgrades, which this process does not
+  // know yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;

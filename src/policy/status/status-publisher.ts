@@ -25,7 +25,7 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
     this.#clock = options.clock;
   }
 
-  /** Confirms in status that a person's request was seen. All other fields of status stay unchanged. */
+  /** Confirms in status that the operator has read a person's request. All other fields of status stay unchanged. */
   publishEcho(policy: CollectorVersionPolicy): Promise<number> {
     const known = this.known(policy);
     const echo = echoOfRequest(policy);
