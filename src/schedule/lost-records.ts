@@ -1,4 +1,4 @@
-/** Writes lost schedule records again (S1), from the export manifests of the runs that the status of the schedule names. */
+/** Writes lost schedule records again (S1), using the export manifests of the runs that are named in the schedule's status. */
 
 import type { RunStatus } from '../api/generated/search-export-schedule.ts';
 import type { TimeRange } from '../api/time-range.ts';

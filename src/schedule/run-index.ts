@@ -1,4 +1,7 @@
-/** Index of the runs of all schedules: SearchExports by the schedule that owns them, with their states. */
+/**
+ * Index of all runs, which are SearchExports that belong to a schedule. Contains the runs of each schedule, with their
+ * states.
+ */
 import { type ConditionType, findCondition } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
@@ -35,7 +38,7 @@ export class RunIndex {
     return [...runs].flatMap(({ key }) => this.#exports.get(key) ?? []);
   }
 
-  /** Updates the state of a run after a change by this process, because hosts report only changes by other processes. */
+  /** Updates the state of a run after a change by this process, because the host reports only changes by other processes. */
   update(key: ResourceKey): void {
     for (const schedule of this.#follow(key)) this.#onChange(schedule);
   }
@@ -44,7 +47,7 @@ export class RunIndex {
     this.#unsubscribe();
   }
 
-  /** Updates the state of an export that may be a run. Returns the keys of schedules with a changed run. */
+  /** Updates the state of an export, if it is a run. Returns the keys of the schedules whose runs have changed. */
   #follow(key: ResourceKey): readonly ResourceKey[] {
     const id = keyText(key);
     const before = this.#runs.get(id);
@@ -81,7 +84,8 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
 /** Returns the state of a run, which is decided by the conditions in the export's status and by its deletion. */
 export function runStateOf({ metadata, status }: SearchExport): RunState {
   const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
-  // A run counts as complete only if its status names the export manifest, which a person may have removed from the status.
+  // A run counts as complete only if its status names the export manifest. A person may have removed this name from the
+  // status.
   if (holds('Complete') && status?.manifest && status.fingerprint !== undefined) return 'Complete';
   if (metadata.deletionTimestamp !== undefined) return 'Deleting';
   if (holds('Failed')) return 'Failed';

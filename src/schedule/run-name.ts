@@ -1,7 +1,13 @@
-/** Names of runs. A name consists of the schedule's name and the time range of the run, so creating the same run twice fails. */
+/**
+ * Names of runs. A name consists of the schedule's name and the time range of the run, so a second attempt to create the same
+ * run fails.
+ */
 import type { TimeRange } from '../api/time-range.ts';
 
-/** Returns the name of a run, such as `errors-20261122t120000z-130000z`. The end has a date if it is on another UTC day. */
+/**
+ * Returns the name of a run, such as `errors-20261122t120000z-130000z`. The name contains the date of the end only if the end
+ * is on another UTC day than the start.
+ */
 export function runName(schedule: string, span: TimeRange): string {
   return `${schedule}-${runTimes(span)}`;
 }

@@ -14,7 +14,8 @@ import { contains, coveredUntil, union, without } from './time-spans.ts';
  * - `Stalled`: a person must correct something, such as a missing Secret.
  * - `Failed`: the run reached a limit, or cannot prove that its rows are complete.
  * - `Complete`: all rows are in files, and the export manifest is written.
- * - `Deleting`: the SearchExport is being deleted, for example held by a finalizer. No other run may have its time range until then.
+ * - `Deleting`: the SearchExport is being deleted, which a finalizer can delay. Until it is gone, no other run may have its
+ *   time range.
  */
 export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete' | 'Deleting';
 
@@ -25,7 +26,7 @@ export interface Run {
   readonly state: RunState;
   /** Reason of the run's condition `Ready`. */
   readonly reason: string;
-  /** Undefined if the status announces the run and the cache lacks it. */
+  /** Undefined if the run is announced in the status but is not in the cache. */
   readonly resource?: SearchExport | undefined;
 }
 
@@ -41,7 +42,7 @@ export interface ScheduleSettings {
   readonly calendar: TickCalendar;
   /** First time to export. */
   readonly startMs: number;
-  /** Last time to export, excluded; infinite if the schedule has no end. */
+  /** Last time to export, excluded; Infinity if the schedule has no end. */
   readonly endMs: number;
   /** Time in ms from the end of a run's time range until the run becomes due: `settleDelay` of the run template (S3). */
   readonly settleDelayMs: number;
@@ -73,21 +74,21 @@ export interface ScheduleSnapshot {
 export interface ScheduleDecision {
   /** Complete runs for which a schedule record must be written. */
   readonly record: readonly Run[];
-  /** Failed and stalled runs to delete before the status is written, since a person has requested that they are repeated. */
+  /** Failed and stalled runs to delete before the status is written. A person has requested that these runs are repeated. */
   readonly repeat: readonly Run[];
-  /** Old runs to delete after the status is written, which then contains the time ranges of failed runs. */
+  /** Old runs to delete after the status is written. The status then contains the time ranges of failed runs. */
   readonly remove: readonly Run[];
   /** Time ranges of the runs to create, in this order. */
   readonly create: readonly TimeRange[];
   /** Gaps to store in status, in ascending order. */
   readonly gaps: readonly Gap[];
-  /** Names of due runs that cannot be created, since other SearchExports have these names. */
+  /** Names of due runs that cannot be created, because other SearchExports have these names. */
   readonly taken: readonly string[];
   /** Number of due runs that do not exist yet, including those in `create`, up to `mostCounted`. */
   readonly pending: number;
   /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
-  /** End of the time that is exported without a gap, counted from the start of the schedule. */
+  /** Time up to which everything since the start of the schedule is exported without a gap. */
   readonly coveredUntilMs: number;
   /** True if everything until the end of the schedule is covered. */
   readonly isComplete: boolean;
@@ -114,7 +115,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
-  // The limit of failed runs counts active runs too, because each of them can fail.
+  // Active runs count towards the limit of failed runs, because each of them can fail.
   const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
@@ -137,12 +138,15 @@ export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'end
 export interface DueTime {
   /** Time without a run, in ascending order. */
   readonly open: readonly TimeRange[];
-  /** End of the time that is due: the last tick, or the end of a later run if the ticks have changed; at most the schedule's end. */
+  /**
+   * Time up to which runs are due: the last tick or, if the cron schedule was changed, the end of a later run. At most the
+   * schedule's end.
+   */
   readonly untilMs: number;
 }
 
 /**
- * Returns the time that is due and has no run yet.
+ * Returns the time ranges that are due and have no run yet.
  *
  * @param taken time that is exported, failed or in an existing run; a result of `union`
  */
@@ -152,8 +156,8 @@ export function dueTimeOf(
   taken: readonly TimeRange[],
 ): DueTime {
   const settledMs = nowMs - settleDelayMs;
-  // After a change of the schedule, its last tick can be before the end of an existing run. The time until that end is then due, too. Runs
-  // in the future, which a wrong clock can have caused, are ignored.
+  // After a change of the cron schedule, the last tick can be earlier than the end of an existing run. The time until that
+  // end is then also due. Runs in the future are ignored, because a wrong clock may have created them.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= settledMs);
   const closedMs = Math.max(calendar.lastUntil(settledMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, settledMs));
   const untilMs = settledMs >= endMs ? endMs : Math.min(closedMs, endMs);
@@ -179,7 +183,7 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }
 
-/** Returns the time ranges of failed runs that no other run has replaced, also of deleted runs, in ascending order. */
+/** Returns the time ranges of failed runs that no other run has replaced, in ascending order. Deleted runs are included. */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));
   const found = failed.map(({ span, name: run, reason }) => ({ span, run, reason }));
@@ -207,7 +211,10 @@ function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Gener
   yield* isJustDue ? oldestFirst.filter(({ toMs }) => toMs !== untilMs) : oldestFirst;
 }
 
-/** Returns the ended runs to delete because of the history limits, the oldest first. Keeps complete runs without a schedule record. */
+/**
+ * Returns the ended runs to delete because of the history limits, the oldest first. Does not return complete runs that have
+ * no schedule record yet.
+ */
 function beyondHistory(present: readonly Run[], { settings, recorded }: ScheduleSnapshot): readonly Run[] {
   const sorted = present.toSorted((a, b) => a.span.toMs - b.span.toMs);
   const complete = sorted.filter(({ state, span }) => state === 'Complete' && contains(recorded, span));

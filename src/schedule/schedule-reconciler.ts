@@ -108,7 +108,10 @@ export class ScheduleReconciler implements Reconciler {
     });
   }
 
-  /** Drops the state of all schedules in memory when the leadership changes, because another leader may have created runs meanwhile. */
+  /**
+   * Drops the state of all schedules from memory when the leadership changes, because another leader may have created runs in
+   * between.
+   */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;

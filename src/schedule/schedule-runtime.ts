@@ -1,9 +1,9 @@
 /**
- * Work of one schedule, identified by its uid, during one term of leadership. It collects the input for `schedule-decision.ts` and carries
- * decisions out in an order that allows the process to end at any point (S6).
+ * Work of one schedule, identified by its uid, during one term of leadership. It collects the input for
+ * `schedule-decision.ts`. It carries out decisions in an order that stays correct if the process ends at any point (S6).
  *
- * A run is created only if a status names it first. The status is written with an optimistic lock, so a process with outdated data creates
- * nothing.
+ * A run is created only after a status that names it was written. Status writes use an optimistic lock, so a process with
+ * outdated data creates no runs.
  */
 
 import { findCondition, reasons } from '../api/conditions.ts';
@@ -61,7 +61,7 @@ export interface ScheduleRuntimeOptions {
   readonly isLeading: () => boolean;
 }
 
-/** Time in ms after which a created run that the cache still lacks is created again. An existing run is not changed. */
+/** Time in ms after which a run is created again if it is still not in the cache. If the run exists, this changes nothing. */
 const longestLagMs = 60_000;
 /** Delay in ms until a schedule is reconciled again if its status could not be written because of a concurrent change. */
 const outdatedDelayMs = 1_000;
@@ -75,11 +75,14 @@ export class ScheduleRuntime {
   #stored: Stored | undefined;
   /** True if the schedule records must be read before the next decision. */
   #isReadDue = false;
-  /** Runs that this process has created and that its cache still lacks, with the monotonic time of the creation in ms. */
+  /** Runs that this process has created and that are not in its cache yet, with the monotonic time of the creation in ms. */
   readonly #created = new SparseMap<string, number>();
   /** Uids of runs that this process has deleted and that the cache still contains. */
   readonly #deleted = new SparseSet<string>();
-  /** Runs that could not be created because another SearchExport has the name. Maps the name to the monotonic time of the attempt in ms. */
+  /**
+   * Runs that could not be created because another SearchExport has the name. Maps the name of the run to the monotonic time
+   * of the attempt in ms.
+   */
   readonly #taken = new SparseMap<string, number>();
   /** Error of the last creation of a run; undefined if it succeeded. */
   #refusal: LogfleetError | undefined;
@@ -144,7 +147,7 @@ export class ScheduleRuntime {
     const { runs, decision, create } = found;
     const { repeat } = decision;
     for (const run of repeat) await this.#remove(run);
-    // A deleted run disappears from the status, unless the status already names a new run with the same name.
+    // A deleted run is removed from the status, unless the status already announces a new run of the same name.
     const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;
@@ -165,12 +168,18 @@ export class ScheduleRuntime {
     );
   }
 
-  /** Returns the time that is exported according to the schedule records, which can be lost, or the status (S1). */
+  /**
+   * Returns the time ranges that are exported according to the schedule records or the status. Both are used, because
+   * schedule records can be lost (S1).
+   */
   #covered({ status }: SearchExportSchedule): readonly TimeRange[] {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
-  /** Returns the time ranges of runs that the status names, but that do not exist yet and were not created just now by this process. */
+  /**
+   * Returns the time ranges of runs that are announced in the status, do not exist yet, and were not just created by this
+   * process.
+   */
   #absent(runs: readonly Run[]): readonly TimeRange[] {
     const nowMs = this.#options.clock.monotonic();
     const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;
@@ -181,7 +190,10 @@ export class ScheduleRuntime {
     if (!this.#options.isLeading()) throw failure('backoff', 'schedule.leadership', 'Another process leads.');
   }
 
-  /** Returns whether the schedule records must be read first (S7): if the spec has changed, or status lacks exported time. */
+  /**
+   * Returns whether the schedule records must be read first (S7): if the spec has changed, or if exported time ranges are
+   * missing in the status.
+   */
   #isReadFirst({ spec, status, metadata }: SearchExportSchedule): boolean {
     const { startTime, covered = [], observedGeneration } = status ?? {};
     if (startTime === undefined || observedGeneration !== metadata.generation) return true;
@@ -343,7 +355,10 @@ export class ScheduleRuntime {
 }
 
 interface Stored {
-  /** Start of the schedule as stored at the destination. Undefined if the spec had a `startTime` when the destination was read. */
+  /**
+   * Start of the schedule as stored at the destination. Undefined if the spec contained a `startTime` when the destination
+   * was read.
+   */
   readonly startMs: number | undefined;
   /** Time of all recorded runs. */
   readonly recorded: readonly TimeRange[];
@@ -355,7 +370,9 @@ interface Found extends ScheduleFacts {
   readonly create: readonly TimeRange[];
 }
 
-/** Returns whether there is a new request to retry. Without a status, requests cannot be compared, so none is new (S5). */
+/**
+ * Returns whether a person has made a new request to retry. Without a status to compare with, no request counts as new (S5).
+ */
 function isRetryNew(resource: SearchExportSchedule): boolean {
   const { lastHandledReconcileAt, startTime } = resource.status ?? {};
   const wanted = echoOfRequest(resource).lastHandledReconcileAt;

@@ -1,4 +1,4 @@
-/** Composes the status of a schedule, and reads from the status what the next decision needs. */
+/** Composes the status of a schedule, and reads facts for the next decision from the status. */
 
 import { reasons } from '../api/conditions.ts';
 import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
@@ -16,7 +16,7 @@ import { union } from './time-spans.ts';
 export const mostCovered = 100;
 const mostRuns = 50;
 
-/** Decision about a schedule, and what the decision is about. */
+/** Decision about a schedule, and the data on which the decision is based. */
 export interface ScheduleFacts {
   readonly settings: ScheduleSettings;
   readonly covered: readonly TimeRange[];
@@ -52,7 +52,7 @@ export function scheduleStatus({
     summary: {
       ...before?.summary,
       ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
-      // An undefined `lagSince` removes the time that the status had before.
+      // The undefined `lagSince` removes the former time from the status.
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
@@ -71,7 +71,7 @@ function describe(
     startTime: isoTime(settings.startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
-    // An undefined `nextScheduleTime` removes the time that the status had before.
+    // The undefined `nextScheduleTime` removes the former time from the status.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-mostCovered).map(renderSpan),
@@ -116,8 +116,8 @@ function runStatus({ name, span, resource }: Run, state: RunStatus['state']): Ru
 }
 
 /**
- * Returns the exported time ranges in the status: the list `covered`, and the time from `startTime` to `coveredUntil`. A long list
- * `covered` omits its oldest time ranges.
+ * Returns the exported time ranges in the status: the list `covered`, and the time from `startTime` to `coveredUntil`. If the
+ * list `covered` is too long, its oldest time ranges are missing.
  */
 export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeRange[] {
   const { startTime: from, coveredUntil: to, covered = [] } = status ?? {};

@@ -1,6 +1,6 @@
 /**
- * Proves from the files of a schedule that its runs cover a time range without gaps and overlaps. Reads the schedule records, the export
- * manifest of each run, and optionally the data files. Problems are returned as data.
+ * Checks the files of a schedule, to prove that its runs cover a time range without gaps and overlaps. Reads the schedule
+ * records, the export manifest of each run, and optionally the data files. Problems are returned as data.
  *
  * A damaged schedule record covers no time, so its time range is also reported as a gap.
  */
@@ -43,7 +43,7 @@ export interface RunProblem {
   readonly kind: RunProblemKind;
   /** Name of the schedule record or export manifest, relative to the root of the destination. */
   readonly where: string;
-  /** Explanation for people; empty if the kind says everything. */
+  /** Explanation for people; empty if the kind of the problem says everything. */
   readonly message: string;
   /** Result of verifying the run's files, if they differ from the manifest. */
   readonly verification?: Verification;
@@ -69,7 +69,7 @@ export interface ScheduleVerification extends TimeRange {
   readonly filesRead: number;
   /** Number of different queries of the runs. */
   readonly queries: number;
-  /** Number of runs whose time range is receipt time. All other runs select rows by message time. */
+  /** Number of runs that select rows by receipt time. All other runs select rows by message time. */
   readonly byReceiptTime: number;
 }
 
@@ -181,7 +181,7 @@ async function listNames(
   return named;
 }
 
-/** Waits until a stored object is read. If it is damaged, calls `onDamage` and returns undefined. */
+/** Waits until a stored object is read. If the object is damaged, calls `onDamage` and returns undefined. */
 async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string) => void): Promise<T | undefined> {
   try {
     return await reading;
@@ -192,7 +192,7 @@ async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string)
   }
 }
 
-/** Returns whether an error means that a stored object is damaged. For other errors, the destination may work later. */
+/** Returns whether an error means that a stored object is damaged. After other errors, a later read may succeed. */
 function isDamage(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.code === 'destination.damaged';
 }
@@ -257,7 +257,7 @@ function contradictionToRecord(manifest: Manifest, record: RunRecord): string | 
   return first && `the export manifest contradicts itself (${first.kind}, ${first.where})`;
 }
 
-/** Returns the time ranges that more than one record covers. `records` are in order of their starts. */
+/** Returns the time ranges that more than one record covers. `records` are sorted by their starts. */
 function overlapsOf(records: readonly RunRecord[]): readonly Overlap[] {
   const overlaps: Overlap[] = [];
   let longest: RunRecord | undefined;

@@ -1,19 +1,19 @@
 /**
  * Ticks: the times at which a cron schedule fires, where one run ends and the next run begins.
  *
- * A local time that occurs twice because of a clock change fires only the first time. A local time that a clock change skips is moved
- * forward.
+ * At the start or end of daylight-saving time, local times are skipped or occur twice. Instead of a skipped local time, the
+ * cron schedule fires at a later one. If a local time occurs twice, the cron schedule fires only the first time.
  */
 import type { TimeRange } from '../api/time-range.ts';
 import { CronSchedule } from '../base/cron.ts';
 import type { TimeZone } from '../base/time-zone.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Maximum time in ms by which a clock change can move a local time. */
+/** Maximum time in ms by which a clock change (for example to daylight-saving time) can move a local time. */
 const longestChangeMs = dayMs;
 /**
- * Maximum time in ms in which the next time of a cron schedule is searched. The calendar repeats every 400 years, so a cron schedule that
- * does not fire in this time never fires.
+ * Maximum time in ms that is searched for the next time of a cron schedule. The calendar repeats every 400 years, so a cron
+ * schedule that does not fire in this time never fires.
  */
 const longestSearchMs = 401 * 366 * dayMs;
 const latestMs = Date.UTC(9999, 11, 31);
@@ -86,7 +86,8 @@ export class TickCalendar {
 
   /** Yields the ticks in a span, in ascending order. */
   *#ticks({ fromMs, toMs }: TimeRange): Generator<number, undefined> {
-    // Times that were found but not yielded, because a clock change could place a time of the next day before them.
+    // Times that are found but not yielded yet, because a daylight-saving change could place a time of the next day before
+    // them.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {
       const safeMs = this.#zone.instantOf(day) - longestChangeMs;

@@ -1,7 +1,7 @@
 /** Lists of time ranges that are in ascending order and neither touch nor overlap. */
 import type { TimeRange } from '../api/time-range.ts';
 
-/** Returns the time that is in at least one of the spans. The spans may be in any order and overlap. */
+/** Returns the time ranges that are in at least one of the spans. The spans may be in any order and overlap. */
 export function union(spans: Iterable<TimeRange>): readonly TimeRange[] {
   const merged: { fromMs: number; toMs: number }[] = [];
   for (const { fromMs, toMs } of [...spans].sort((a, b) => a.fromMs - b.fromMs)) {
@@ -31,7 +31,7 @@ export function coveredUntil(spans: readonly TimeRange[], fromMs: number): numbe
   return spans.find((span) => span.fromMs <= fromMs && fromMs < span.toMs)?.toMs ?? fromMs;
 }
 
-/** Returns whether one of `spans`, which must not touch or overlap, contains a whole span. */
+/** Returns whether one of `spans` contains the whole time range. `spans` must neither touch nor overlap. */
 export function contains(spans: readonly TimeRange[], { fromMs, toMs }: TimeRange): boolean {
   return coveredUntil(spans, fromMs) >= toMs;
 }

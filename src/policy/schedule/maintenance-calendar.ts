@@ -22,7 +22,10 @@ import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.t
 export type WindowVerdict =
   /** Upgrades may start now and until the wall time `untilMs`: the end of the window minus the cutoff, or Infinity. */
   | { readonly kind: 'open'; readonly untilMs: number }
-  /** No upgrade may start until the wall time `opensAtMs` (undefined: never). `because` is the text that follows "waiting for" in status. */
+  /**
+   * No upgrade may start until the wall time `opensAtMs` (undefined: never). `because` is the reason, as text that follows
+   * "waiting for".
+   */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
   /** It is unknown when upgrades may start: windows use the collector's time zone, and the collector reports no readable one. */
   | { readonly kind: 'zoneUnreadable' };

@@ -20,7 +20,7 @@ export interface Opening {
 
 const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
-/** Maximum time in ms by which a daylight-saving change moves the opening of a window. */
+/** Maximum time in ms by which a clock change (for example to daylight-saving time) moves the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
 /** Maximum length in ms of a span in which windows follow without a gap; a longer span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
