@@ -93,7 +93,11 @@ export class Budgets {
     const rate =
       'Number of requests per second that logfleet may send to the log service now. Reduced for a while after an answer 429.';
     observe('requests_per_second', rate, ({ requestsPerSecond }) => requestsPerSecond);
-    observe('waiting_requests', 'Requests to the log service that wait for permission.', ({ waiting }) => waiting);
+    observe(
+      'waiting_requests',
+      'Requests to the log service that wait until the rate limits allow them.',
+      ({ waiting }) => waiting,
+    );
     observe('requests_in_flight', 'Requests to the log service that have no answer yet.', ({ inFlight }) => inFlight);
     observe('search_jobs', 'Search jobs that are active at the log service.', ({ jobs }) => jobs.active);
     observe('search_jobs_limit', 'Search jobs that may be active at the same time.', ({ jobs }) => jobs.limit);

@@ -24,7 +24,7 @@ const variableNames: SettingNames = {
   trustAuthority: `put the service's CA certificate (PEM) into a file, and the name of the file into ${variables['ca.crt']}`,
   followRedirect: `write it into ${variables.baseURL}`,
   shareRate:
-    'give logfleet a user that no other client uses, or replace the LOGFLEET_ variables by a Secret with requestsPerSecond',
+    'give logfleet a user that no other client uses, or replace the LOGFLEET_ variables by a Secret that sets requestsPerSecond',
 };
 
 /** Returns the names of the connection settings for messages: keys of a Secret, or environment variables. */

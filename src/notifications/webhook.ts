@@ -60,7 +60,7 @@ export async function sendNotification(
     body.on('error', () => {}).destroy();
     status = statusCode;
   } catch (error) {
-    throw failed('backoff', `the webhook of notifications cannot be reached: ${codeOf(error)}`);
+    throw failed('backoff', `the notification webhook cannot be reached: ${codeOf(error)}`);
   } finally {
     await dispatcher.destroy();
   }

@@ -17,10 +17,14 @@ const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   ],
   [
     'logfleet_schedule_due_timestamp_seconds',
-    'Time at which the oldest active run of a schedule could export its last row, in seconds since 1970: the end of its time range plus settleDelay. Absent without active runs.',
+    'Earliest time at which the oldest active run of a schedule could be complete, in seconds since 1970: the end of its time range plus settleDelay. Absent without active runs.',
     dueSeconds,
   ],
-  ['logfleet_schedule_gaps', 'Runs of a schedule that failed and were not exported again.', ({ gaps }) => gaps?.length],
+  [
+    'logfleet_schedule_gaps',
+    'Failed runs of a schedule whose time ranges were not exported again.',
+    ({ gaps }) => gaps?.length,
+  ],
   [
     'logfleet_schedule_pending_runs',
     'Runs of a schedule that are due and do not exist yet, counted up to 1000.',

@@ -200,7 +200,8 @@ function isDamage(error: unknown): error is LogfleetError {
 /** Returns the difference between a record and its name, or undefined if they match. */
 function contradictionToName(record: RunRecord, span: TimeRange, schedule: string): string | undefined {
   const { fromMs, toMs, run } = record;
-  if (fromMs !== span.fromMs || toMs !== span.toMs) return `it has the time ${isoText(fromMs)} to ${isoText(toMs)}`;
+  if (fromMs !== span.fromMs || toMs !== span.toMs)
+    return `it has the time range ${isoText(fromMs)} to ${isoText(toMs)}`;
   return run === runName(schedule, span) ? undefined : `it belongs to run ${run}`;
 }
 

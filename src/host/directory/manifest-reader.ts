@@ -372,8 +372,7 @@ function unreadable(file: string, problem: string, remedy: string, line = 1): De
 }
 
 function cutOff(file: string, text: string): DecodedFile {
-  const problem =
-    'the file is probably truncated: its last lines, which an earlier version of the file had, are missing';
+  const problem = 'the file is probably truncated: the last lines of its earlier version are missing';
   const remedy = 'write the complete file, or add a comment such as # end as its last line if the file is complete';
   return unreadable(file, problem, remedy, text.split('\n').length);
 }

@@ -165,10 +165,8 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     total += count;
   }
   if (total !== messageCount)
-    throw notCounted(
-      `the search found ${messageCount} messages, but the counts of all collectors have the sum ${total}`,
-    );
-  if (counts.size === 1 && counts.has('')) throw notCounted('the records of the search result name no collector');
+    throw notCounted(`the search found ${messageCount} messages, but the counts of all collectors add up to ${total}`);
+  if (counts.size === 1 && counts.has('')) throw notCounted('no record of the search result names a collector');
   return counts;
 }
 

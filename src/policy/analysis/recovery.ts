@@ -89,9 +89,9 @@ export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck 
 
 function unfinishedText(check: PendingCheck | undefined): string {
   if (check?.error)
-    return 'After the rollback, the messages of the collectors that sent too few could not be counted (see status.stages)';
+    return 'After the rollback, logfleet could not count the messages of the collectors that had sent too few (see status.stages)';
   const when = check?.untilMs === undefined ? '' : ` after ${isoTime(check.untilMs)}`;
-  return `To check the rollback, the messages of the collectors that sent too few are counted again${when}`;
+  return `To check the rollback, logfleet again counts the messages of the collectors that had sent too few${when}`;
 }
 
 function finishedText(checked: readonly CheckedAnalysis[]): string {

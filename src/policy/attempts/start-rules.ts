@@ -90,8 +90,8 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   const pausedBy = pausedByOf(policy);
   // An unusable manifest stops all upgrades, because it may contain a policy that keeps collectors at their version (D1).
   if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that logfleet cannot use';
-  if (pausedForAll !== undefined) return `the end of the pause of all policies by ${pausedForAll}`;
-  if (pausedBy !== undefined) return `the end of the pause by ${pausedBy}`;
+  if (pausedForAll !== undefined) return `all policies to be resumed (paused by ${pausedForAll})`;
+  if (pausedBy !== undefined) return `the policy to be resumed (paused by ${pausedBy})`;
   if (policy.metadata.deletionTimestamp !== undefined) return 'the end of the policy, which is being deleted';
   if (policy.spec.mode !== 'Enforce') return 'spec.mode to be Enforce';
   if (stop && stop.kind !== 'rollback') return '`logfleet retry` or another target, because the rollout is stopped';

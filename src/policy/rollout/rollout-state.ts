@@ -434,7 +434,7 @@ class StageProgress {
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
     // Every collector that can be upgraded is in an earlier stage, so the last stage has nothing to upgrade.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
-    const waitsFor = `a collector that stage ${name} can upgrade, because the stage has none: to skip the stage, remove or approve it`;
+    const waitsFor = `a collector for stage ${name}, because it has none to upgrade: to skip the stage, remove or approve it`;
     return byPerson(waitsFor, reasons.awaitingApproval);
   }
 

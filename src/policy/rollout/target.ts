@@ -83,7 +83,7 @@ export function newestFirst(versions: readonly string[]): readonly string[] {
 
 function noCandidate({ versionPattern }: Target, builds: readonly Build[]): TargetVerdict {
   if (versionPattern === undefined) {
-    const message = `The service marks no build as the latest. ${offered(builds)} Set spec.target.version instead of channel, or spec.target.versionPattern beside it.`;
+    const message = `The service marks no build as the latest. ${offered(builds)} Set spec.target.version instead of channel, or spec.target.versionPattern in addition to it.`;
     return { kind: 'notOffered', wanted: 'Latest', message };
   }
   const message = `The service offers no build that matches ${versionPattern}. ${offered(builds)} Set spec.target.versionPattern to a glob that matches one of them.`;

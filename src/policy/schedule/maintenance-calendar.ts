@@ -133,7 +133,7 @@ export class MaintenanceCalendar {
     const exclusion = block ?? before;
     if (exclusion) return `the end of the maintenance exclusion ${JSON.stringify(exclusion.name)}`;
     if (piece) return 'the next maintenance window';
-    return `a maintenance window, but none will open that is longer than the cutoff of ${renderDuration(this.#cutoffMs)}`;
+    return `a maintenance window, but no future window is longer than the cutoff of ${renderDuration(this.#cutoffMs)}`;
   }
 
   #findNext(wallMs: number, zone: string): Found<TimeRange | undefined> {

@@ -188,7 +188,7 @@ describe('the cutoff', () => {
     expect(calendar({ windows: [short] }).verdict(at('2026-11-20T12:00Z'), undefined)).toEqual({
       kind: 'closed',
       opensAtMs: undefined,
-      because: 'a maintenance window, but none will open that is longer than the cutoff of 30m',
+      because: 'a maintenance window, but no future window is longer than the cutoff of 30m',
     });
   });
 });

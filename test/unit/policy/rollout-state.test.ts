@@ -109,9 +109,7 @@ describe('a stage starts', () => {
     const setting: Setting = { fleet: ['old'], stages: [empty, rest] };
     const { state, health, settled } = decision(setting);
     const { gate } = state;
-    expect(gate?.waitsFor).toMatch(
-      /^a collector that stage empty can upgrade, .*: to skip the stage, remove or approve it$/,
-    );
+    expect(gate?.waitsFor).toMatch(/^a collector for stage empty, .*: to skip the stage, remove or approve it$/);
     expect(health.reason).toBe('AwaitingApproval');
     expect(settled).toBe(true);
     const skipped = decision({ ...setting, seen: approved(`${rolloutId}/empty`) });

@@ -25,7 +25,7 @@ const problem = new LogfleetError({ code: 'x.y', message: 'No.', handling: { kin
 
 /** Rules that can forbid the start of an upgrade, each with its reason. The operator checks and reports them in this order. */
 const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Observation>])[] = [
-  ['the end of the pause by spec.paused', { spec: { paused: true } }, {}],
+  ['the policy to be resumed (paused by spec.paused)', { spec: { paused: true } }, {}],
   ['the end of the policy, which is being deleted', { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],
   ['spec.mode to be Enforce', { spec: { mode: 'Observe' } }, {}],
   ['the service to offer the target build', {}, { notOffered: 'It offers none.' }],
@@ -91,7 +91,9 @@ describe('rules about the rollout and the calendar', () => {
       '`logfleet retry` or another target, because the rollout is stopped',
     );
     const paused = { spec: { paused: true } };
-    expect(refusalOfAll(known(seen, stopped('abort'), paused))?.waitsFor).toBe('the end of the pause by spec.paused');
+    expect(refusalOfAll(known(seen, stopped('abort'), paused))?.waitsFor).toBe(
+      'the policy to be resumed (paused by spec.paused)',
+    );
   });
 
   test('the kill switch is reported first', () => {

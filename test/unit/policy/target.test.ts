@@ -68,7 +68,7 @@ describe('a channel', () => {
       { channel: 'Latest' },
       [build('19.1-1')],
       'Latest',
-      'The service marks no build as the latest. It offers 19.1-1. Set spec.target.version instead of channel, or spec.target.versionPattern beside it.',
+      'The service marks no build as the latest. It offers 19.1-1. Set spec.target.version instead of channel, or spec.target.versionPattern in addition to it.',
     ],
     [
       'no matching build',

@@ -69,7 +69,7 @@ test('accepts a period without messages', async () => {
 
 test.each<readonly [string, Records, number]>([
   [
-    'the search found 5 messages, but the counts of all collectors have the sum 4',
+    'the search found 5 messages, but the counts of all collectors add up to 4',
     [{ _collectorid: '7', _count: '4' }],
     5,
   ],
@@ -84,7 +84,7 @@ test.each<readonly [string, Records, number]>([
   ['a record of the search result has no count', [{ _collectorid: '7', count: '5' }], 5],
   ['a record of the search result has no count', [{ _collectorid: '7', _count: '5.5' }], 5],
   ['a collector id with characters other than digits', [{ _collectorid: '1.788E12', _count: '5' }], 5],
-  ['the records of the search result name no collector', [{ _collector: 'web-1', _count: '5' }], 5],
+  ['no record of the search result names a collector', [{ _collector: 'web-1', _count: '5' }], 5],
 ])('reports that %s', async (problem, records, messages) => {
   const reading = await readingOf(searchesOf(records, messages));
   expect(reading).toMatchObject({

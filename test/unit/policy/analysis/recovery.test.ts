@@ -55,7 +55,7 @@ test('repeats a failed search', () => {
   const error = new LogfleetError({ code: 'x', message: 'lost', handling: { kind: 'backoff' }, reason: 'Lost' });
   const found = checkRecovery(begun.header, { order, kind: 'failed', error }, readyMs, settings, isListed);
   expect(found).toEqual({ header: begun.header, check: { stage: 'canary', error }, order });
-  expect(recoveryText(found.header, found.check)).toContain('could not be counted');
+  expect(recoveryText(found.header, found.check)).toContain('could not count the messages');
 });
 
 test('ignores the counts of another period', () => {
@@ -119,7 +119,9 @@ describe('the result', () => {
     expect(recoveryText(found.header, found.check)).toBe(
       'The service no longer lists 2 collectors with too few messages',
     );
-    expect(events(found)).toMatchObject([{ message: 'Stage canary: all collectors in quietest were deleted.' }]);
+    expect(events(found)).toMatchObject([
+      { message: 'Stage canary: all collectors in the list quietest were deleted.' },
+    ]);
   });
 
   test('a collector without messages has no record', () => {
