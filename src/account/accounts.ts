@@ -77,14 +77,14 @@ interface Shared {
   refusedAtMs: number | undefined;
 }
 
-/** State of one Secret in this process, with the client that was made from its content. */
+/** Known state of one Secret, with the client that was created from the Secret's content. */
 interface SecretEntry {
   shared: Shared | undefined;
   readAtMs: number;
   usedAtMs: number;
   /**
-   * Monotonic time in ms at which the content of the Secret was found to be outdated; undefined while the content is
-   * current. A read that started before this time does not count.
+   * Monotonic time in ms at which the content of the Secret was found to be outdated; undefined while the content is current.
+   * Only a read that starts after this time can make the content current again.
    */
   staleAtMs: number | undefined;
   reading: Promise<Shared> | undefined;
@@ -252,7 +252,7 @@ export class Accounts {
     shared.refusedAtMs = undefined;
   }
 
-  /** Forgets unused Secrets, and closes clients whose credentials no Secret contains any more. */
+  /** Forgets unused Secrets, and closes clients whose credentials are no longer in any Secret. */
   #closeUnused(nowMs: number): void {
     for (const [name, entry] of this.#entries) {
       if (nowMs - entry.usedAtMs >= idleMs) this.#entries.delete(name);

@@ -74,7 +74,7 @@ export class Budgets {
     }
   }
 
-  /** Smallest limits that the Secrets of a user set, including the shares of workers. */
+  /** Smallest limits that the Secrets of a user set. The shares of workers are a part of these limits. */
   limitsOf(spender: Spender): RequestLimits {
     return this.#users.get(nameOf(spender))?.limits ?? serviceLimits;
   }
@@ -161,7 +161,7 @@ function nameOf({ serviceId, user }: Pick<Spender, 'serviceId' | 'user'>): strin
   return `${new URL(serviceId).host} ${user}`;
 }
 
-/** Right to send requests to the service, which a process has only while it is the leader (L1). */
+/** Right of this process to send requests to the service. Only the leader has this right (L1). */
 export class LeadershipRight implements SendRight {
   readonly #leadership: Leadership;
   readonly #clock: Clock;

@@ -6,7 +6,7 @@ import { type CredentialMember, requiredMembers } from './credential-rules.ts';
 
 export interface CredentialPlace {
   readonly kind: 'secret' | 'variables';
-  /** Secret that contains the credentials, or that the environment variables replace. */
+  /** Secret that contains the credentials, or whose place the environment variables take. */
   readonly key: ResourceKey;
 }
 

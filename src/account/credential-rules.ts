@@ -1,5 +1,5 @@
 /**
- * Rules for the keys of a Secret with credentials, for decoding a Secret and for checking a Kubernetes manifest.
+ * Rules for the keys of a Secret with credentials. They are used to decode a Secret and to check its Kubernetes manifest.
  *
  * Invariant: no message contains a secret value.
  */

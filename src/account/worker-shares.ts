@@ -13,7 +13,10 @@ export interface RequestLimits {
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
 /** Maximum number of workers of one user. */
 const maxWorkers = 4;
-/** Minimum number of concurrent requests of a worker, so that it can keep search jobs alive while it reads a page. */
+/**
+ * Minimum number of concurrent requests of a worker. With fewer, a worker could not keep search jobs alive while it reads a
+ * page.
+ */
 const minConcurrent = 2;
 /**
  * Number of units into which one request per second is divided. Each share is a whole number of units, so sums have no

@@ -31,8 +31,8 @@ export interface Health {
    */
   readonly outage?: boolean;
   /**
-   * True if the message already says when the outage began. Such a message comes from another process, for example
-   * from a pod of an export.
+   * True if the message already says when the outage began, because it comes from another process, for example from a pod of
+   * an export.
    */
   readonly mentionsOutageStart?: boolean;
 }
@@ -109,7 +109,7 @@ export function transitionsTo(
 ): readonly ResourceEvent[] {
   const was = findCondition(before, 'Ready');
   const type = stalled || outage || needsAttention.has(reason) ? 'Warning' : 'Normal';
-  // The first status of a resource causes an Event only when work has begun or a problem exists.
+  // The first status of a resource causes an Event only if work has begun or there is a problem.
   const hasBegun = reconciling && reason !== reasons.progressing;
   const isNew = was ? was.reason !== reason || was.status !== ready : hasBegun || type === 'Warning';
   const lasting = findCondition(after, 'Outage');

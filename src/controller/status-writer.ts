@@ -112,8 +112,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * If the resource already shows this status, reports this to the host and returns the delay in ms until the next
-   * check is needed. Returns undefined if the status must be written.
+   * If the resource already shows this status, tells this to the host and returns the delay in ms until the next check.
+   * Returns undefined if the status must be written.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
     const before = this.known(resource);

@@ -52,8 +52,8 @@ export class WorkQueue {
   readonly #processing = new Set<string>();
 
   /**
-   * Keys that become ready later, each with the earliest time for it. A key is removed when it is taken from the
-   * queue.
+   * Keys that become ready later, each with the earliest time at which it becomes ready. A key is removed when it is taken
+   * from the queue.
    */
   readonly #delayed = new Map<string, Delayed>();
 

@@ -118,7 +118,10 @@ export class FleetListing {
     return this.#completeSinceMs;
   }
 
-  /** Whether the listing shows collectors that run `version`. False only when the service offers a single build (U7). */
+  /**
+   * Whether the listing shows collectors that run `version`. False only when the service offers a single build, whose list
+   * hides the collectors that run it (U7).
+   */
   observes(version: string): boolean {
     return this.#view?.observes(version) ?? false;
   }
@@ -137,7 +140,10 @@ export class FleetListing {
     return this.#pageSize.rows();
   }
 
-  /** Page of the list that shows this collector or, if the list hides it now, will show it after its upgrade. */
+  /**
+   * Page of the list that shows this collector. If the list hides the collector now: page that will show it after its
+   * upgrade.
+   */
   pageOf(id: string): number | undefined {
     const { rows } = this;
     const hidden = this.#view?.builds[0];
@@ -176,13 +182,16 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Requests a read of the page with this number (see `pageOf`), sent at or after `sentAfterMs`. */
+  /** Requests a read of the page with this number (see `pageOf`). The request is sent at or after `sentAfterMs`. */
   requestPage(page: number, sentAfterMs: number): void {
     this.#wantPages.set(page, Math.max(this.#wantPages.get(page) ?? 0, sentAfterMs));
     this.#pump();
   }
 
-  /** Adds or updates a policy that uses the listing. Until the policy rests, it is notified of every read and problem. */
+  /**
+   * Adds or updates a policy that uses the listing. Until the policy is at rest, it is notified of every read and every
+   * problem.
+   */
   attend(id: string, user: ListingUser): void {
     const share = this.#users.get(id)?.share ?? restingShare;
     this.#users.set(id, { ...user, share, isAtRest: false });
@@ -301,7 +310,7 @@ export class FleetListing {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
       return () => this.#readBuilds();
     }
-    // Pages are read before a sweep, because they are few and upgrades wait for them. A sweep takes long.
+    // Requested pages are read before a sweep, because they are few, and upgrades wait for them. A sweep takes longer.
     const page = this.#wantPages.entries().next();
     if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;
@@ -345,7 +354,7 @@ export class FleetListing {
     for (const [id, { isAtRest, onNews }] of [...this.#users]) if (isForAll || !isAtRest || concerned.has(id)) onNews();
   }
 
-  /** Notifies policies after a successful read. When the read ends a problem, policies at rest are notified as well. */
+  /** Notifies policies after a successful read. If earlier reads have failed, policies at rest are notified as well. */
   #notifyOfRead(isForAll: boolean): void {
     const isOver = this.#isProblemKnown && !this.#isBuildRefused;
     if (isOver) {
@@ -361,7 +370,8 @@ export class FleetListing {
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#dropWithdrawn(answer.value);
-    // Until the first complete sweep, policies cannot decide anything, so they are not notified of a list of builds alone.
+    // Before the first complete sweep, policies cannot decide anything. So they are not notified when only the list of
+    // builds has arrived.
     if (this.#completeSinceMs !== undefined || this.#isProblemKnown) this.#notifyOfRead(isNews);
     this.#replan();
   }
@@ -392,7 +402,8 @@ export class FleetListing {
     if (!answer) return;
     const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // Only the listing for the first build gives positions; a second listing adds the collectors that the first one hides.
+    // Positions come only from the listing for the first build. A second listing adds the collectors that the first one
+    // hides.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -452,7 +463,10 @@ export class FleetListing {
     return undefined;
   }
 
-  /** Whether the listing may hide a collector. In the first sweep, a false alarm is better than a missed collector. */
+  /**
+   * Whether the listing may hide a collector. In the first sweep, the result is true in case of doubt, because a false alarm
+   * is better than a missed collector.
+   */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
     const witness = view.witness(counts, this.#completeSinceMs === undefined);

@@ -27,7 +27,9 @@ export class FleetRows {
   readonly #places: string[] = [];
   /** Index of the policies that are interested in each collector; it receives each added, changed and removed row. */
   readonly members = new MemberIndex();
-  /** Collector ids sorted by the text of each field, computed when needed; undefined after any change of a row. */
+  /**
+   * For each field, the collector ids sorted by the field's text. Computed when needed; undefined after any change of a row.
+   */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
   #revision = 0;
   #orderRevision = 0;
@@ -69,7 +71,10 @@ export class FleetRows {
     return countVersions(this.#rows.values(), ({ collector }) => collector.collectorVersion);
   }
 
-  /** Stores the rows of a page; without `offset` (position of the first row), positions stay. Returns the stored collectors. */
+  /**
+   * Stores the rows of a page. `offset` is the position of the first row; without it, positions stay unchanged. Returns the
+   * stored collectors.
+   */
   takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
     return page.map((collector, index) =>
       this.#take(collector, sentAtMs, offset === undefined ? undefined : offset + index),
@@ -163,7 +168,10 @@ export class FleetRows {
     return row.collector;
   }
 
-  /** Updates the row of a collector. An unchanged row keeps its strings, so that the memory of the new page can be freed. */
+  /**
+   * Updates the row of a collector. If the row is unchanged, the old strings are kept, so that the memory of the new page can
+   * be freed.
+   */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;

@@ -38,7 +38,10 @@ export class Fleets {
     return getOrAdd(this.#ownerships, host, () => new Ownership(this.#options.onOwnersChanged));
   }
 
-  /** Returns the listing of an account until `release`. Accounts share no listing, because they may see different collectors. */
+  /**
+   * Returns the listing of an account until `release`. Each account has its own listing, because accounts may see different
+   * collectors.
+   */
   use(account: Account, user: string): FleetListing {
     const known = this.#listings.get(account);
     if (known) {

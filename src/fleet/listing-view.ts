@@ -78,7 +78,7 @@ export class View {
 /**
  * Chooses the builds for which the next sweep requests the collector list.
  * @param counts number of known collectors by version
- * @param present current view, kept while it is usable, so that positions stay comparable
+ * @param present current view, which is kept while it is usable, so that positions of collectors stay comparable
  */
 export function chooseView(
   offered: readonly Build[],

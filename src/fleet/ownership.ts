@@ -149,7 +149,7 @@ export class Ownership {
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
   }
 
-  /** Records an upgrade attempt in flight: it is open, or a listing must still confirm its result. */
+  /** Records an upgrade attempt in flight: the attempt is open, or a listing must still confirm its result. */
   began(id: string, flight: Flight): void {
     this.#flights.set(id, flight);
   }
@@ -179,7 +179,10 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /** Forgets the attempts of a policy whose ledger was read again. The policy is being reconciled, so it is not notified. */
+  /**
+   * Forgets the attempts of a policy whose ledger was read again. The policy need not be notified, because it is being
+   * reconciled.
+   */
   forgetFlights(policy: string): void {
     for (const [id, flight] of this.#flights) {
       if (flight.policy !== policy) continue;
@@ -190,9 +193,10 @@ export class Ownership {
   }
 
   /**
-   * Forgets attempts of deleted policies that began before `beforeMs`, so that their time limit has passed. Also forgets
-   * attempts of any policy that ended before both `beforeMs` and `seenMs`.
-   * @param seenMs monotonic time in ms: a complete sweep has shown the results of all attempts that ended before it (U8)
+   * Forgets attempts of deleted policies that began before `beforeMs`, because their time limit has passed. Also forgets all
+   * attempts that ended before `beforeMs` and before `seenMs`.
+   * @param seenMs monotonic time in ms: a complete sweep has shown the results of all attempts that ended before this time
+   *   (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
     // Ended attempts are ordered by their end, so the loop stops at the first attempt that must be kept.

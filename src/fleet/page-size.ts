@@ -15,7 +15,10 @@ export class PageSize {
   #limit: number = firstLimit;
   /** Largest limit (rows per page) that the service has not rejected. */
   #ceiling: number = limits[limits.length - 1] as number;
-  /** Number of rows on a full page if the service returns fewer rows than requested; undefined if it returns as many. */
+  /**
+   * Number of rows on a full page if the service returns fewer rows than requested; undefined if it returns as many as
+   * requested.
+   */
   #cut: number | undefined;
   /** Number of rows on the largest page so far of the list that is being read. */
   #largest = 0;

@@ -174,8 +174,9 @@ export interface OperatorSettings {
 export interface Host {
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>>;
   /**
-   * Writes the status of a resource, with an optimistic lock on the resource version that was read. All other fields
-   * must be as they were read. Resolves to the written resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
+   * Writes the status of a resource, with an optimistic lock on the resource version that was read. All other fields must be
+   * the same as when the resource was read. Resolves to the written resource. Fails with `host.gone` (handling `wait`) if the
+   * resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
   /** Called when a resource was checked and its status needs no write, so that live views can show the check. */
@@ -185,7 +186,7 @@ export interface Host {
    * `host.refused` (handling `stall`) if its spec or metadata is invalid.
    */
   create<K extends KindName>(resource: NewResource<K>): Promise<Creation>;
-  /** Returns whether `remove` can delete this resource. Resources that are files of users cannot be deleted. */
+  /** Returns whether `remove` can delete this resource. Resources whose manifests are files of users cannot be deleted. */
   canRemove(resource: AnyResource): boolean;
   /**
    * Deletes the resource with this uid and resource version. Succeeds if the resource is gone. Fails with

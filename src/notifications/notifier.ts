@@ -100,7 +100,7 @@ export class Notifier {
   }
 }
 
-/** Metric that counts notifications by outcome. Operators without a webhook also have the metric, because an alert uses it. */
+/** Metric that counts notifications by outcome. The metric also exists without a webhook, because an alert uses it. */
 export function notificationCounter(metrics: Metrics): Counter {
   const counter = metrics.counter(
     'logfleet_notifications_total',

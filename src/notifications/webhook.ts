@@ -17,7 +17,7 @@ export interface Webhook {
 /** Maximum time in ms to connect, and to receive the headers of the response. */
 const timeoutMs = 10_000;
 
-/** Reads the webhook from the keys of a Secret. Throws an error that says which key is wrong, without its value. */
+/** Reads the webhook from the keys of a Secret. The thrown error names the wrong key, but does not contain its value. */
 export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook {
   const url = members.get('url');
   const type = members.get('type')?.reveal().trim() || 'json';

@@ -276,7 +276,10 @@ function isSettled({ policy, observation }: DecideInput, health: Health, open: n
   return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;
 }
 
-/** Period in ms over which the throughput of a rollout is measured, so that the estimate follows the current speed. */
+/**
+ * Period in ms over which the throughput of a rollout is measured. The period is short, so that the estimate follows the
+ * current speed.
+ */
 const measuredMs = 15 * 60_000;
 
 /** Number of upgrade attempts of the rollout per ms that ended in the last 15 minutes; undefined when none ended. */

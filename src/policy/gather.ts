@@ -42,10 +42,13 @@ export interface Ready {
   readonly bound: Bound;
   /** Whether this decision begins a new rollout of the policy. */
   readonly began: boolean;
-  /** Whether other policies have not claimed their collectors yet, so that this policy may count collectors of others (U13). */
+  /**
+   * Whether other policies have not claimed their collectors yet. Until then, this policy may count collectors that belong to
+   * others (U13).
+   */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
-  /** Outcomes of POSTs and statuses of tasks that the decision uses; kept in memory until the decision was stored. */
+  /** Outcomes of POSTs and statuses of tasks that the decision uses. They are kept in memory until the decision is stored. */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, UpgradeTask>;

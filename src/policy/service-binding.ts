@@ -133,7 +133,7 @@ export class ServiceBinding {
     this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
   }
 
-  /** Resets the number of failures of a kind of request after one such request succeeded. */
+  /** Resets the number of failures for a kind of request, after a request of this kind succeeded. */
   succeeded(asked: Asked): void {
     this.#failures[asked] = 0;
   }

@@ -81,7 +81,7 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
   return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state: runStateOf(resource) };
 }
 
-/** Returns the state of a run, which is decided by the conditions in the export's status and by its deletion. */
+/** Returns the state of a run, which follows from the conditions in the export's status and from its deletion time. */
 export function runStateOf({ metadata, status }: SearchExport): RunState {
   const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
   // A run counts as complete only if its status names the export manifest. A person may have removed this name from the

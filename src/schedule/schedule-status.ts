@@ -52,7 +52,7 @@ export function scheduleStatus({
     summary: {
       ...before?.summary,
       ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
-      // The undefined `lagSince` removes the former time from the status.
+      // Setting `lagSince` to undefined removes the former time from the status.
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
@@ -71,7 +71,7 @@ function describe(
     startTime: isoTime(settings.startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
-    // The undefined `nextScheduleTime` removes the former time from the status.
+    // Setting `nextScheduleTime` to undefined removes the former time from the status.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-mostCovered).map(renderSpan),

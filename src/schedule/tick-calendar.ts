@@ -23,7 +23,7 @@ const mostCalendars = 100;
 export class TickCalendars {
   readonly #recent = new Map<string, TickCalendar>();
 
-  /** Returns the calendar of a cron schedule in a time zone. `create` is called if the calendar was not used recently. */
+  /** Returns the calendar of a cron schedule in a time zone. If the calendar was not used recently, it is made by `create`. */
   get(schedule: string, zoneName: string, create: () => TickCalendar): TickCalendar {
     const key = `${schedule} ${zoneName}`;
     const calendar = this.#recent.get(key) ?? create();

@@ -361,7 +361,7 @@ export class DirectoryContents {
     if (!record || record.resource.kind !== kind) return undefined;
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
-    // A SearchExport with another query counts as a new export, as after `kubectl delete` and `kubectl create`.
+    // After a change of its query, a SearchExport counts as a new export, as after `kubectl delete` and `kubectl create`.
     const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
     if (isSame && request?.forget !== true) return record;
     await this.#discard(record);

@@ -155,7 +155,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 }
 
-/** Removes directories that are given twice, even under different paths. The first path stays. */
+/** Removes repeated directories, even if they were given under different paths. The first path is kept. */
 async function distinctDirectories(directories: readonly string[]): Promise<readonly string[]> {
   const byPath = new Map<string, string>();
   for (const directory of directories) {

@@ -57,8 +57,8 @@ export function printOf(text: string): TextPrint {
 }
 
 /**
- * Returns whether `text` is an earlier text of the file whose end is missing. `print` contains digests of the lines of
- * the earlier text. A text that lacks only blank lines and comments does not count as truncated.
+ * Returns whether `text` equals an earlier text of the file, apart from a missing end. `print` contains digests of the lines
+ * of the earlier text. A text that lacks only blank lines and comments does not count as truncated.
  */
 export function isCut(text: string, print: TextPrint): boolean {
   const { lines, isEnded } = linesOf(text);

@@ -1,10 +1,10 @@
 /**
- * Reads directories of manifests. The result contains each resource and each Secret once, the operator settings, the
- * requests of users, and the problems.
+ * Reads directories of manifests. The result contains each resource and each Secret once, the operator settings, the requests
+ * of users, and the problems.
  *
  * Invariants:
  * - An unreadable file deletes no resource, because the file may contain the manifest of any resource (D2).
- * - A file that lost only its end counts as truncated, and a file that has just changed as incomplete (D2).
+ * - A file counts as truncated if only its end was lost, and as incomplete if it has just changed (D2).
  * - If two files contain a manifest of the same resource, neither manifest is used (D5).
  * - A manifest that was never valid stops all policies from starting upgrades (D1).
  */
@@ -398,7 +398,7 @@ interface Scan {
   readonly linkedFolders: readonly string[];
 }
 
-/** Maximum size of a manifest file in bytes: a character takes at most four bytes in UTF-8. */
+/** Maximum size of a manifest file in bytes: four bytes, the maximum in UTF-8, for each allowed character. */
 const maxManifestBytes = 4 * maxManifestLength;
 const manifestForm = /\.(?:ya?ml|json)$/i;
 

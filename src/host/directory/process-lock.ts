@@ -28,7 +28,7 @@ import type { StateDirectory } from './state-directory.ts';
 export const heartbeatMs = 5_000;
 export const silenceMs = 30_000;
 const pollIntervalMs = 2_000;
-/** Maximum number of attempts to take the lock, if other processes take or release it at the same time. */
+/** Maximum number of attempts to take the lock while other processes also take or release it. */
 const maxAttempts = 10;
 
 interface Holder extends ProcessIdentity {
@@ -266,8 +266,8 @@ export class DirectoryLeadership implements Leadership {
   }
 
   /**
-   * Whether the previous operator died without releasing the lock. Only the first term can follow another operator;
-   * later terms begin when this process regains its lock, for example after a suspension.
+   * Whether the previous operator died without releasing the lock. Possible only in the first term: a later term begins when
+   * this process regains its own lock, for example after a suspension.
    */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;

@@ -17,7 +17,7 @@ export interface ResourceRecord {
   readonly directory: string;
   /** Manifest file that last contained the resource, relative to the directory. */
   readonly manifest: string;
-  /** ISO time at which the deleted manifest of the resource was noticed. Absent while the manifest exists. */
+  /** ISO time at which logfleet noticed that the manifest of the resource was deleted. Absent while the manifest exists. */
   readonly retainedSince?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Requests to the API server, with a deadline and a metric for each. Answers other than success are thrown as the
- * errors of `api-error.ts`. This file retries nothing, because the callers retry failed requests.
+ * Requests to the API server, with a deadline and a metric for each. Unsuccessful answers are thrown as errors (see
+ * `api-error.ts`). Failed requests are retried by the callers, not here.
  */
 
 import type { Clock } from '../../base/clock.ts';

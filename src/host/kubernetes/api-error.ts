@@ -118,8 +118,8 @@ interface BackoffOptions {
 }
 
 /**
- * Returns the retry delay in ms after failure number `failures` (from 1). The delay grows exponentially, with jitter,
- * so that clients that failed together do not retry together. It is at least the delay of a Retry-After header.
+ * Returns the retry delay in ms after failure number `failures` (from 1). The delay grows exponentially, with jitter, so that
+ * clients that failed together do not retry together. The result is at least the delay of a Retry-After header.
  */
 export function backoffDelay(options: BackoffOptions, failures: number, error: unknown, random: Random): number {
   const delayMs = scatteredMs(doubledMs(options.firstMs, failures - 1, options.capMs), random);

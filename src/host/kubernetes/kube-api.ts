@@ -1,9 +1,9 @@
 /**
- * Interface for requests to and watches on an API server. `api-transport.ts` implements it over HTTP; tests use a
+ * Interface for sending requests to an API server, and for watches. `api-transport.ts` implements it over HTTP; tests use a
  * server in memory.
  *
- * Invariant: an answer with any HTTP status is returned normally; only a missing answer is an error. `api-client.ts`
- * adds deadlines, error classification and metrics.
+ * Invariant: an answer with any HTTP status is returned normally; only a missing answer is an error. `api-client.ts` adds
+ * deadlines, error classification and metrics.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 

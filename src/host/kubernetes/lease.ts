@@ -28,7 +28,7 @@ import type { ApiClient, KubeObject } from './api-client.ts';
 import { microTime, objectPath, operatorVersionAnnotation } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
-/** Time in ms for which other processes respect the leader's Lease after its last change. */
+/** Time in ms after the last change of the leader's Lease in which no other process takes the Lease over. */
 export const leaseDurationMs = 15_000;
 /** Time in ms for which this process still leads after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
@@ -277,7 +277,10 @@ export class LeaseElection implements Leadership {
     this.#notify();
   }
 
-  /** Releases the Lease if it names this process. The Lease is read first, because a renewal without an answer may have changed it. */
+  /**
+   * Releases the Lease if it names this process. The Lease is read first, because a renewal that got no answer may have
+   * changed the Lease.
+   */
   async #giveBack(): Promise<void> {
     const { clock } = this.#options;
     const lease = await this.#read();

@@ -137,7 +137,7 @@ function deletedMeanwhile(namespace: string, name: string, cause: unknown): Logf
   return failure('backoff', 'host.conflict', message, { cause });
 }
 
-/** Members of a Ledger resource that logfleet reads from the API server. Other members are ignored. */
+/** Fields of a Ledger resource that logfleet reads from the API server. Other fields are ignored. */
 interface LedgerObject extends KubeObject {
   readonly owner: { readonly uid: string };
   readonly content: string;
@@ -149,10 +149,7 @@ interface StoredShard extends LedgerShard {
   readonly ownerUid: string;
 }
 
-/**
- * Decodes a Ledger resource. All members are present, because the CRD's schema makes the API server refuse a Ledger
- * without them.
- */
+/** Decodes a Ledger resource. All fields are present, because the CRD's schema requires them. */
 function decodeLedger({ metadata, owner, content }: LedgerObject): StoredShard {
   return { name: metadata.name, ownerUid: owner.uid, content, version: metadata.resourceVersion };
 }
@@ -200,12 +197,12 @@ interface Listing {
 }
 
 /**
- * Lists all Ledgers in pages after a start of the operator, so that reading the ledgers of ten thousand policies takes
- * twenty requests instead of ten thousand.
+ * Lists all Ledgers in pages after a start of the operator, so that reading the ledgers of ten thousand policies takes twenty
+ * requests instead of ten thousand.
  *
- * The first read after this process became leader starts the list, and all reads wait for it. An operator for some
- * namespaces lists each namespace separately, so a forbidden namespace does not affect others. Each Ledger is returned
- * once. Later reads, and reads after a write to the owner's ledger, request the Ledger by name.
+ * The first read after this process became leader starts the list, and all reads wait for it. An operator for some namespaces
+ * lists each namespace separately, so a forbidden namespace does not affect others. Each listed Ledger is used for one read
+ * only. Later reads, and reads after a write to the owner's ledger, request the Ledger by name.
  *
  * Invariants:
  * - The list starts after this process became leader, so it contains everything that earlier leaders wrote.

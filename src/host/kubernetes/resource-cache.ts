@@ -27,8 +27,8 @@ export interface CachedResource {
 }
 
 /**
- * Maximum number of replaced resource versions that are remembered for one resource. If a version is forgotten too
- * early, at most one write fails with `host.conflict`.
+ * Maximum number of replaced resource versions that are remembered for one resource. If a version is forgotten too early, the
+ * only harm is one write that fails with `host.conflict`.
  */
 const maxSuperseded = 64;
 

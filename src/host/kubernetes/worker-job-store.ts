@@ -145,7 +145,10 @@ class Followed<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
   /** One reflector for each scope. */
   readonly #reflectors: readonly Reflector<R>[];
-  /** Uid of the export to which each Job or pod belongs. Needed when the object has already been removed from the cache. */
+  /**
+   * Uid of the export to which each Job or pod belongs. This is needed for objects that have already been removed from the
+   * cache.
+   */
   readonly #uids = new Map<string, string>();
 
   constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {

@@ -42,7 +42,7 @@ export interface AnalysisPeriods {
   readonly result: TimeRange;
 }
 
-/** Number of messages of each collector, by collector id. A collector without messages is missing. */
+/** Number of messages of each collector, by collector id. Collectors without messages are left out. */
 export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
@@ -70,7 +70,8 @@ export function analysisPeriods(
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // The baseline ends before the result begins, even if a clock correction has put the stage's start into the future.
+  // The baseline ends before the period of the result begins, even if the stage's start is in the future after a clock
+  // correction.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;

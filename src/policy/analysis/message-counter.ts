@@ -37,7 +37,9 @@ const longestRetryMs = 5 * 60_000;
 /** Clock difference between service and logfleet up to which it is ignored: in ms, and as a fraction of the period. */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;
-/** Clock difference in ms that is always ignored, because the `Date` header of the service has whole seconds and arrives late. */
+/**
+ * Clock difference in ms that is always ignored, because the service's `Date` header is rounded to seconds and arrives late.
+ */
 const apparentSkewMs = 5_000;
 
 export class MessageCounter {
@@ -128,7 +130,7 @@ class CounterRun {
     return countsOf(aggregated.records, aggregated.messageCount);
   }
 
-  /** Opens a search job. Its period, by the clock of this process, is converted to the clock of the service. */
+  /** Opens a search job. The searched period is converted from the clock of this process to the clock of the service. */
   async #open(order: JobOrder): Promise<SearchJob> {
     const { signal } = this.#abort;
     const [fromMs, toMs] = [order.fromMs + this.#aheadMs, order.toMs + this.#aheadMs];
@@ -154,7 +156,7 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record of the search result has no count');
-    // If the service rounds a collector id to 1E8, the count of that collector is lost, and the collector seems to send no logs.
+    // The service may round an id, for example to 1E8. Without this check, that collector would seem to send no logs.
     if (!collectorId.test(id))
       throw notCounted('a record of the search result has a collector id with characters other than digits');
     if (counts.has(id))

@@ -39,8 +39,8 @@ interface Recovery {
 type CheckedAnalysis = StageAnalysis & { readonly outcome: AnalysisOutcome; readonly recovery: RecoveryCheck };
 
 /**
- * Begins or continues the checks of a rollout whose rollback is over. Returns the changed ledger header.
- * @param isListed whether the service still lists a collector; a check leaves out collectors that were deleted
+ * Begins or continues the checks that follow the rollback of a rollout. Returns the changed ledger header.
+ * @param isListed whether the service still lists a collector; deleted collectors are not checked
  */
 export function checkRecovery(
   before: LedgerHeader,

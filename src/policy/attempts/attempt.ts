@@ -190,7 +190,7 @@ function isNumber(id: string | undefined): id is string {
   return id !== undefined && /^\d{1,20}$/.test(id);
 }
 
-/** Evaluates an attempt by the newest listing, and ends the attempt when its time limit has passed. */
+/** Evaluates an attempt using the newest listing, and ends the attempt if its time limit has passed. */
 function afterListing(known: Known): Entry | undefined {
   const { entry, open, now, settings } = known;
   const { row, sweptSinceMs = 0, observable, showsOrigin } = known.evidence;

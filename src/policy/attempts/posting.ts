@@ -96,7 +96,7 @@ export class Posting {
     return this.#inFlight.size === 0 && this.#received.size === 0;
   }
 
-  /** Number of attempts that may be stored in the ledger now; 0 while more than a fifth of the last batch is not sent. */
+  /** Number of attempts that may be stored in the ledger now; 0 while the unsent attempts are more than a fifth of a batch. */
   room(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }

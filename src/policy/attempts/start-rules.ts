@@ -88,7 +88,8 @@ export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
 function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefined {
   const { upgradesBlocked, pausedForAll, notOffered, problem, heldBy, ledgerFull } = observation;
   const pausedBy = pausedByOf(policy);
-  // An unusable manifest stops all upgrades, because it may contain a policy that keeps collectors at their version (D1).
+  // An unusable manifest stops all upgrades, because it may contain a policy that must keep collectors at their version
+  // (D1).
   if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that logfleet cannot use';
   if (pausedForAll !== undefined) return `all policies to be resumed (paused by ${pausedForAll})`;
   if (pausedBy !== undefined) return `the policy to be resumed (paused by ${pausedBy})`;

@@ -21,10 +21,10 @@ export class TaskReadings {
   readonly #abort = new AbortController();
   /** Collectors whose task is being read, with the id of the task. */
   readonly #underWay = new SparseMap<string, string>();
-  /** Statuses of upgrade tasks by collector, until a stored decision contains them. */
+  /** Statuses of upgrade tasks by collector. A status is kept until a decision that uses it is stored. */
   readonly #readings = new SparseMap<string, UpgradeTask>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /** Id of the upgrade task to which the stored status and number of reads of a collector belong. */
+  /** For each collector, the id of the upgrade task to which the stored status and the number of reads belong. */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'noteNews'>) {

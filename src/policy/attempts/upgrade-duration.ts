@@ -1,9 +1,9 @@
 /**
- * Estimates the age by which nearly all upgrades have ended, from the successful upgrades so far. The service reports no end
- * time of an upgrade, so each upgrade gives only bounds: an age at which it had ended, and an age at which it still ran.
+ * Estimates from the successful upgrades so far how long nearly all upgrades take at most. The service reports no end time of
+ * an upgrade, so each upgrade gives only bounds: an age at which it had ended, and an age at which it still ran.
  */
 
-/** Bounds for the duration of one successful upgrade, as ages in ms since its acceptance. */
+/** Lower and upper bound for the duration of one successful upgrade, in ms since the service accepted the upgrade. */
 export interface DurationSample {
   /** Age in ms at which the upgrade had ended. */
   readonly endedByMs: number;

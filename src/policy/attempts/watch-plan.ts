@@ -131,8 +131,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The list may omit collectors that still run the old version, so a read of the page counts even if it does not show the
-    // collector.
+    // The list may omit collectors that still run the old version. So a read of the page counts even if the page does not
+    // show the collector.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of an upgrade that takes longer than usual is read at growing intervals.

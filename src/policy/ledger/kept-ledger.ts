@@ -50,7 +50,7 @@ export class KeptLedger {
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
-  /** Whether the stored ledger belongs to this service. True if no ledger is stored. */
+  /** Whether the stored ledger belongs to this service. Also true if no ledger is stored. */
   tellsOf(serviceId: string): boolean {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }

@@ -47,7 +47,7 @@ export interface ShardNumbers {
 interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /** Collectors whose entry was deleted after the ledger object with the entry had been written. */
+  /** Collectors whose ledger entry was deleted, although an older ledger object still contains it. */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
@@ -80,7 +80,7 @@ export function encodeEntry(entry: Entry, target: string): string {
 }
 
 /**
- * Encodes the ledger object `head`. `open` and `ended` are entries with open and with ended attempts, as texts of
+ * Encodes the ledger object `head`. `open` and `ended` are the entries with open and with ended attempts, as texts from
  * `encodeEntry`.
  */
 export function encodeHead(

@@ -208,8 +208,8 @@ export class LedgerFile {
   }
 
   /**
-   * Writes ledger objects other than `head`. An existing object of the same name is overwritten: it is left from an earlier
-   * rollout, or from a process that stopped before it wrote `head`.
+   * Writes ledger objects other than `head`. An existing object of the same name is overwritten, because it is a remainder of
+   * an earlier rollout, or of a process that stopped before it wrote `head`.
    * @param before header that is stored first, and does not refer to these objects
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * The ledger of a policy in memory. For each collector that this rollout has tried to upgrade, the ledger contains what the
- * service cannot report: the last attempt, the number of attempts, and the version before the rollout (U1).
+ * The ledger of a policy in memory. For each collector that this rollout has tried to upgrade, the ledger contains facts that
+ * the service does not report: the last attempt, the number of attempts, and the version before the rollout (U1).
  *
  * `ledger-codec.ts` converts the ledger to text and back, and `ledger-file.ts` stores it.
  *
@@ -276,7 +276,10 @@ export interface LedgerHeader {
   readonly startedAtMs: number;
   /** Wall time in ms at which the rollout was first completed; undefined until then. */
   readonly completedAtMs: number | undefined;
-  /** Numbers of ended and failed attempts of the whole rollout. A retry and each completion of the rollout set them to zero. */
+  /**
+   * Numbers of ended and failed attempts of the whole rollout. They are reset to zero by a retry and by each completion of
+   * the rollout.
+   */
   readonly tally: Tally & { readonly number: number };
   /** Highest number of an upgrade attempt in this ledger so far. */
   readonly attempts: number;
@@ -289,11 +292,11 @@ export interface LedgerHeader {
   /** Names of the stages that a person has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version was not completed, or if its ledger was lost. Every stage then soaks, even if its
-   * collectors already run the version (R6).
+   * Set if an earlier rollout to this version was not completed, or if its ledger was lost. In this case, every stage soaks,
+   * even if its collectors already run the version (R6).
    */
   readonly unproven?: true;
-  /** Wall time in ms at which the first rollout to this version began that was not completed. Set only with `unproven`. */
+  /** Start of the first rollout to this version that was not completed, as wall time in ms. Set only with `unproven`. */
   readonly unprovenSinceMs?: number;
   /** Reason why the rollout was stopped; absent while the rollout continues. */
   readonly stop?: RolloutStop;

@@ -101,7 +101,8 @@ function takeUp(header: LedgerHeader): LedgerHeader {
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // A stop that is older than the rollout was inherited from an earlier rollout, and its message already names that rollout.
+  // If the stop is older than the rollout, it was inherited from an earlier rollout. The message of the stop then already
+  // names that rollout.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };

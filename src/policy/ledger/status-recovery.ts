@@ -121,8 +121,8 @@ export function shownHistory(
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // If status shows the ledger's present rollout as ended, the ledger was restored from a backup and lacks the end of the
-  // rollout.
+  // If the ledger's present rollout has ended according to status, the ledger was restored from a backup and lacks the end
+  // of the rollout.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(endedRollout);
@@ -169,7 +169,7 @@ const stopKinds = {
   Aborted: 'abort',
 } as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;
 
-/** Placeholder for an unknown digest of a selector, which differs from all real digests. */
+/** Placeholder for the digest of an unknown selector. It differs from the digest of every selector. */
 const unknownSelection = '';
 
 /**
@@ -196,8 +196,8 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // If the spec was edited, its selector counts as changed, so that collectors that it newly selects belong to the completed
-    // rollout and are not late joiners.
+    // If the spec was edited, its selector counts as changed. Newly selected collectors then belong to the completed
+    // rollout, and are not late joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };

@@ -15,7 +15,7 @@ import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
-/** Collector list that may fail to be read. While its reads fail, policies cannot claim collectors of this list. */
+/** Collector list whose reads may fail. While they fail, policies cannot claim collectors of this list. */
 export interface FailingListing {
   readonly problem: () => unknown;
 }

@@ -86,7 +86,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
 }
 
-/** Whether a collector in this state can be upgraded or was upgraded. Only such collectors count for a stage. */
+/** Whether a collector in this state can be upgraded or was upgraded. A stage counts only such collectors. */
 export function isEligible(
   memberState: MemberState,
   { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
@@ -126,7 +126,10 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
   return input.zoneless ? 'TimeZoneUnreadable' : undefined;
 }
 
-/** Whether an unlisted collector needs another upgrade attempt, which cannot start because no list shows its version (U7). */
+/**
+ * Whether a collector that no list shows needs another upgrade attempt. The attempt cannot start, because the collector's
+ * version is unknown (U7).
+ */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
   return ending?.kind === 'offline' || (entry !== undefined && hasFailed(ending) && entry.used <= retryLimit);

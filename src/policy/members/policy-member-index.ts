@@ -140,7 +140,7 @@ export class PolicyMemberIndex {
     return this.#zones;
   }
 
-  /** Collectors whose states are computed again in each decision, because their changes are not reported. */
+  /** Collectors whose states are computed again in each decision, because changes of these states are not reported. */
   unsettled(): readonly string[] {
     // A collector that is alive again leaves the state `offline`, but this is not reported as a change.
     return [...this.members('offline'), ...this.members('contradicted')];

@@ -10,7 +10,7 @@ export interface ForecastMember {
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /** Number of collectors in the service's list; each page of the list has `pageRows` of them. */
+  /** Number of collectors in the service's list, which has `pageRows` collectors on each page. */
   readonly listed: number;
   readonly pageRows: number;
 }

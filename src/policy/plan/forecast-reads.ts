@@ -48,7 +48,7 @@ export class ForecastReads {
 
   /**
    * Simulates the next read. Returns whether a read was due. If so, the upgrades whose end the read shows count as ended.
-   * @param pressed whether collectors wait until these upgrades end, so that the read is not delayed for long
+   * @param pressed whether other collectors wait for these upgrades to end. If so, the read is delayed less
    */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;

@@ -125,7 +125,10 @@ function isGoingOn(memberState: MemberState): boolean {
   return memberState === 'retrying' || memberState === 'drifting';
 }
 
-/** Reason shown for each state in which collectors are not upgraded. State `skipped` is missing, because it has many reasons. */
+/**
+ * Reason that the plan shows for each state in which collectors are not upgraded. `skipped` is not included, because this
+ * state has many reasons.
+ */
 const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   offline: 'Offline',
   newer: 'Newer',

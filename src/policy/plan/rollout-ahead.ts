@@ -1,4 +1,7 @@
-/** Lists what each stage of a rollout still has to upgrade, for the plan and for the forecast of the rollout's duration. */
+/**
+ * Lists the collectors that each stage of a rollout still has to upgrade, for the plan and for the forecast of the rollout's
+ * duration.
+ */
 
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';

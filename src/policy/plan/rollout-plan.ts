@@ -43,7 +43,7 @@ export interface RolloutPlan {
   readonly upgrade: UpgradeLength;
   /** Expected times and requests of the rollout; undefined when the rollout starts no more upgrades. */
   readonly forecast: Forecast | undefined;
-  /** Whole sentences that say why no upgrade starts, or what a person must examine. */
+  /** Complete sentences that say why no upgrade starts, or what a person must examine. */
   readonly hindrances: readonly string[];
 }
 

@@ -84,7 +84,7 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
 
 /** Text about collectors that count as failures because they stopped sending logs; empty when there are none. */
 function quietAmong(failed: number, stages: readonly StageRecord[]): string {
-  // A retry resets the failures of each stage to 0, so collectors that stopped sending logs before the retry do not count.
+  // A retry resets the failures of each stage to 0. So collectors that stopped sending logs before the retry do not count.
   const stage = stages.findLast(({ analysis, tally }) => tally.failed > 0 && (analysis?.outcome?.quiet ?? 0) > 0);
   if (!stage?.analysis) return '';
   const others = failed - (stage.analysis.outcome?.quiet ?? 0);

@@ -97,7 +97,7 @@ export interface RolloutState extends Progress {
   readonly untolerated: number;
   /** Plan of the rollback; undefined for a rollout that was never rolled back. */
   readonly rollback: RollbackPlan | undefined;
-  /** Check, not finished yet, whether collectors send logs again after a rollback; undefined when there is no such check. */
+  /** Running check whether collectors send logs again after a rollback; undefined when no check is running. */
   readonly recovery: PendingCheck | undefined;
 }
 
@@ -254,7 +254,7 @@ function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, q
   return quiet === 0 ? counting : { ...counting, tally: { ...tally, ...counted } };
 }
 
-/** Collectors of a stage that run the target version and that no listing row reports as dead. */
+/** Collectors of a stage that run the target version, without those that a listing row shows as dead. */
 function* updatedMembers(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,

@@ -17,7 +17,10 @@ import { matchesGlob } from '../members/selector.ts';
 export interface TargetPast {
   /** Current target version of the policy; undefined when it never had one. */
   readonly current: string | undefined;
-  /** Wall time in ms since which the policy has seen each build offered; a build without a time counts as first seen now. */
+  /**
+   * For each build, the wall time in ms since which the policy has seen it offered. A build without a time counts as first
+   * seen now.
+   */
   readonly seenSinceMs: ReadonlyMap<string, number>;
   readonly wallMs: number;
 }

@@ -27,7 +27,10 @@ export type WindowVerdict =
    * "waiting for".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
-  /** It is unknown when upgrades may start: windows use the collector's time zone, and the collector reports no readable one. */
+  /**
+   * It is unknown when upgrades may start: windows use the collector's time zone, but the collector reports no readable time
+   * zone.
+   */
   | { readonly kind: 'zoneUnreadable' };
 
 export interface NextWindow extends TimeRange {
@@ -122,7 +125,8 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: piece?.fromMs, because: this.#reason(wallMs, piece) } as const;
-    // The reason why no upgrade may start changes when the next exclusion begins, so the cached answer expires then.
+    // When the next exclusion begins, the reason why no upgrade may start changes. So the cached answer is valid only until
+    // then.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(piece?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }
