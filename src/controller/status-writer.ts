@@ -72,8 +72,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Newest known status of the resource: the one that this process wrote last, because the cache may be older. If another writer has
-   * replaced that status, for example by a restore, the status in the cache is used.
+   * Newest known status of the resource. This is the status that this process wrote last, because the cache may be older. If
+   * another writer has replaced that status, for example by a restore, the status in the cache is the newest.
    */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)

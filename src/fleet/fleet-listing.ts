@@ -347,7 +347,7 @@ export class FleetListing {
 
   /**
    * Notifies the policies that use the listing.
-   * @param isForAll whether policies at rest are notified as well
+   * @param isForAll whether policies at rest are also notified
    */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();

@@ -83,7 +83,7 @@ export class MemberIndex {
     this.#followers.delete(id, policy);
   }
 
-  /** Records that a collector's row was added or changed or, if `collector` is undefined, removed. */
+  /** Records a changed row: it was added or changed, or it was removed if `collector` is undefined. */
   note(id: string, collector: Collector | undefined): void {
     for (const policy of this.#followers.get(id)) this.#mark(policy, id);
     if (!collector) return;

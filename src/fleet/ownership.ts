@@ -156,7 +156,8 @@ export class Ownership {
 
   /**
    * Monotonic time in ms at which another policy's attempt on this collector ended; undefined when there was none.
-   * @param isForgotten whether this policy's ledger lacks the collector, so that its own accepted attempt counts as well
+   * @param isForgotten whether this policy's ledger lacks the collector; if so, an accepted attempt of this policy counts as
+   *   well
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);

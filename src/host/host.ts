@@ -46,7 +46,7 @@ export interface NewResource<K extends KindName> {
     readonly labels: Readonly<Record<string, string>>;
     readonly annotations: Readonly<Record<string, string>>;
   };
-  /** Spec as a person would write it: members with a default may be absent. */
+  /** Spec as a person would write it: fields with a default value may be absent. */
   readonly spec: object;
   readonly owner: OwnerRef;
 }
@@ -165,8 +165,8 @@ export interface OperatorSettings {
    */
   readonly pausedBy?: string | undefined;
   /**
-   * Message to users: why an unusable manifest stops all policies from starting upgrades (D1), and what to do.
-   * Undefined if no policy is stopped.
+   * Message that explains why an unusable manifest stops all policies from starting upgrades (D1), and what to do. Undefined
+   * if there is no such manifest.
    */
   readonly upgradesBlocked?: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Input of `decide`, the function that decides about a policy: everything that is known about the policy at one time. */
+/** Input of `decide`, the function that decides about a policy: all known facts about the policy at one time. */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';

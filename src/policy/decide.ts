@@ -1,6 +1,6 @@
 /**
- * Decides what must be done for a policy, from everything that is known about it. `decide` is pure: it sends, stores and changes
- * nothing. The caller stores the changes of the ledger and then applies them. The steps, in order:
+ * Decides what must be done for a policy, from all known facts about the policy. `decide` is pure: it sends, stores and
+ * changes nothing. The caller stores the changes of the ledger and then applies them. The steps, in order:
  * - Evaluate open upgrade attempts by answers, task statuses and listings (U3 to U7, U10, U11, `evidence.ts`).
  * - Apply the annotations that people set (`annotation-actions.ts`).
  * - Evaluate the state of the rollout and its failure policy (`rollout-state.ts`).
@@ -200,7 +200,10 @@ function healthInput(
   };
 }
 
-/** Ledger header that the decision stores, with attempt numbers, digest of the selector, and completion of the rollout. */
+/**
+ * Ledger header that the decision stores, with new attempt counts, the digest of the selector, and the completion of the
+ * rollout.
+ */
 function headerOf(
   input: DecideInput,
   { state, admission, pending }: Found,
@@ -228,7 +231,7 @@ function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: Next
   return Math.min(nextMs, longestCalendarMs, (window?.toMs ?? Infinity) - now.wallMs);
 }
 
-/** Whether the policy is idle: no upgrade attempt is in flight or will start, and no read from the service is awaited. */
+/** Whether the policy is idle: no upgrade attempt is in flight or will start, and no read from the service is pending. */
 function hasNothingToDo(
   { policy, observation, memberIndex }: DecideInput,
   pending: PendingChanges,
@@ -282,7 +285,7 @@ function isSettled({ policy, observation }: DecideInput, health: Health, open: n
  */
 const measuredMs = 15 * 60_000;
 
-/** Number of upgrade attempts of the rollout per ms that ended in the last 15 minutes; undefined when none ended. */
+/** Throughput of the rollout in the last 15 minutes: number of ended upgrade attempts per ms; undefined when none ended. */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
   let ended = 0;
   let sinceMs = wallMs;

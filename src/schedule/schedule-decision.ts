@@ -84,7 +84,7 @@ export interface ScheduleDecision {
   readonly gaps: readonly Gap[];
   /** Names of due runs that cannot be created, because other SearchExports have these names. */
   readonly taken: readonly string[];
-  /** Number of due runs that do not exist yet, including those in `create`, up to `mostCounted`. */
+  /** Number of due runs that do not exist yet, including the runs in `create`. At most `mostCounted` runs are counted. */
   readonly pending: number;
   /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
@@ -148,7 +148,7 @@ export interface DueTime {
 /**
  * Returns the time ranges that are due and have no run yet.
  *
- * @param taken time that is exported, failed or in an existing run; a result of `union`
+ * @param taken time ranges that are exported, have failed or belong to an existing run; a result of `union`
  */
 export function dueTimeOf(
   { calendar, startMs, endMs, settleDelayMs }: ScheduleTimes,

@@ -42,7 +42,7 @@ function dueSeconds(
   return (Math.min(...endsMs) + (parseDuration(spec.template.spec.settleDelay) ?? 0)) / 1_000;
 }
 
-/** Creates the metrics of schedules. `schedules` returns the measured schedules, none while another process leads. */
+/** Creates the metrics of schedules. `schedules` returns the measured schedules: none while another process leads. */
 export function measureSchedules(metrics: Metrics, schedules: () => Iterable<SearchExportSchedule>): void {
   measureStatuses({ metrics, kind: 'schedule', plural: 'schedules', figures, resources: schedules });
 }

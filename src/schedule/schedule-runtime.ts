@@ -277,7 +277,7 @@ export class ScheduleRuntime {
     }
   }
 
-  /** Returns all runs: those in the cache, and those that only the status announces (S6). */
+  /** Returns all runs: runs in the cache, and runs that only the status announces (S6). */
   #runs(
     resource: SearchExportSchedule,
     { startMs, endMs }: ScheduleSettings,

@@ -130,7 +130,7 @@ export function readGaps(status: SearchExportScheduleStatus | undefined): readon
   return (status?.gaps ?? []).map(({ run, reason, ...span }) => ({ span: readSpan(span), run, reason }));
 }
 
-/** Reads the time range of a run or gap in the status. */
+/** Decodes the time range of a run, or of a failed run, from the status. */
 export function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeRange {
   return { fromMs: Date.parse(from), toMs: Date.parse(to) };
 }

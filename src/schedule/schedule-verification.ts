@@ -165,7 +165,9 @@ function atOnce(): number {
   return readsAtOnce;
 }
 
-/** Returns the names of the schedule records with the time ranges in the names. Adds a problem for each invalid name. */
+/**
+ * Returns the name of each schedule record, with the time range that the name contains. Adds a problem for each invalid name.
+ */
 async function listNames(
   destination: Destination,
   layout: ScheduleLayout,

@@ -243,8 +243,8 @@ export class DirectoryContents {
         await this.#addRecord(record);
       }
     }
-    // Resources that the operator created have no manifest. If a running operator has deleted such a resource, it is
-    // removed from the cache.
+    // Resources that the operator created have no manifest. Resources that a running operator has deleted are removed from
+    // the cache here.
     for (const record of this.cache.all()) {
       if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }

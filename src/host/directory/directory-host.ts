@@ -195,8 +195,8 @@ async function releaseAll(locks: readonly ProcessLock[]): Promise<void> {
 }
 
 /**
- * Creates the state folder `.logfleet` of a manifest directory. A `.gitignore` file keeps the state out of Git. The
- * folder for requests is created too, so that it can be watched.
+ * Creates the state folder `.logfleet` of a manifest directory. A `.gitignore` file keeps the state out of Git. Also creates
+ * the folder for requests, so that this folder can be watched.
  */
 async function prepareState(state: StateDirectory): Promise<void> {
   for (const folder of state.ownFolders) await removeLeftovers(folder);

@@ -102,7 +102,7 @@ function settingsBehind({ directory, manifest }: UnusableManifest): FoundSetting
   return { directory, manifest, pausedBy, source: 'unreadable' };
 }
 
-/** Returns a message why no policy may start upgrades and what to do. Returns undefined if all manifests are usable. */
+/** Returns a message that says why no policy may start upgrades, and what to do. Undefined if all manifests are usable. */
 function renderBlock([first, ...others]: readonly UnusableManifest[]): string | undefined {
   if (!first) return undefined;
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;

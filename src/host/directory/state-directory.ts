@@ -62,8 +62,8 @@ export class StateDirectory {
   }
 
   /**
-   * File with the users' request for the whole operator. Its name differs from all files of resources, whose names begin with
-   * a kind and thus with a capital letter.
+   * File with the users' request for the whole operator. No file of a resource can have the same name, because such names
+   * begin with a kind, and kinds begin with a capital letter.
    */
   get settingsRequestFile(): string {
     return join(this.requestFolder, 'settings.json');

@@ -20,8 +20,8 @@ import { objectPath } from './api-paths.ts';
 import { fieldManager, metadataOnly } from './status-writer.ts';
 
 /**
- * Maximum length of the owner's name in the name of a Ledger resource. Kubernetes allows 253 characters; the suffix has
- * at most 1 + 10 + 1 + 40.
+ * Maximum length of the owner's name in the name of a Ledger resource: the 253 characters that Kubernetes allows, minus the
+ * suffix of at most 1 + 10 + 1 + 40 characters.
  */
 const maxOwnerNameLength = 190;
 const maxSummaryLength = 200;
@@ -31,8 +31,8 @@ interface KubernetesLedgerStoreOptions {
   /** List of all Ledgers, read once after a start. Without the list, each Ledger is read by its own request. */
   readonly startList?: LedgerStartList;
   /**
-   * Returns the cached owner of a ledger. The owner is needed to notice that an older version of logfleet stored its
-   * ledger in ConfigMaps.
+   * Returns the owner of a ledger from the cache. Its status shows whether an older version of logfleet stored its ledger in
+   * ConfigMaps.
    */
   readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
 }

@@ -40,7 +40,7 @@ const backoff = { firstMs: 250, capMs: 8_000 };
 
 /**
  * Finds the resource version in the text of a watch event, so that the event need not be decoded. API servers write the uid
- * right after the version. An event with another order of members does not match, so it is decoded.
+ * right after the version. An event whose JSON fields have another order does not match, so it is decoded.
  */
 const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
 

@@ -28,7 +28,7 @@ interface SettingsWatchOptions extends Ports {
   readonly watchSeconds?: number;
 }
 
-/** Members of the ConfigMap `logfleet-settings` that are kept in memory. */
+/** Fields of the ConfigMap `logfleet-settings` that are kept in memory. */
 interface SettingsMap extends CachedResource {
   readonly paused: unknown;
 }

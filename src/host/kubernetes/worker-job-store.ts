@@ -19,8 +19,8 @@ import { ResourceCache } from './resource-cache.ts';
 import { fieldManager } from './status-writer.ts';
 
 /**
- * Maximum duration in ms of the creation of a Job. Leadership ends earlier than another process may lead, by this time. So
- * the next leader's first list contains the Job.
+ * Maximum duration in ms of the creation of a Job. After its leadership ends, a process may still complete a creation, but no
+ * other process leads until this time has passed. So the next leader's first list contains the Job.
  */
 const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 
@@ -191,7 +191,10 @@ class Followed<R extends WorkerJob | WorkerPod> {
   }
 }
 
-/** Decodes the members of a Job or pod that `worker-jobs.ts` describes. Returns undefined if `value` is neither. */
+/**
+ * Decodes the fields of a Job or pod that `worker-jobs.ts` describes. Returns undefined if `value` is neither a Job nor a
+ * pod.
+ */
 function decode(value: unknown): WorkerJob | WorkerPod | undefined {
   if (!isRecord(value) || !isRecord(value.metadata)) return undefined;
   const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = value.metadata;

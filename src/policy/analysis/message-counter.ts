@@ -1,6 +1,7 @@
 /**
- * Counts the messages of collectors for the analysis of a policy's stage, with one search job for each period, one after the
- * other. A search job is repeated if it reports errors, if a status answer was lost, or if its result is incomplete.
+ * Counts the messages of collectors for the analysis of a policy's stage, with one search job for each period. The search
+ * jobs run one after another. A search job is repeated if it reports errors, if a status answer was lost, or if its result is
+ * incomplete.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -58,7 +59,8 @@ export class MessageCounter {
   }
 
   /**
-   * Counts the messages that the order requests, in place of those of the former order. Without an order, nothing is counted.
+   * Counts the messages that this order requests, and stops counting for the former order. Without an order, nothing is
+   * counted.
    */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;

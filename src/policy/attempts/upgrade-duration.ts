@@ -1,6 +1,6 @@
 /**
- * Estimates from the successful upgrades so far how long nearly all upgrades take at most. The service reports no end time of
- * an upgrade, so each upgrade gives only bounds: an age at which it had ended, and an age at which it still ran.
+ * Estimates from the successful upgrades so far how long nearly all upgrades take at most. The service does not report when
+ * an upgrade ended. So each upgrade gives only bounds: an age at which it still ran, and an age at which it had ended.
  */
 
 /** Lower and upper bound for the duration of one successful upgrade, in ms since the service accepted the upgrade. */

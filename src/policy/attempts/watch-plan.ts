@@ -19,7 +19,7 @@ export interface TaskReads {
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
-  /** Collectors that must be listed again, each with the earliest monotonic time in ms at which the request may be sent. */
+  /** Collectors that must be listed again, each with the earliest monotonic time in ms for sending the request. */
   readonly needed: Iterable<readonly [collectorId: string, sentAfterMs: number]>;
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
@@ -31,11 +31,11 @@ export interface WatchInput {
 }
 
 export interface WatchPlan {
-  /** Pages of the collector list to read, each with the earliest send time of its request in monotonic ms. */
+  /** Pages of the collector list to read, each with the earliest monotonic time in ms for sending the request. */
   readonly pages: ReadonlyMap<number, number>;
   /** Collectors whose open upgrade task is read next. */
   readonly tasks: readonly string[];
-  /** Earliest monotonic time in ms to send a read of the whole collector list (a sweep); undefined when none is needed. */
+  /** Earliest monotonic time in ms for sending a sweep (read of the whole collector list); undefined when none is needed. */
   readonly sweepAfterMs: number | undefined;
   /** Monotonic time in ms at which the reads are planned again. */
   readonly nextMs: number;

@@ -38,8 +38,8 @@ export interface ShardNumbers {
   /** For each started stage, the number of ledger objects with its collectors. */
   readonly memberShards: readonly number[];
   /**
-   * Number of writes of ledger objects other than `head` so far. Each object contains this number, so that no two objects have
-   * the same text.
+   * How often ledger objects other than `head` have been written. Each object contains this number, so that no two objects
+   * have the same text.
    */
   readonly shardWrites: number;
 }

@@ -161,7 +161,7 @@ export interface StageRecord {
   /** Number of collectors that the stage chose; absent for a last stage that takes all collectors of no other stage. */
   readonly members?: number;
   readonly tally: Tally;
-  /** Set once an upgrade of this rollout has succeeded in the stage. Only such a stage soaks. */
+  /** Set once an upgrade of this rollout has succeeded in the stage. A stage without a successful upgrade does not soak. */
   readonly upgraded?: true;
   /**
    * Start of the soak: the wall time in ms at which the last collector of the stage reached the target version. Set only once.

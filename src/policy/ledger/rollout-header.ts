@@ -31,8 +31,8 @@ export function withHistory(history: readonly RolloutHistory[], ended: RolloutHi
 const maxServiceLength = 1024;
 
 /**
- * Whether a ledger must be stored, because its header contains more than the policy's status shows: an attempt, a started
- * stage, a stop, or a person's action (U1).
+ * Whether a ledger must be stored, because its header contains facts that the policy's status does not show: an attempt, a
+ * started stage, a stop, or a person's action (U1).
  */
 export function needsLedger({ service, attempts, stages = [], actions, stop, unproven }: LedgerHeader): boolean {
   const isPlain = attempts === 0 && stages.length === 0 && !actions && !stop && !unproven;

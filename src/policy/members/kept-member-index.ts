@@ -152,7 +152,10 @@ export class ClaimedMembers {
     members.leave(policy);
   }
 
-  /** Evaluates every collector that the policy's selector may match, that has a ledger entry, or that the policy has claimed. */
+  /**
+   * Evaluates all collectors that the policy's selector may match, all with a ledger entry, and all that the policy has
+   * claimed.
+   */
   #begin(): void {
     this.#isNew = false;
     const { listing, ledger, ownership, policy, spec } = this.#options;

@@ -59,7 +59,7 @@ export interface MemberInput {
   readonly drifted: boolean;
   /** Whether the policy has stages, and none of them takes the collector. */
   readonly unstaged: boolean;
-  /** Whether the collector's time zone decides when the collector may be upgraded, but is missing or unknown. */
+  /** Whether the collector cannot be upgraded, because windows need its time zone, which is missing or unknown. */
   readonly zoneless: boolean;
 }
 
@@ -217,8 +217,8 @@ export function notesOf(
 }
 
 /**
- * Send time, in monotonic ms, of the first listing that shows that the collector left the target version; undefined when it did
- * not.
+ * Send time in monotonic ms of the first listing that shows that the collector left the target version; undefined if the
+ * collector did not leave it.
  * @param knownMs result for the collector's previous row
  * @param memberState state of the collector before this row
  */

@@ -81,7 +81,10 @@ export class PolicyMemberIndex {
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
   /** For each stage that has not started, a function that says whether the stage may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index of the collectors that are not in the stored list of any started stage. */
+  /**
+   * Stage index for collectors that are in no stored list of a stage. If a started stage takes all remaining collectors, its
+   * index.
+   */
   #unlisted = noStage;
   /** Number of started stages when the index was last updated. */
   #started = -1;

@@ -35,7 +35,7 @@ export interface StageMembers {
 
 export type LeftOutReason = SkipReason | 'Offline' | 'Newer' | 'Failed' | 'Foreign';
 
-/** Collectors that the policy's selector matches and that are not upgraded, all for the same reason. */
+/** Selected collectors that are not upgraded, all for the same reason. */
 export interface LeftOut {
   readonly reason: LeftOutReason;
   /** Policy (namespace/name) that owns the collectors; undefined for this policy. */
@@ -91,7 +91,10 @@ export function planMembers(
   return { matched: pending.matched, stages, leftOut: groupLeftOut(leftOut, memberIndex) };
 }
 
-/** Returns, for a collector id, the index of the stage that has the collector, or would choose it if all stages started now. */
+/**
+ * Returns the index of a collector's stage: the stage that has chosen the collector, or that would choose it if all stages
+ * started now.
+ */
 function assignStages(
   spec: CollectorVersionPolicySpec,
   memberIndex: PolicyMemberIndex,

@@ -27,7 +27,7 @@ export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 
 
 type UnfilledStage = Partial<Omit<StageRecord, 'soakMs'>> & Pick<StageRecord, 'soakMs'> & Pick<StageOfPlan, 'waiting'>;
 
-/** Stages of a plan: first the stages that have started, then the stages of the spec that have not. */
+/** Stages of a plan: first the stages that have started, then the other stages of the spec. */
 export function stagesOfPlan(
   spec: CollectorVersionPolicySpec,
   header: LedgerHeader,

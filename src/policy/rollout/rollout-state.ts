@@ -89,7 +89,7 @@ interface Progress {
 export interface RolloutState extends Progress {
   /** Whether every stage has started, so that late joiners may be upgraded. */
   readonly isLastStarted: boolean;
-  /** `maxFailures` that is exceeded in a rollout that continues nevertheless; undefined when none is exceeded. */
+  /** `maxFailures` that is exceeded without stopping the rollout; undefined when none is exceeded. */
   readonly excess: Excess | undefined;
   /** Current number of failures in the stage or rollout that was stopped for failures; undefined when no attempt has ended. */
   readonly failedNow: number | undefined;
@@ -153,7 +153,10 @@ function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicy
   return outstanding(counts) + (offlinePolicy === 'Wait' ? counts.offline : 0);
 }
 
-/** Stops the rollout by the failure policy if its failures exceed a tolerance. Returns the header with the stop. */
+/**
+ * Applies the failure policy: stops the rollout if failures exceed a tolerance. Returns the header, with the stop if there is
+ * one.
+ */
 function judge(
   { policy: { spec }, now }: DecideInput,
   pending: PendingChanges,
@@ -392,7 +395,8 @@ class StageProgress {
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // A stage waits for collectors that left the target version, and (if it takes no late joiners) for upgrades and retries.
+    // A stage waits for collectors that left the target version. If it takes no late joiners, it also waits for upgrades
+    // and retries.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }

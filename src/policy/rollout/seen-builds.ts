@@ -37,7 +37,10 @@ interface Known {
 export interface OfferedBuilds {
   readonly service: string;
   readonly builds: readonly Build[];
-  /** Whether the policy may choose a version as its target. If there are too many builds to store, other builds are dropped. */
+  /**
+   * Whether the policy may choose a version as its target. If there are too many builds to store, builds that the policy may
+   * not choose are dropped.
+   */
   readonly isCandidate: (version: string) => boolean;
   readonly wallMs: number;
 }

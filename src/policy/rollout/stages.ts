@@ -42,7 +42,7 @@ export function waitingStages(
   return (strategy.stages ?? []).filter(({ name }) => started.every((record) => record.name !== name));
 }
 
-/** Whether the stage takes all remaining collectors, so that no list of its collectors is stored. */
+/** Whether the stage takes all remaining collectors. For such a stage, no list of collectors is stored. */
 export function hasNoList({ size, selector }: Stage): boolean {
   return size === undefined && selector === undefined;
 }

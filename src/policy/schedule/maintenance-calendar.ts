@@ -103,8 +103,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Finds the maintenance window that is open now or, in these time zones, opens first, without its excluded parts. Undefined
-   * when no window will open, or when the window never closes.
+   * Finds the maintenance window that is open now or, if none is, the one that opens first in these time zones. Excluded
+   * parts are left out. Undefined when no window will open, or when the window never closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
     if (!this.#windows) return undefined;

@@ -111,7 +111,9 @@ function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: nu
   }
 }
 
-/** Returns the merged spans of one day in which a window is open, in ms since the start of the day, without clock changes. */
+/**
+ * Returns the merged spans of one day in which a window is open, in ms since the start of the day. Clock changes are ignored.
+ */
 export function spansOfDay(timesMs: readonly number[], durationMs: number): readonly TimeRange[] {
   const spans: TimeRange[] = [];
   for (const fromMs of timesMs) {

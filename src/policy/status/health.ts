@@ -310,7 +310,7 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Reports collectors that stopped sending logs, if they exceed `maxFailures` of a rollout that continued to its end. */
+/** Reports a rollout that continued to its end although collectors that stopped sending logs exceed `maxFailures`. */
 function wentQuiet({ state }: HealthInput): Health | undefined {
   const { excess, header } = state ?? {};
   const isQuiet = header?.stages?.some(({ analysis }) => (analysis?.outcome?.quiet ?? 0) > 0);

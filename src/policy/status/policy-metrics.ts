@@ -26,7 +26,7 @@ const figures: readonly StatusFigure<CollectorVersionPolicy>[] = [
   ],
 ];
 
-/** Creates the metrics of policies. `policies` returns the measured policies, none while another process leads. */
+/** Creates the metrics of policies. `policies` returns the measured policies: none while another process leads. */
 export function measurePolicies(metrics: Metrics, policies: () => Iterable<CollectorVersionPolicy>): void {
   measureStatuses({ metrics, kind: 'policy', plural: 'policies', figures, resources: policies });
 }

@@ -61,7 +61,10 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
   return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameValue(before, rest);
 }
 
-/** Fields of status whose change is written at once: all except counts, estimates, and messages, which repeat counts. */
+/**
+ * Fields of status whose change is written at once. Counts and estimates are not included, nor are messages, because they
+ * repeat counts.
+ */
 function verdicts(status: Essentials): unknown {
   const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;
   const { nextWindow, conditions } = status;
