@@ -52,7 +52,7 @@ const secretMaxAgeMs = 60_000;
  * the delay before a stalled resource retries, so that each retry can send a request.
  */
 const refusalHoldMs = stallRetryMs - 1_000;
-/** Time in ms after which an unused Secret is forgotten, and its client closed if no other Secret uses the client. */
+/** Time in ms after which an unused Secret is forgotten. Its client is then closed, unless another Secret uses the client. */
 const idleMs = 3_600_000;
 
 export interface AccountsOptions extends Omit<Ports, 'random'> {
@@ -139,7 +139,7 @@ export class Accounts {
     entry.shared.refusedAtMs = entry.staleAtMs;
   }
 
-  /** Limits of the account's user, including the shares of workers (B8). */
+  /** Request limits of the account's user. The shares of workers are a part of these limits (B8). */
   limitsOf(account: Account): RequestLimits {
     const shared = this.#find(account);
     return shared ? this.#budgets.limitsOf(spenderOf(shared)) : serviceLimits;

@@ -254,7 +254,7 @@ export class FleetListing {
     return this.#completeSinceMs + Math.max(resyncMs, share * this.#lastSweepMs);
   }
 
-  /** Requests all reads that are due, and sets the timer for the next ones. */
+  /** Requests all reads that are due, and sets the timer for the next reads. */
   #readAgain(): void {
     const nowMs = this.#options.clock.monotonic();
     const users = [...this.#users.values()];

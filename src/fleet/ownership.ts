@@ -47,7 +47,7 @@ export class Ownership {
   >();
   /** For each policy, the collectors that may have another owner since the policy's last call of `takeChanged`. */
   readonly #dirty = new Multimap();
-  /** Policies that must still be notified of possible changes of the owners of their collectors. */
+  /** Policies that must still be notified that owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
   /** Policies whose claims lack the newest rows of their listing, each with the function that updates the claims. */
   readonly #outdated = new Map<string, () => void>();

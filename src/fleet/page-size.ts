@@ -20,7 +20,7 @@ export class PageSize {
    * requested.
    */
   #cut: number | undefined;
-  /** Number of rows on the largest page so far of the list that is being read. */
+  /** Largest number of rows on a page since the current read of the list began. */
   #largest = 0;
   /** Whether the previous page of the list had fewer rows than its limit (rows per page). */
   #wasShort = false;

@@ -86,7 +86,7 @@ function slackText({ subject, kind, namespace, name, reason, message }: Notifica
   return `*${titles[subject]}*: ${kind} ${escaped(`${namespace}/${name}`)} (${reason})\n${escaped(message)}`;
 }
 
-/** Escapes the characters that have a special meaning in texts of Slack. */
+/** Escapes the characters that have a special meaning in Slack messages. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -13,7 +13,7 @@ import type { PolicySettings } from './settings.ts';
 
 /** Collectors that this policy selects and that belong to other policies. */
 export interface Overlap {
-  /** Policy (namespace/name) that owns most of the overlapping collectors. */
+  /** Policy (namespace/name) that owns most of the collectors that this policy also selects. */
   readonly winner: string;
   readonly collectors: number;
 }

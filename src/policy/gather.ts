@@ -136,7 +136,7 @@ export class Gatherer {
     return builds && resolveTarget(spec.target, builds.list, past);
   }
 
-  /** Records since when each build is offered, if the policy sets `minAge`. */
+  /** Records the time since which each build is offered, if the policy sets `minAge`. */
   async #recordBuilds({ spec: { target } }: CollectorVersionPolicy, { account, listing }: Bound): Promise<void> {
     const builds = listing.builds()?.list;
     if (builds === undefined || minAgeMs(target) === 0) return;

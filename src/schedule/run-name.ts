@@ -21,7 +21,7 @@ export function runTimes({ fromMs, toMs }: TimeRange): string {
 
 const form = /^(\d{8})t(\d{6})z-(?:(\d{8})t)?(\d{6})z$/;
 
-/** Reads a result of `runTimes`. Returns undefined for any other text. */
+/** Decodes a text that `runTimes` returned. Returns undefined for any other text. */
 export function readRunTimes(text: string): TimeRange | undefined {
   const [, fromDay, fromTime, toDay = fromDay, toTime] = form.exec(text) ?? [];
   const fromMs = instantOf(fromDay, fromTime);

@@ -42,7 +42,7 @@ export interface ScheduleSettings {
   readonly calendar: TickCalendar;
   /** First time to export. */
   readonly startMs: number;
-  /** Last time to export, excluded; Infinity if the schedule has no end. */
+  /** End of the time to export (exclusive); Infinity if the schedule has no end. */
   readonly endMs: number;
   /** Time in ms from the end of a run's time range until the run becomes due: `settleDelay` of the run template (S3). */
   readonly settleDelayMs: number;
@@ -90,7 +90,7 @@ export interface ScheduleDecision {
   readonly active: number;
   /** Time up to which everything since the start of the schedule is exported without a gap. */
   readonly coveredUntilMs: number;
-  /** True if everything until the end of the schedule is covered. */
+  /** True if everything up to the end of the schedule is exported. */
   readonly isComplete: boolean;
   /** Latest tick (time of the cron schedule) at which a due run ends. Undefined if no run has been due yet. */
   readonly lastTickMs: number | undefined;
@@ -98,7 +98,10 @@ export interface ScheduleDecision {
   readonly nextDueMs: number | undefined;
 }
 
-/** Maximum number of failed runs. A schedule that has so many creates no more runs until a person retries failed runs (S5). */
+/**
+ * Maximum number of failed runs. A schedule with this many failed runs creates no more runs until a person retries failed
+ * runs (S5).
+ */
 export const mostGaps = 100;
 /** Number of pending runs at which counting ends. */
 export const mostCounted = 1_000;

@@ -84,7 +84,7 @@ export class ScheduleRuntime {
    * of the attempt in ms.
    */
   readonly #taken = new SparseMap<string, number>();
-  /** Error of the last creation of a run; undefined if it succeeded. */
+  /** Error of the last attempt to create a run; undefined if the attempt succeeded. */
   #refusal: LogfleetError | undefined;
 
   constructor({ metadata }: SearchExportSchedule, options: ScheduleRuntimeOptions) {

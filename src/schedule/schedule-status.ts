@@ -89,7 +89,7 @@ function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleD
   return create.map((span) => announcedRun(metadata.name, span));
 }
 
-/** Describes a run whose SearchExport the cache does not contain yet. */
+/** Describes a run whose SearchExport is not in the cache yet. */
 export function announcedRun(schedule: string, span: TimeRange): Run {
   return { name: runName(schedule, span), span, state: 'Active', reason: reasons.progressing };
 }

@@ -27,7 +27,7 @@ import { union, without } from './time-spans.ts';
 export type RunProblemKind =
   /** The schedule record is invalid, or its name is not the time range of a run. */
   | 'damagedRecord'
-  /** The schedule record contains another time range or run than its name. */
+  /** The time range or the run in the schedule record differs from the record's name. */
   | 'misnamedRecord'
   | 'missingManifest'
   /** The manifest has another SHA-256 than the record. */
@@ -45,7 +45,7 @@ export interface RunProblem {
   readonly where: string;
   /** Explanation for people; empty if the kind of the problem says everything. */
   readonly message: string;
-  /** Result of verifying the run's files, if they differ from the manifest. */
+  /** Result of the check of the run's files. Present only if the files differ from the export manifest. */
   readonly verification?: Verification;
 }
 

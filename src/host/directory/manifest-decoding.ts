@@ -79,13 +79,13 @@ interface Decoding {
   readonly settings: DecodedSettings[];
   readonly refused: RefusedDocument[];
   readonly problems: PlacedFinding[];
-  /** Number of resources of logfleet in the file that have no readable name. */
+  /** Number of logfleet resources in the file that have no readable name. */
   unnamed: number;
 }
 
 /**
- * Decodes the text of one manifest file. `file` is its name in problems. `namespace` applies to manifests without a
- * namespace.
+ * Decodes the text of one manifest file. `file` is the name of the file in reported problems. `namespace` applies to
+ * manifests without a namespace.
  */
 export function decodeManifest(
   file: string,

@@ -85,7 +85,7 @@ interface Requests {
    * that cannot be decoded counts as a pause, because it may contain one.
    */
   readonly settings: SettingsRequest | undefined;
-  /** Paths of files in the folder for requests that contain no valid request. */
+  /** Paths of invalid files in the folder for requests: files that contain no valid request. */
   readonly unreadable: readonly string[];
 }
 

@@ -88,7 +88,7 @@ export const recordFiles = {
 
 const writeNothing = async (): Promise<void> => {};
 
-/** Access to resource records for commands that must not write anything. */
+/** Read-only access to resource records, for commands that must not write anything. */
 export const readOnlyRecords: RecordStore = {
   ...recordFiles,
   create: writeNothing,

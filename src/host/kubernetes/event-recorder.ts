@@ -53,7 +53,7 @@ interface EventRecorderOptions extends Ports {
   readonly client: ApiClient;
   /** Name of this process, shown as the reporting instance of Events. */
   readonly identity: string;
-  /** Called with each published Event, also if the Event is not delivered. */
+  /** Called with each published Event, even if the Event is not delivered. */
   readonly onEvent?: EventListener | undefined;
 }
 

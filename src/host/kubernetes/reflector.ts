@@ -46,7 +46,7 @@ const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
 
 type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' | 'request';
 
-/** Progress of a list of all resources that is read in pages. */
+/** Progress of listing all resources, page by page. */
 interface Listing {
   readonly reason: RelistReason;
   /**
@@ -87,7 +87,7 @@ export class Reflector<R extends CachedResource> {
    * version when the watch ends, the watch has missed an event.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
-  /** List of resources that is being read. Undefined during a watch. */
+  /** List of resources that is being read; undefined during a watch. */
   #listing: Listing | undefined = startListing('start');
   /** Opaque resource version from which the next watch continues. */
   #resourceVersion = '';

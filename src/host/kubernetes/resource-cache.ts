@@ -39,7 +39,7 @@ interface Entry<R> {
    * them later.
    */
   superseded: string[];
-  /** Number of writes of this resource by this process that are in flight. */
+  /** Number of this process's writes of the resource that are in flight. */
   writes: number;
   /**
    * Resource versions that the watch delivered while this process wrote the resource. When the write has ended,

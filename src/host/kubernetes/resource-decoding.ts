@@ -61,7 +61,7 @@ export function decodeMetadata(value: unknown): ObjectMeta | undefined {
   };
 }
 
-/** Reads the owner that created a resource, if it is a resource of logfleet. */
+/** Decodes the owner that created a resource, if the owner is a resource of logfleet. */
 function readOwner(references: unknown): ObjectMeta['owner'] {
   if (!Array.isArray(references)) return undefined;
   const { apiVersion, kind, name, uid } = references.find((each) => isRecord(each) && each.controller === true) ?? {};

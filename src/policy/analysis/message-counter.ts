@@ -53,7 +53,7 @@ export class MessageCounter {
     this.#policy = policy;
   }
 
-  /** Newest counts, or the newest error; undefined when there are none yet. */
+  /** Newest message counts, or the newest error; undefined until there is a result. */
   get reading(): AnalysisReading | undefined {
     return this.#run?.reading;
   }

@@ -86,7 +86,7 @@ export class Posting {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
-  /** Outcomes of POSTs by collector, until a stored decision contains them. */
+  /** Outcomes of POSTs by collector. An outcome is kept until a stored decision contains it. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;
   }

@@ -42,7 +42,7 @@ export class TaskReadings {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
 
-  /** Number and times of the reads of each collector's open upgrade task. */
+  /** For each collector's open upgrade task, the number and the times of the reads. */
   get reads(): ReadonlyMap<string, TaskReads> {
     return this.#reads;
   }

@@ -200,7 +200,7 @@ export interface StageAnalysis {
 
 /** Check after a rollback whether the collectors that had lost the most messages (`quietest`) send logs again. */
 export interface RecoveryCheck {
-  /** Start of the period after the rollback as wall time in ms. */
+  /** Start of the period in which messages are counted after the rollback, as wall time in ms. */
   readonly fromMs: number;
   /** Number of collectors in `quietest` that send enough messages again; absent until the messages are counted. */
   readonly recovered?: number;

@@ -44,7 +44,7 @@ export interface Beginning {
   readonly service: string;
   readonly target: string;
   readonly wallMs: number;
-  /** Numbers of updated and failed collectors of the rollout that ends now. */
+  /** Numbers of updated and failed collectors in the rollout that ends now. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
   /** Ended rollouts that the policy's status shows although the ledger does not contain them, newest first. */
   readonly shown?: readonly RolloutHistory[];

@@ -31,7 +31,7 @@ interface Ordered {
 export class PendingOrder {
   readonly #sorted: readonly PendingMember[];
   #start = 0;
-  /** Collectors that became pending after the pending collectors were sorted. */
+  /** Collectors that became pending after the last sort. */
   readonly #returned = new SparseSet<string>();
 
   constructor(members: readonly PendingMember[], order: Order) {

@@ -15,7 +15,7 @@ export class ForecastReads {
   /** Started upgrades in the order in which their ends are due to be read; `#nextDue` is the first that is not due yet. */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
-  /** Pages on which the end of an upgrade is due to be read. */
+  /** Pages that are due to be read, because an upgrade on them should have ended. */
   readonly #ripe = new Set<number>();
   #open = 0;
   #nextSampleMs = Infinity;

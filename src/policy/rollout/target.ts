@@ -13,7 +13,7 @@ import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
-/** Earlier observations of the policy that influence the choice of the target version. */
+/** Facts that the policy observed earlier and that influence the choice of the target version. */
 export interface TargetPast {
   /** Current target version of the policy; undefined when it never had one. */
   readonly current: string | undefined;

@@ -45,7 +45,7 @@ interface Window extends Omit<Opening, 'zone'> {
 
 /** Exclusions that overlap or touch, merged into one period in which no upgrade starts. */
 interface Block extends TimeRange {
-  /** Name of the exclusion that ends last in the merged period. */
+  /** Name of the exclusion that ends last among the merged exclusions. */
   readonly name: string;
 }
 
@@ -77,7 +77,7 @@ export class MaintenanceCalendar {
   readonly problem: string | undefined;
   /** Whether maintenance windows use the time zone of each collector. */
   readonly byCollector: boolean;
-  /** Maintenance windows; undefined when there are none or they have an error. */
+  /** Maintenance windows; undefined when there are none, or when they contain an error. */
   readonly #windows: readonly Window[] | undefined;
   readonly #blocks: readonly Block[];
   readonly #cutoffMs: number;
