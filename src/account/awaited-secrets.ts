@@ -134,7 +134,7 @@ export class AwaitedSecrets {
     const name = keyText(key);
     const members = this.#options.secrets.get(key);
     const read = { sentAtMs, members };
-    // The map is ordered by the time of the read, so the Secret is inserted again at its end.
+    // The Secret is moved to the end of the map, which is ordered by the time of the read.
     this.#reads.delete(name);
     this.#reads.set(name, read);
     this.#dropStale(sentAtMs);
@@ -206,7 +206,7 @@ export class AwaitedSecrets {
     this.#isReading = true;
     const nowMs = this.#options.clock.monotonic();
     awaited.dueMs = nowMs + freshMs;
-    // The map is ordered by the time of the next read, so the Secret is inserted again at its end.
+    // The Secret is moved to the end of the map, which is ordered by the time of the next read.
     this.#awaited.delete(name);
     this.#awaited.set(name, awaited);
     await this.#read(awaited.key, nowMs).catch(() => undefined);

@@ -139,7 +139,7 @@ export class WorkerShares {
   }
 
   /**
-   * Adopts the shares of all existing Jobs, and frees the shares of Jobs that are gone. Returns the time in ms until
+   * Records the shares of all existing Jobs as used, and frees the shares of Jobs that are gone. Returns the time in ms until
    * another share may become free.
    */
   observe(observed: readonly ObservedShare[], nowMs: number): number {

@@ -15,7 +15,7 @@ export interface Row {
   readonly seenAtMs: number;
   /** Position of the collector in the newest sweep (read of the whole list), from 0; -1 when unknown. */
   readonly position: number;
-  /** Version that listings showed for the collector before its current version; undefined when no change was observed. */
+  /** Previous version of the collector, according to listings; undefined when no change of version was observed. */
   readonly formerVersion: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export class FleetRows {
   readonly #rows = new Map<string, MutableRow>();
   /** Collector id at each position of the list, from the newest sweep. */
   readonly #places: string[] = [];
-  /** Index of the policies that are interested in each collector; it receives each added, changed and removed row. */
+  /** Index that finds the policies that a collector concerns. It is given each added, changed or removed row. */
   readonly members = new MemberIndex();
   /**
    * For each field, the collector ids sorted by the field's text. Computed when needed; undefined after any change of a row.
@@ -90,7 +90,10 @@ export class FleetRows {
     }
   }
 
-  /** Ends a sweep. A row that the sweep did not show loses its position; a row that two sweeps did not show is removed (U7). */
+  /**
+   * Ends a sweep. A row that was missing in this sweep loses its position. A row that was missing in two sweeps is removed
+   * (U7).
+   */
   endSweep(seen: ReadonlySet<string>): void {
     for (const [id, row] of this.#rows) {
       if (seen.has(id)) {

@@ -71,7 +71,7 @@ export class Fleets {
     this.#listings.delete(account);
   }
 
-  /** Removes a deleted policy. Its collectors may get another owner, but not before its running upgrades have ended (U13). */
+  /** Removes a deleted policy. Its collectors may get another owner, but only after its running upgrades have ended (U13). */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }

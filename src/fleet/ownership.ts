@@ -129,7 +129,10 @@ export class Ownership {
     return held ? this.#claimants.get(holder) : this.first(id);
   }
 
-  /** Policy with the highest precedence of all that claim the collector: its owner, unless an attempt is in flight. */
+  /**
+   * Of the policies that claim the collector, the one with the highest precedence. It owns the collector, unless an attempt
+   * is in flight.
+   */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
     for (const uid of this.#claims.get(id)) {

@@ -35,7 +35,10 @@ export class PageSize {
     return this.#cut ?? this.#limit;
   }
 
-  /** Records a rejected limit (rows per page). Returns false if the limit was not the cause, or if no smaller limit is left. */
+  /**
+   * Records a rejected limit (rows per page). Returns false if the limit did not cause the rejection, or if no smaller limit
+   * is left.
+   */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
     const smaller = limits.findLast((candidate) => candidate < limit);

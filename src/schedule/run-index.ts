@@ -73,7 +73,7 @@ export class RunIndex {
   }
 }
 
-/** Returns the run that a SearchExport is, or undefined if no schedule owns the SearchExport. */
+/** Converts a SearchExport to a run, or returns undefined if no schedule owns the SearchExport. */
 function indexedRun(resource: SearchExport): IndexedRun | undefined {
   const { namespace, name, uid, owner } = resource.metadata;
   if (owner?.kind !== 'SearchExportSchedule') return undefined;

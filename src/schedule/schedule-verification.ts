@@ -75,9 +75,12 @@ export interface ScheduleVerification extends TimeRange {
 
 export interface ScheduleVerificationOptions {
   readonly schedule: string;
-  /** Start of the time range to prove, in ms since the epoch. By default the start of the schedule as stored, or else of its first run. */
+  /**
+   * Start of the time range to prove, in ms since the epoch. Default: the stored start of the schedule or, if none is stored,
+   * the start of its first run.
+   */
   readonly fromMs?: number | undefined;
-  /** End of the time range to prove, in ms since the epoch. By default the end of the last run. */
+  /** End of the time range to prove, in ms since the epoch. Default: the end of the last run. */
   readonly toMs?: number | undefined;
   /** True if the data files of the runs are not read. */
   readonly manifestsOnly: boolean;

@@ -216,7 +216,8 @@ export class ManifestReader {
 
   async #scan(directory: string, gathered: Gathering) {
     try {
-      // If the state folder is missing, the volume is probably not mounted, so its manifests do not count as deleted.
+      // If the state folder is missing, the volume is probably not mounted. Manifests that are missing then do not count as
+      // deleted.
       if (this.#options.isOperator) await stat(new StateDirectory(directory).folder);
       return await scanManifests(directory);
     } catch (error) {

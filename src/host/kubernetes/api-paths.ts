@@ -3,7 +3,7 @@ import { apiVersion, type KindName, kinds, ledgerPlural } from '../../api/kinds.
 
 const ownRoot = `/apis/${apiVersion}`;
 
-/** Groups and versions of the types of objects that logfleet uses, besides its own resources. */
+/** API groups and versions of the Kubernetes objects that logfleet uses, besides its own resources. */
 const roots = {
   [ledgerPlural]: ownRoot,
   configmaps: '/api/v1',

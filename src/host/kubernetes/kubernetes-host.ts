@@ -39,7 +39,10 @@ const longestStepMs = 120_000;
 
 interface KubernetesHostOptions extends Ports {
   readonly api: KubeApi;
-  /** Namespaces whose resources the operator follows. A list of namespaces requires only Roles in these namespaces. */
+  /**
+   * Namespaces whose resources the operator follows. If namespaces are listed here, the operator needs only Roles in these
+   * namespaces.
+   */
   readonly namespaces: 'all' | readonly string[];
   /** Namespace of the operator's Lease and of its settings. */
   readonly operatorNamespace: string;
@@ -195,7 +198,7 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * True if all followed resources have been listed once, and this process does not wait for a list of Jobs before it leads.
+   * True if all followed resources have been listed once, and this process is not waiting for a list of Jobs before it leads.
    */
   ready(): boolean {
     return this.unready().length === 0;

@@ -179,7 +179,7 @@ function afterTask(known: Known): Entry | undefined {
 
 /**
  * Whether an upgrade task belongs to this attempt, and not to an earlier attempt of the same collector (U4). Ids are compared
- * only if both are numbers, because the service does not document their form.
+ * only if both are numbers, because the service does not document the form of ids.
  */
 function isTaskOf({ taskId, toVersion }: Attempt, collectorId: string, task: UpgradeTask): boolean {
   const isAnother = isNumber(task.id) && isNumber(taskId) && BigInt(task.id) !== BigInt(taskId);

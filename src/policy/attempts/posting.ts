@@ -18,7 +18,7 @@ import type { PostOutcome } from './attempt.ts';
 /** Policy on whose behalf POSTs are sent. */
 export interface PostingPolicy {
   /**
-   * Whether the policy still wants this upgrade, which it decided at the given generation of its spec. Called immediately
+   * Whether the policy still wants this upgrade, which it started at the given generation of its spec. Called immediately
    * before the POST is sent.
    */
   stillWanted(entry: Entry, generation: number): boolean;

@@ -42,7 +42,7 @@ export interface Attempt {
    */
   readonly sinceMs: number;
   /**
-   * Whether a listing shows the result of the attempt only if it was requested at least a grace period (`graceMs`) after
+   * True if the result of the attempt is shown only by listings that are requested a grace period (`graceMs`) or more after
    * `sinceMs`. Not stored; true after another process took over.
    */
   readonly needsGrace: boolean;

@@ -87,8 +87,8 @@ export function adoptCourse(
 }
 
 /**
- * Returns the header of a new rollout that replaces a lost rollout to the same target version, which only the policy's status
- * shows. The new rollout is stopped if the lost one was, and its target version is unproven if a stage was running.
+ * Returns the header of a new rollout. It replaces a lost rollout to the same target version, which only the policy's status
+ * still shows. The new rollout is stopped if the lost one was, and its target version is unproven if a stage was running.
  */
 export function adoptLostCourse(
   { status }: CollectorVersionPolicy,

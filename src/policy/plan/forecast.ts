@@ -40,7 +40,7 @@ export interface ForecastInput {
   readonly stages: readonly ForecastStage[];
   /** `strategy.maxInProgress` of the policy, converted to a number of upgrades. */
   readonly maxInProgress: number;
-  /** Maximum number of requests per second of the account: 4, unless its Secret sets less (8). */
+  /** Maximum number of requests per second of the account: 4, unless its Secret sets less (section 8). */
   readonly requestsPerSecond: number;
   /** Duration of one upgrade in ms. */
   readonly upgradeMs: number;

@@ -57,7 +57,10 @@ export class SeenBuilds {
     this.#owner = owner;
   }
 
-  /** Returns the time since which each build has been offered, and stores the times of new builds. Fails when the store fails. */
+  /**
+   * Returns the time since which each build has been offered, and stores the times of new builds. Fails if the stored times
+   * cannot be read or written.
+   */
   async look({ service, builds, isCandidate, wallMs }: OfferedBuilds): Promise<ReadonlyMap<string, number>> {
     this.#known ??= await this.#read();
     const before = this.#known.service === service ? this.#known.seenSinceMs : new Map<string, number>();
