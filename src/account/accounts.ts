@@ -1,10 +1,9 @@
 /**
  * Accounts of the log service. An account consists of a client and a request budget for the credentials in a Secret. Secrets
- * with equal content share one client. All access keys of a user share one request budget, even if they are in different
- * Secrets or namespaces.
+ * with equal content share one client. All access keys of a user share one request budget, even across namespaces.
  *
  * Invariant: `resolve` returns the same `Account` while the Secret does not change. This module sends no requests to the
- * service. A caller whose credentials are rejected (401) reports this to `unauthorized`.
+ * service. Callers report rejected credentials (401) to `unauthorized`.
  */
 
 import { failure, type LogfleetError } from '../base/errors.ts';
@@ -39,7 +38,7 @@ export interface Account {
   readonly searches: SearchJobs;
   /** Maximum number of requests per second that the account's Secret sets. Default: 4, the limit of the service. */
   readonly requestsPerSecond: number;
-  /** Identity of the account's user at the service. The rate limits of the service apply to all requests of a user together. */
+  /** Identity of the account's user. The service's rate limits apply to all requests of a user together. */
   readonly user: string;
   /** Digest of the credentials. The credentials cannot be computed from the digest. */
   readonly fingerprint: string;
@@ -69,7 +68,7 @@ export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly limits?: RequestLimits;
 }
 
-/** Client for one set of credentials. All Secrets with the same content share it. */
+/** Client for one set of credentials. All Secrets with the same content share this client. */
 interface Shared {
   readonly account: Account;
   readonly credentials: Credentials;
@@ -84,7 +83,7 @@ interface SecretEntry {
   usedAtMs: number;
   /**
    * Monotonic time in ms at which the content of the Secret was found to be outdated; undefined while the content is current.
-   * Only a read that starts after this time can make the content current again.
+   * Only a read that starts after this time makes it current again.
    */
   staleAtMs: number | undefined;
   reading: Promise<Shared> | undefined;
@@ -97,8 +96,8 @@ export class Accounts {
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
   /**
-   * Clients whose credentials are no longer in any Secret. They are kept until their requests have ended, because search jobs
-   * can take hours.
+   * Clients whose credentials are no longer in any Secret. They are kept until their requests end: search jobs can take
+   * hours.
    */
   readonly #retiring = new Set<Shared>();
   readonly #right: LeadershipRight;

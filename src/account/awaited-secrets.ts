@@ -4,7 +4,7 @@
  *
  * Invariants:
  * - Each call of `wait` wakes its resource at most once.
- * - The checks for changes send at most 20 reads per second, however many Secrets there are.
+ * - Checks for changes read at most 20 Secrets per second.
  * - Values of a Secret are kept for at most five seconds. Later checks for changes compare digests.
  */
 
@@ -79,8 +79,8 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Number of Secret changes observed so far. A caller gets this number before it reads Secrets and then passes it to `wait`,
-   * so that no change in between is missed.
+   * Number of Secret changes observed so far. A caller gets it before reading Secrets and passes it to `wait`, so that no
+   * change in between is missed.
    */
   get changes(): number {
     return this.#changes;

@@ -80,7 +80,7 @@ export interface HeldShare {
 
 /**
  * Time in ms for which a share stays in use after its Job and pods are gone. In this time, the Job controller of Kubernetes
- * may still create a pod, if it has not noticed the deletion of the Job yet. Also, logfleet observes pods up to 30 s late.
+ * may still create a pod, because it notices the deletion late, and logfleet may observe that pod up to 30 s late.
  */
 const lingerMs = 60_000;
 
@@ -166,7 +166,7 @@ export class WorkerShares {
   }
 }
 
-/** True if, besides these shares, enough of the request limits remains for the operator. */
+/** True if these shares leave enough of the request limits to the operator. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const steps = shares.reduce((sum, { workers, share }) => sum + workers * stepsOf(share.requestsPerSecond), 0);
   const concurrent = shares.reduce((sum, { workers, share }) => sum + workers * share.maxConcurrentRequests, 0);

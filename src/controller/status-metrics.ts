@@ -2,9 +2,9 @@
  * Metrics of a kind, computed at each scrape from the statuses of its resources: the number of resources in each state, and
  * separate series (labelled metrics) for at most 200 resources (C3).
  *
- * Invariants: if there are more resources, the separate series are for the resources that most need a person, in the order
- * Stalled, Outage, Reconciling, NotReady, others. A resource without a status has no series and is not counted. The label
- * `reason` has few values, because reasons come from conditions (`api/conditions.ts`).
+ * Invariants: resources that most need a person get separate series first, in the order Stalled, Outage, Reconciling,
+ * NotReady, others. A resource without a status has no series and is not counted. The label `reason` has few values, because
+ * reasons come from conditions (`api/conditions.ts`).
  */
 import { type Condition, findCondition } from '../api/conditions.ts';
 import type { Labels, Metrics, Sample } from '../base/metrics.ts';

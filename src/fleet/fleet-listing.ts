@@ -66,10 +66,7 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /**
-   * Secrets that were checked since the last sweep began. To check a Secret, one of its policies is asked whether the Secret
-   * still belongs to this account.
-   */
+  /** Secrets for which, since the last sweep began, a policy was asked whether the Secret still belongs to this account. */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
   /**
@@ -495,8 +492,8 @@ export class FleetListing {
   }
 
   /**
-   * Whether the sweep has missed a collector. The listing for `build` shows only collectors on other builds. A collector was
-   * missed if this listing has more rows than the sweep has found on other builds.
+   * Whether the sweep has missed a collector. The listing for `build` shows only collectors on other builds. If it has more
+   * rows than the sweep has found there, a collector was missed.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;

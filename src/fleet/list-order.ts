@@ -64,8 +64,8 @@ export class ListOrder {
 }
 
 /**
- * Merges two listings with the same order. Collectors in both listings keep their order, and the others are placed between
- * them by the sort key.
+ * Merges two listings with the same order. Collectors in both listings keep their order. The sort key places the others
+ * between them.
  */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));

@@ -82,10 +82,7 @@ function dispatcherFor(address: URL, environment: Environment, ca: string | unde
   return new ProxyAgent({ uri: proxy.origin, requestTls: tls, ...(user !== '' && { token }) });
 }
 
-/**
- * Code of a network error, such as ECONNREFUSED. The error's message is not used, because it could contain the secret
- * address.
- */
+/** Code of a network error, such as ECONNREFUSED. The error's message could contain the secret address. */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   return String(code ?? name ?? 'unknown error');

@@ -53,8 +53,8 @@ export class Applier {
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // If the status is correct and nothing is left to do, the policy need not wait for the claims of other policies. A
-    // later change of an owner triggers another decision (U9).
+    // A policy that has a correct status and nothing to do need not wait for the claims of other policies. A change of an
+    // owner triggers a decision (U9).
     const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
@@ -90,8 +90,8 @@ export class Applier {
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-    // The conditions in status still hold, so this write only confirms people's requests. The next decision follows the
-    // first complete sweep (read of the whole collector list).
+    // The conditions in status still hold, so this write only confirms people's requests. The first complete read of the
+    // collector list triggers a decision.
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));

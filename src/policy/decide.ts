@@ -72,8 +72,8 @@ export interface Decision extends LedgerChange {
 }
 
 /**
- * Maximum interval in ms between decisions of a policy with maintenance windows, because the next window, which its status
- * shows, must be kept up to date.
+ * Maximum interval in ms between decisions of a policy with maintenance windows, to keep the next window in its status up to
+ * date.
  */
 const longestCalendarMs = 3_600_000;
 

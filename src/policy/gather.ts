@@ -248,10 +248,7 @@ export class Gatherer {
   }
 }
 
-/**
- * Message that the target cannot be rolled out, for example because no offered build is old enough; undefined if the target
- * can be rolled out.
- */
+/** Message that the target cannot be rolled out, for example because no offered build is old enough; undefined if it can be. */
 function whyNotOffered(verdict: TargetVerdict, target: string | undefined): string | undefined {
   const isWaiting = verdict.kind === 'tooYoung' && target === undefined;
   return verdict.kind === 'offered' || isWaiting ? undefined : verdict.message;

@@ -143,8 +143,7 @@ export class PolicyRuntime implements PostingPolicy {
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // Only an attempt whose POST was sent keeps the collector with this policy. Before that, a policy with higher
-      // precedence may take the collector over (U13).
+      // Until the POST is sent, a policy with higher precedence may take the collector over (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }

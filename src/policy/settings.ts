@@ -1,10 +1,7 @@
 /** Time and size limits of the upgrade protocol (rules U1 to U14), in one object so that tests and demos can change them. */
 
 export interface PolicySettings {
-  /**
-   * Grace period G in ms. A listing that is requested this long after an effect, such as a completed upgrade, certainly shows
-   * the effect.
-   */
+  /** Grace period G in ms. A listing requested this long after a change, such as a completed upgrade, shows the change. */
   readonly graceMs: number;
   /** Age in ms of an open attempt, since acceptance or discovery, at which a new listing decides how it has ended (U5). */
   readonly openLimitMs: number;

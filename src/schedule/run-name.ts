@@ -5,8 +5,8 @@
 import type { TimeRange } from '../api/time-range.ts';
 
 /**
- * Returns the name of a run, such as `errors-20261122t120000z-130000z`. The name contains the date of the end only if the end
- * is on another UTC day than the start.
+ * Returns the name of a run, such as `errors-20261122t120000z-130000z`. The end has a date only if it is on another UTC day
+ * than the start.
  */
 export function runName(schedule: string, span: TimeRange): string {
   return `${schedule}-${runTimes(span)}`;

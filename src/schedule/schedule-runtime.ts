@@ -169,8 +169,8 @@ export class ScheduleRuntime {
   }
 
   /**
-   * Returns the time ranges that are exported according to the schedule records or the status. Both are used, because
-   * schedule records can be lost (S1).
+   * Returns the time ranges that are exported according to the schedule records or the status. The status is needed because
+   * records can be lost (S1).
    */
   #covered({ status }: SearchExportSchedule): readonly TimeRange[] {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);

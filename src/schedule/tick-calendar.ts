@@ -1,15 +1,15 @@
 /**
  * Ticks: the times at which a cron schedule fires, where one run ends and the next run begins.
  *
- * At the start or end of daylight-saving time, local times are skipped or occur twice. Instead of a skipped local time, the
- * cron schedule fires at a later one. If a local time occurs twice, the cron schedule fires only the first time.
+ * A clock change (daylight-saving time) can skip a local time: the cron schedule then fires later. If a local time occurs
+ * twice, the cron schedule fires only the first time.
  */
 import type { TimeRange } from '../api/time-range.ts';
 import { CronSchedule } from '../base/cron.ts';
 import type { TimeZone } from '../base/time-zone.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Maximum time in ms by which a clock change (for example to daylight-saving time) can move a local time. */
+/** Maximum time in ms by which a clock change (daylight-saving time) can move a local time. */
 const longestChangeMs = dayMs;
 /**
  * Maximum time in ms that is searched for the next time of a cron schedule. The calendar repeats every 400 years, so a cron

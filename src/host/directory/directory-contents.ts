@@ -393,8 +393,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns whether an object stays as it was although its manifest was not found. This is the case if the manifest may still
-   * exist (D2), or has been missing for less than `deletionDelayMs` (D3).
+   * Returns whether an object without a manifest is kept: its manifest may still exist (D2), or has been missing for less
+   * than `deletionDelayMs` (D3).
    */
   #isKept(id: string, reading: Reading): boolean {
     if (reading.ids.has(id)) return false;

@@ -133,7 +133,8 @@ export class UndiciKubeApi implements KubeApi {
       return this.#agent.dispatcher;
     }
     this.#agent?.dispatcher.close().catch(() => undefined);
-    // Timeouts of undici are switched off: callers set deadlines themselves, and a watch may be silent for longer.
+    // Timeouts of undici are switched off: callers set their own deadlines, and a watch may be silent for longer than any
+    // timeout.
     const options = {
       allowH2: false,
       keepAliveTimeout: keepAliveMs,

@@ -90,8 +90,8 @@ export class LeaseElection implements Leadership {
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**
-   * True if the Lease may name this process as the leader. Also true if a write of the Lease got no answer, because it may
-   * have succeeded.
+   * True if the Lease may name this process as the leader. Also true after a write without an answer, which may have
+   * succeeded.
    */
   #wrote = false;
   #term = 0;

@@ -19,8 +19,8 @@ import { ResourceCache } from './resource-cache.ts';
 import { fieldManager } from './status-writer.ts';
 
 /**
- * Maximum duration in ms of the creation of a Job. After its leadership ends, a process may still complete a creation, but no
- * other process leads until this time has passed. So the next leader's first list contains the Job.
+ * Maximum duration in ms of the creation of a Job. For this long after the end of a leadership, no other process leads. So
+ * the next leader's first list contains the Job.
  */
 const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 

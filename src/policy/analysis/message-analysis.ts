@@ -133,7 +133,7 @@ export interface PeriodCounts {
 
 /**
  * Judges the collectors of a stage by their numbers of messages before and after the upgrade. A collector that was upgraded
- * during the period after the upgrades is not judged, because its former version sent a part of the messages.
+ * within the period of the result is not judged, because its former version sent some of the messages.
  */
 export function judgeMembers(
   analysis: StageAnalysis,

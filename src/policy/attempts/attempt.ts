@@ -111,8 +111,8 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // An earlier process stored this attempt in the ledger. That process ended before it got the answer to the POST, or even
-  // before it sent the POST.
+  // An earlier process stored this attempt in the ledger. It ended before it got the answer to the POST, or even before it
+  // sent the POST.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -141,7 +141,7 @@ function afterRefusal(
   switch (serviceCode) {
     case 'collector.in.upgrading':
       // The service refused the POST because an upgrade of the collector already runs. If the POST was a repeated one
-      // (probe), the first POST may have started that upgrade. If not, logfleet did not start that upgrade.
+      // (probe), the first POST may have started that upgrade. Otherwise, logfleet did not start it.
       return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });

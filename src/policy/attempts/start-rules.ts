@@ -222,8 +222,8 @@ function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: Admi
 }
 
 /**
- * Makes an upgrade wait while the policy has its maximum number of upgrades in flight. The maximum ensures that the ledger
- * can store all of them (U1).
+ * Makes an upgrade wait while the policy has its maximum number of upgrades in flight. More would not fit into the ledger
+ * (U1).
  */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;

@@ -171,8 +171,8 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
 }
 
 /**
- * Throws the error for an unreadable ledger if a ledger object has unexpected content. In this case, another program must
- * have changed the object.
+ * Throws the error for an unreadable ledger if a ledger object has unexpected content, because another program must have
+ * changed it.
  */
 function unpacked<T>(unpack: () => T): T {
   try {

@@ -58,7 +58,7 @@ export class ClaimTurns {
 
   /**
    * Registers a policy that was added or changed, so that other policies wait for its claims on collectors. The change may
-   * also have solved the problem of an excused policy, so that it can claim collectors.
+   * have solved the problem of an excused policy.
    */
   expect({ metadata }: CollectorVersionPolicy): void {
     const { uid, namespace, name, generation } = metadata;

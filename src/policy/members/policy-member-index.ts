@@ -81,10 +81,7 @@ export class PolicyMemberIndex {
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
   /** For each stage that has not started, a function that says whether the stage may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /**
-   * Stage index for collectors that are in no stored list of a stage. If a started stage takes all remaining collectors, its
-   * index.
-   */
+  /** Stage index for all collectors that are in no stored list of a stage. */
   #unlisted = noStage;
   /** Number of started stages when the index was last updated. */
   #started = -1;

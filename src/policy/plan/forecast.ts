@@ -85,7 +85,7 @@ export interface Forecast {
 
 export interface ForecastRequests {
   readonly posts: number;
-  /** Number of reads that show the ends of upgrades: reads of upgrade tasks, and of single pages of the collector list. */
+  /** Number of reads of upgrade tasks and single list pages, which show the ends of upgrades. */
   readonly looks: number;
   /** Number of requests for sweeps: reads of the whole collector list and of the list of builds. */
   readonly sweeps: number;

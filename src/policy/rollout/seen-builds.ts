@@ -111,8 +111,8 @@ const decodeBuilds = jsonReader<StoredBuilds>(
 );
 
 /**
- * Decodes the stored builds. If the stored text is unreadable, every build counts as newly offered. It is then rolled out
- * later, but never too early.
+ * Decodes the stored builds. If they are unreadable, every build counts as newly offered, so it may be rolled out late, but
+ * never too early.
  */
 function decode(content: string | undefined): Known {
   const { service = '', seen = [] } = decodeBuilds(content) ?? {};

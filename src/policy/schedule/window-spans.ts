@@ -20,7 +20,7 @@ export interface Opening {
 
 const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
-/** Maximum time in ms by which a clock change (for example to daylight-saving time) moves the opening of a window. */
+/** Maximum time in ms by which a clock change (daylight-saving time) moves the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
 /** Maximum length in ms of a span in which windows follow without a gap; a longer span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
@@ -77,8 +77,8 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 
 /** Yields the spans of one maintenance window that end after `afterMs`, in order. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
-  // Openings at local times that a daylight-saving change skips. They are moved to a later local time, which may come after
-  // the next opening.
+  // Openings at local times that a clock change skips. They are moved to a later local time, possibly after the next
+  // opening.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(afterMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);

@@ -336,8 +336,8 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // The service also refuses upgrades of collectors that were uninstalled. So a person must act only if a later listing
-    // still shows the collector.
+    // The service also refuses uninstalled collectors. So a person must act only if a later listing still shows the
+    // collector.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;

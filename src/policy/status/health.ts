@@ -237,10 +237,7 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
   return { ...(gate.byPerson ? stalled : { ...atWork, outage: true }), reason: gate.reason, message };
 }
 
-/**
- * Reports a stalled rollout: a stage has a failure and the spec sets no `maxFailures`, so a person must decide how to
- * continue (R5).
- */
+/** Reports a stalled rollout: a stage has a failure and the spec sets no `maxFailures`, so a person must decide (R5). */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
