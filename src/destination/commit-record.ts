@@ -12,7 +12,7 @@ import type { Destination } from './destination.ts';
 import { disappeared } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { nameProblem } from './object-name.ts';
-import { sliceSummary } from './slice-figures.ts';
+import { sliceSummary, weightedSums } from './slice-figures.ts';
 import {
   checked,
   choice,
@@ -119,6 +119,8 @@ const recordForm = object({
   figures: optional(figures),
   /** Numbers, sizes and times of messages for each short period of message time. Absent for searches by receipt time. */
   slices: optional(sliceSummary),
+  /** Weighted sums of the same values for searches by receipt time. Absent for other searches. */
+  sliceSums: optional(weightedSums),
   /** Messages that were received more than once. Absent if there are none, or too many to list. */
   repeated: optional(list(repeatedMessage)),
   /** True if the service returned a row at the end of a requested time range, although the end should be excluded (E10). */

@@ -52,6 +52,29 @@ export const sliceSummary = object({
 });
 export type SliceSummary = Stored<typeof sliceSummary>;
 
+/** Values of slices that can be added up over intervals. The times of the first and the last message cannot. */
+const summableNames = ['rows', 'bytes', 'offsetsMs'] as const satisfies readonly SliceFigureName[];
+type SummableName = (typeof summableNames)[number];
+
+export function isSummable(name: SliceFigureName): name is SummableName {
+  return (summableNames as readonly string[]).includes(name);
+}
+
+const weightedSum = text(/^[0-9a-f]{16}$/);
+
+/**
+ * Short form of the numbers, sizes and times of an interval's messages by receipt time, with one weighted sum for each kind of value. Such
+ * an interval shares its slices of message time with other intervals, so hashes of them could not be compared. Weighted sums can be: those
+ * of all intervals add up to the weighted sum of all slices. A sum is absent if a value is unknown.
+ */
+export const weightedSums = object({
+  lengthMs: integer(1),
+  rows: weightedSum,
+  bytes: optional(weightedSum),
+  offsetsMs: optional(weightedSum),
+});
+export type WeightedSums = Stored<typeof weightedSums>;
+
 interface Range {
   readonly fromMs: number;
   readonly toMs: number;
@@ -152,6 +175,53 @@ export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: Range):
     shared: slices.filter((each) => !isOwn(each)),
     whole: Object.assign({}, ...sliceFigureNames.map(hashOf)),
   };
+}
+
+/** Computes the weighted sums of an interval by receipt time. `slices` must contain exactly the messages of the interval. */
+export function weightedSumsOf({ lengthMs, slices }: SlicedFigures): WeightedSums {
+  const sumOf = (name: SummableName) => {
+    const values = slices.map((each) => [each.fromMs, each[name]] as const);
+    return values.every(isKnown) ? { [name]: weightedSumOf(values) } : {};
+  };
+  return Object.assign({ lengthMs, rows: '' }, ...summableNames.map(sumOf));
+}
+
+/** Returns the members of a commit record that describe the slices of its interval. */
+export function recordedSlices(
+  figures: SlicedFigures,
+  interval: Range,
+  byReceiptTime: boolean,
+): { readonly slices: SliceSummary } | { readonly sliceSums: WeightedSums } {
+  return byReceiptTime ? { sliceSums: weightedSumsOf(figures) } : { slices: summaryOf(figures, interval) };
+}
+
+/**
+ * Returns the sum of one kind of value over all slices, modulo 2^64, in hexadecimal. Each value is multiplied by the weight of its slice.
+ * Returns an empty text if a value is not a whole number.
+ */
+export function weightedSumOf(values: readonly (readonly [fromMs: number, value: number])[]): string {
+  if (!values.every(([, value]) => Number.isSafeInteger(value))) return '';
+  return hexOf(values.reduce((sum, [fromMs, value]) => sum + weightOf(fromMs) * BigInt(value), 0n));
+}
+
+/** Adds up weighted sums of several intervals. */
+export function addWeightedSums(sums: readonly string[]): string {
+  return hexOf(sums.reduce((all, sum) => all + BigInt(`0x${sum}`), 0n));
+}
+
+function hexOf(sum: bigint): string {
+  return BigInt.asUintN(64, sum).toString(16).padStart(16, '0');
+}
+
+/**
+ * Weight of a slice: an odd number of 64 bits that looks random, computed from the start of the slice by SplitMix64. Values that move from
+ * one slice to another therefore change the weighted sum.
+ */
+function weightOf(fromMs: number): bigint {
+  let weight = BigInt.asUintN(64, BigInt(fromMs) + 0x9e3779b97f4a7c15n);
+  weight = BigInt.asUintN(64, (weight ^ (weight >> 30n)) * 0xbf58476d1ce4e5b9n);
+  weight = BigInt.asUintN(64, (weight ^ (weight >> 27n)) * 0x94d049bb133111ebn);
+  return (weight ^ (weight >> 31n)) | 1n;
 }
 
 function isKnown(value: readonly [number, number | undefined]): value is readonly [number, number] {

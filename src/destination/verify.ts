@@ -23,7 +23,7 @@ import { contradictionsIn, type Difference, type DifferenceKind, isProofOf } fro
 import { Partitions } from './partitions.ts';
 import { readPlan } from './plan-object.ts';
 import { possibleProofs } from './proof-range.ts';
-import { joinSlices, sliceFigureNames, summaryOf } from './slice-figures.ts';
+import { isSummable, joinSlices, recordedSlices, type SliceFigureName, sliceFigureNames } from './slice-figures.ts';
 
 export interface Verification {
   readonly manifest: Manifest;
@@ -67,8 +67,8 @@ export async function verifyExport(
     ...(await strayFiles(destination, layout, manifest, verdicts)),
   ];
   const found = new Map<string, FileFigures>();
-  const files = manifest.intervals.flatMap(({ files, slices }) => {
-    return files.map((file) => ({ file, sliceMs: slices?.lengthMs }));
+  const files = manifest.intervals.flatMap(({ files, slices, sliceSums }) => {
+    return files.map((file) => ({ file, sliceMs: (slices ?? sliceSums)?.lengthMs }));
   });
   const total = { totalFiles: files.length, totalBytes: files.reduce((sum, { file }) => sum + file.bytes, 0) };
   const read = { files: 0, rows: 0, bytes: 0 };
@@ -110,24 +110,29 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
 }
 
 /** Compares an interval's files with the values for short periods (slices) in the interval's commit record. */
-function sliceDifferences(
-  { fromMs, toMs, slices: expected }: CommitRecord,
-  own: readonly (FileFigures | undefined)[],
-): readonly Difference[] {
+function sliceDifferences(record: CommitRecord, own: readonly (FileFigures | undefined)[]): readonly Difference[] {
   const lists = own.flatMap((figures) => (figures?.slices ? [figures.slices] : []));
-  if (!expected || lists.length < own.length) return [];
-  const { lengthMs } = expected;
-  const found = summaryOf({ lengthMs, slices: joinSlices(lists) }, { fromMs, toMs });
+  const { fromMs, toMs, slices, sliceSums } = record;
+  const lengthMs = (slices ?? sliceSums)?.lengthMs;
+  if (lengthMs === undefined || lists.length < own.length) return [];
+  const found = recordedSlices({ lengthMs, slices: joinSlices(lists) }, record, sliceSums !== undefined);
   const differing = sliceFigureNames.filter((name) => {
     const isInFiles = name !== 'bytes' || own.every((figures) => figures?.bytes !== undefined);
-    const isKnown = isInFiles && expected.whole[name] !== undefined;
-    const values = [expected, found].map(({ shared, whole }) => {
-      return [whole[name], ...shared.map((slice) => [slice.fromMs, slice[name]])];
-    });
-    return isKnown && !sameValue(values[0], values[1]);
+    const expected = recordedValues(record, name);
+    return isInFiles && expected !== undefined && !sameValue(expected, recordedValues(found, name));
   });
   const where = (name: string) => `${name} of periods of ${lengthMs} ms from ${isoText(fromMs)} to ${isoText(toMs)}`;
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
+}
+
+/** Returns what a commit record says about one kind of value in its slices; undefined if it says nothing. */
+function recordedValues(
+  { slices, sliceSums }: Pick<CommitRecord, 'slices' | 'sliceSums'>,
+  name: SliceFigureName,
+): unknown {
+  if (sliceSums) return isSummable(name) ? sliceSums[name] : undefined;
+  if (slices?.whole[name] === undefined) return undefined;
+  return [slices.whole[name], ...slices.shared.map((slice) => [slice.fromMs, slice[name]])];
 }
 
 /** Compares the proof in the manifest with the manifest's intervals and, if there are any, with the stored digest verdicts. */

@@ -3,8 +3,8 @@
  * functions are pure; `proving.ts` sends the requests.
  *
  * The digest contains these figures for each short period (slice). A commit record contains hashes of the figures of all periods inside its
- * interval. Intervals that share a period are compared together. If the service divides time differently than logfleet, or if the export
- * searches by receipt time, only the totals of whole intervals are compared.
+ * interval. Intervals that share a period are compared together. Intervals by receipt time can share any periods, so their records contain
+ * weighted sums instead of hashes. If the service divides time differently than logfleet, only the totals of whole intervals are compared.
  *
  * The service may round large figures, as in `1.788E12`. If rounding can explain a difference, the figure counts as not compared.
  */
@@ -21,13 +21,15 @@ import {
   type TimeRange,
 } from '../../destination/digest-verdict.ts';
 import {
+  addWeightedSums,
   hashOfSlices,
   isInside,
+  isSummable,
   joinSlices,
   type SliceFigureName,
   type SliceFigures,
-  type SliceSummary,
   sliceFigureNames,
+  weightedSumOf,
 } from '../../destination/slice-figures.ts';
 import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
@@ -161,7 +163,8 @@ export function compare({ intervals, slices }: DigestGroup, confirmed: readonly 
     bytes: sumOrNone(written.bytes, repeated.bytes),
   };
   const range = rangeOf(intervals);
-  const bySlice = outcomesBySlice(intervals, withoutRepeats(slices, confirmed));
+  const own = withoutRepeats(slices, confirmed);
+  const bySlice = outcomesBySlice(intervals, own) ?? outcomesBySums(intervals, own);
   const outcomes = new Map(
     sliceFigureNames.map((name) => {
       return [name, joinOutcomes([outcomeOf(counted, expected, name), ...(bySlice?.(name) ?? [])])];
@@ -209,12 +212,32 @@ function outcomesBySlice(
   }
   const pairs = pairsOf(shared, joinSlices(summaries.map((summary) => summary.shared)));
   return (name) => [
-    ...summaries.map(({ whole }, at) => outcomeOfHash(inside[at] ?? [], whole, name)),
+    ...summaries.map(({ whole }, at) => agreementOf(inside[at] ?? [], name, whole[name], hashOfSlices)),
     ...pairs.map(([counted, written]) => outcomeOf(counted, written, name)),
   ];
 }
 
-function haveSameSlices([first, ...others]: readonly SliceSummary[], slices: readonly DigestSlice[]): boolean {
+/**
+ * Compares the weighted sums of the service's slices with those of the written rows, for an export by receipt time. Returns undefined if a
+ * commit record has no weighted sums, or if the service divides time into different periods.
+ */
+function outcomesBySums(
+  intervals: readonly CommitRecord[],
+  slices: readonly DigestSlice[],
+): ((name: SliceFigureName) => readonly Agreement[]) | undefined {
+  const written = intervals.flatMap(({ sliceSums }) => sliceSums ?? []);
+  if (written.length < intervals.length || !haveSameSlices(written, slices)) return undefined;
+  return (name) => {
+    if (!isSummable(name)) return [];
+    const ours = written.flatMap((sums) => sums[name] ?? []);
+    return [agreementOf(slices, name, ours.length < written.length ? undefined : addWeightedSums(ours), weightedSumOf)];
+  };
+}
+
+function haveSameSlices(
+  [first, ...others]: readonly { readonly lengthMs: number }[],
+  slices: readonly DigestSlice[],
+): boolean {
   const lengthMs = first?.lengthMs ?? 0;
   const areOnGrid = slices.every(({ fromMs, toMs }) => toMs - fromMs === lengthMs && fromMs % lengthMs === 0);
   return areOnGrid && others.every((other) => other.lengthMs === lengthMs);
@@ -235,12 +258,13 @@ function pairsOf(
   ];
 }
 
-function outcomeOfHash(
+/** Compares one kind of value of all slices with its short form in commit records. `shorten` computes the short form. */
+function agreementOf(
   slices: readonly DigestSlice[],
-  written: SliceSummary['whole'],
   name: SliceFigureName,
+  ours: string | undefined,
+  shorten: (values: readonly (readonly [fromMs: number, value: number])[]) => string,
 ): Agreement {
-  const ours = written[name];
   if (ours === undefined) return 'unknown';
   const values: (readonly [number, number])[] = [];
   let isRounded = false;
@@ -250,7 +274,7 @@ function outcomeOfHash(
     if (figure.reach !== 0) isRounded = true;
     values.push([slice.fromMs, figure.value]);
   }
-  if (hashOfSlices(values) === ours) return 'same';
+  if (shorten(values) === ours) return 'same';
   return isRounded ? 'unknown' : 'differs';
 }
 
@@ -373,6 +397,11 @@ export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage
   const areNamed = intervals.every((interval) => interval.duplicates === 0 || interval.repeated !== undefined);
   const ids = new Set(repeated.map(({ id }) => id));
   return areNamed && ids.size > 0 && ids.size <= mostConfirmed && ids.size === repeated.length ? repeated : undefined;
+}
+
+/** True if a group has rows that were received more than once, but that no query can confirm. */
+export function hasUnconfirmed(group: DigestGroup): boolean {
+  return group.intervals.some(({ duplicates }) => duplicates > 0) && repeatedOf(group) === undefined;
 }
 
 export function confirmOperators(repeated: readonly RepeatedMessage[]): string {

@@ -1,7 +1,7 @@
 /**
  * Requests digests of the written rows from the service, and compares them (`digest.ts`, E6). One aggregation covers all intervals that
- * follow each other without a gap. For a search by receipt time, only totals can be compared. If they differ, the range is halved until the
- * differing intervals are found.
+ * follow each other without a gap. For a search by receipt time, all of these intervals are compared together. If they differ, the range is
+ * halved until the differing intervals are found.
  *
  * Invariant: a digest is requested after all searches of its range have ended. Nothing is written to the destination.
  */
@@ -15,7 +15,7 @@ import type { ServiceError } from '../../service/requests/service-error.ts';
 import { aggregate, isRefused, notCounted } from '../search/aggregation.ts';
 import type { JobSet } from '../search/job-set.ts';
 import type { SearchTools } from '../search/search-tools.ts';
-import { sliceLength } from '../search/slice-length.ts';
+import { digestSliceLength } from '../search/slice-length.ts';
 import {
   againOf,
   compare,
@@ -26,6 +26,7 @@ import {
   digestOperators,
   digestSlices,
   groupsOf,
+  hasUnconfirmed,
   rangeOf,
   repeatedOf,
 } from './digest.ts';
@@ -39,6 +40,8 @@ export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
+  /** Differing ranges with repeated rows that are too many to be confirmed by id. The service may store them more than once. */
+  readonly unconfirmed: ReadonlySet<DifferingRange>;
   /** Segments that replace the differing ranges and are searched next. */
   readonly segments: readonly TimeRange[];
 }
@@ -47,12 +50,6 @@ interface ComparedGroup {
   readonly group: DigestGroup;
   readonly comparison: ReturnType<typeof compare>;
 }
-
-/**
- * Length of the periods for which the service counts the rows of an export by receipt time. Any length is possible, because only the totals
- * are compared.
- */
-const receiptSlice = { text: '1d', lengthMs: 86_400_000 };
 
 /**
  * Compares the written rows of intervals with figures that the service computes (digest). `round` is 1 for the first comparison of the
@@ -75,6 +72,7 @@ export async function prove(
   return {
     proven: joinProven(compared.flatMap(({ comparison }) => (comparison.kind === 'same' ? [comparison.range] : []))),
     differing: differing.map(({ range }) => range),
+    unconfirmed: new Set(differing.filter(({ group }) => hasUnconfirmed(group)).map(({ range }) => range)),
     segments: differing.flatMap(({ group }) => againOf(group, { byReceiptTime, round })),
   };
 }
@@ -102,7 +100,7 @@ async function compareGroup(group: DigestGroup, tools: ProvingTools): Promise<Co
 
 async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTools): Promise<readonly DigestSlice[]> {
   const { byReceiptTime } = task.identity;
-  const { text, lengthMs } = byReceiptTime ? receiptSlice : sliceLength(task.identity);
+  const { text, lengthMs } = digestSliceLength(task.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
     // Some services include the end of a range. The query then excludes rows at the end. If the range ended 1 ms earlier instead, the

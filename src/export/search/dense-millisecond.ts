@@ -9,7 +9,7 @@ import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
 import { inParallel } from '../../base/parallel.ts';
 import { sumOfFigures } from '../../destination/commit-record.ts';
-import { joinSlices, summaryOf } from '../../destination/slice-figures.ts';
+import { joinSlices, recordedSlices } from '../../destination/slice-figures.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { AnyOrder } from './duplicates.ts';
 import { withOperators } from './export-task.ts';
@@ -20,7 +20,7 @@ import { type CutSign, cutSign } from './message-limit.ts';
 import { type RowFigures, RowFilter, sumOfRepeated } from './row-filter.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 import { type RecordFigures, strays } from './search-verdict.ts';
-import { sliceMsOf } from './slice-length.ts';
+import { digestSliceLength } from './slice-length.ts';
 
 export interface DenseMillisecond {
   readonly atMs: number;
@@ -172,14 +172,15 @@ class DenseSearch {
     const found = this.#read.map(({ figures }) => figures);
     const repeated = sumOfRepeated(found);
     const duplicates = this.#sumOf('duplicates');
-    const lengthMs = this.#sliceMs;
+    const { identity } = this.#options.tools.task;
     const slices = joinSlices(found.map((figures) => figures.slices?.slices ?? []));
+    const interval = { fromMs: atMs, toMs: atMs + 1 };
     return {
-      ...{ fromMs: atMs, toMs: atMs + 1, left: 0, count: { rows, source: 'Aggregate' } },
+      ...{ ...interval, left: 0, count: { rows, source: 'Aggregate' } },
       ...{ received: this.#sumOf('received'), written: this.#sumOf('written'), outside: this.#sumOf('outside') },
       duplicates,
       figures: sumOfFigures(found.map(({ messages }) => messages)),
-      ...(lengthMs === undefined ? {} : { slices: summaryOf({ lengthMs, slices }, { fromMs: atMs, toMs: atMs + 1 }) }),
+      ...recordedSlices({ lengthMs: this.#sliceMs, slices }, interval, identity.byReceiptTime),
       ...(repeated && duplicates > 0 ? { repeated } : {}),
       ...(this.#options.tools.quirks.isEndInclusive ? { endInclusive: true } : {}),
     };
@@ -209,8 +210,8 @@ class DenseSearch {
     return new RowFilter({ interval, byReceiptTime, duplicates: new AnyOrder(), writtenFromMs: undefined, sliceMs });
   }
 
-  get #sliceMs(): number | undefined {
-    return sliceMsOf(this.#options.tools.task.identity);
+  get #sliceMs(): number {
+    return digestSliceLength(this.#options.tools.task.identity).lengthMs;
   }
 
   async #readClass(ending: string, filter: RowFilter): Promise<ClassResult> {

@@ -16,7 +16,7 @@ import {
   type SearchEnd,
 } from './result-reader.ts';
 import { type RowFigures, RowFilter } from './row-filter.ts';
-import { sliceMsOf } from './slice-length.ts';
+import { digestSliceLength } from './slice-length.ts';
 
 export interface MessageReaderOptions extends ReaderOptions {
   /** Number of rows in the interval to be searched, as counted by an aggregation; undefined if no aggregation counted them. */
@@ -74,7 +74,7 @@ export class MessageReader extends ResultReader {
     this.#writtenFromMs = writtenFromMs;
     const duplicates = anyOrder ? new AnyOrder() : new InOrder();
     const { byReceiptTime } = identity;
-    const sliceMs = sliceMsOf(identity);
+    const { lengthMs: sliceMs } = digestSliceLength(identity);
     this.#filter = new RowFilter({ interval: this.#range, byReceiptTime, duplicates, writtenFromMs, sliceMs });
     this.files = new IntervalFiles(tools, order, tools.describedFields);
     await this.#readPages(this.#filter, this.files, end);

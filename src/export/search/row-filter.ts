@@ -52,8 +52,8 @@ export interface RowFigures {
   /** Number, sizes and times of all written rows. */
   readonly messages: MessageFigures;
   /**
-   * Number, sizes and times of the written rows in each short period, as the digest of the service compares them later (E6); undefined if
-   * the search is by receipt time.
+   * Number, sizes and times of the written rows in each slice (short period), which the digest of the service compares later (E6);
+   * undefined if the rows are records of an aggregation.
    */
   readonly slices: SlicedFigures | undefined;
   /** Messages that were written once but received more than once; undefined if they are too many for a commit record. */
@@ -69,8 +69,8 @@ export interface RowFilterOptions {
    * is left.
    */
   readonly writtenFromMs: number | undefined;
-  /** Length in ms of the periods for which rows are counted (E6); undefined if the search is by receipt time. */
-  readonly sliceMs: number | undefined;
+  /** Length in ms of the slices of message time for which rows are counted (E6). */
+  readonly sliceMs: number;
 }
 
 export const noRows = {
@@ -95,7 +95,7 @@ export class RowFilter {
   constructor(options: RowFilterOptions) {
     assert(!options.byReceiptTime || options.writtenFromMs === undefined, 'by receipt time nothing can be left');
     this.#options = options;
-    this.#writtenSums = new SliceSums(options.sliceMs ?? Number.POSITIVE_INFINITY);
+    this.#writtenSums = new SliceSums(options.sliceMs);
   }
 
   get oldestMs(): number | undefined {
@@ -158,7 +158,7 @@ export class RowFilter {
       ...this.#figures,
       areDuplicatesSure: duplicates.isSure,
       messages: sumOfFigures(slices),
-      slices: sliceMs === undefined ? undefined : { lengthMs: sliceMs, slices },
+      slices: { lengthMs: sliceMs, slices },
       repeated: this.#areRepeatedKnown ? [...this.#repeated.values()] : undefined,
     };
   }

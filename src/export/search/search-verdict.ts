@@ -12,7 +12,7 @@
 import { assert } from '../../base/assert.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
-import { summaryOf } from '../../destination/slice-figures.ts';
+import { recordedSlices } from '../../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './message-limit.ts';
 import type { RowFigures } from './row-filter.ts';
 
@@ -349,12 +349,12 @@ function provableOf(
   run: SearchFacts,
   figures: RowFigures,
   interval: Interval,
-): Pick<CommitRecord, 'figures' | 'slices' | 'repeated' | 'endInclusive'> {
+): Pick<CommitRecord, 'figures' | 'slices' | 'sliceSums' | 'repeated' | 'endInclusive'> {
   if (run.results === 'Records') return {};
   const { messages, slices, repeated, atEnd } = figures;
   return {
     figures: messages,
-    ...(slices && { slices: summaryOf(slices, interval) }),
+    ...(slices && recordedSlices(slices, interval, run.byReceiptTime)),
     ...(repeated && figures.duplicates > 0 ? { repeated } : {}),
     ...(run.isEndMoved || atEnd > 0 ? { endInclusive: true } : {}),
   };

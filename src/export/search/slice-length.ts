@@ -1,4 +1,4 @@
-/** Lengths of the short periods for which the service counts rows (E6). */
+/** Lengths of the short periods (slices) for which the service counts rows (E6). */
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
@@ -16,17 +16,26 @@ const lengths = [
 );
 const dayMs = 86_400_000;
 
-/** Returns the shortest length of a period for which the counts of all periods in the interval fit into one page of results. */
-export function sliceLength({ fromMs, toMs }: Interval): { readonly text: string; readonly lengthMs: number } {
-  const leastMs = (toMs - fromMs) / (maxPageRows - 2);
+/**
+ * Minimum length in ms of a slice of message time in an export by receipt time. The range of such an export does not limit its number of
+ * slices, because messages can be received long after their message time. A year has 52,560 slices of ten minutes.
+ */
+const leastByReceiptMs = 600_000;
+
+export interface SliceLength {
+  /** Length as the query operator `timeslice` writes it, such as `30s`. */
+  readonly text: string;
+  readonly lengthMs: number;
+}
+
+/** Returns the shortest length of a slice for which the counts of all slices in the interval fit into one page of results. */
+export function sliceLength({ fromMs, toMs }: Interval, minimumMs = 0): SliceLength {
+  const leastMs = Math.max((toMs - fromMs) / (maxPageRows - 2), minimumMs);
   const days = Math.ceil(leastMs / dayMs);
   return lengths.find(({ lengthMs }) => lengthMs >= leastMs) ?? { text: `${days}d`, lengthMs: days * dayMs };
 }
 
-/**
- * Length in ms of the periods for which an export counts rows (E6). Undefined for a search by receipt time, because the service divides
- * only message time into periods.
- */
-export function sliceMsOf({ byReceiptTime, fromMs, toMs }: Interval & { readonly byReceiptTime: boolean }) {
-  return byReceiptTime ? undefined : sliceLength({ fromMs, toMs }).lengthMs;
+/** Length of the slices of message time that the digest of an export has. `range` is the time range of the whole export. */
+export function digestSliceLength(range: Interval & { readonly byReceiptTime: boolean }): SliceLength {
+  return sliceLength(range, range.byReceiptTime ? leastByReceiptMs : 0);
 }

@@ -12,6 +12,7 @@ import { stallRetryMs } from '../../base/retry-delay.ts';
 import { recordKey } from '../../destination/commit-record.ts';
 import type { Destination } from '../../destination/destination.ts';
 import type { PlanningWait, planExport } from '../plan/export-planning.ts';
+import { mostConfirmed } from '../proof/digest.ts';
 import { type DigestResult, prove, verdictOf } from '../proof/proving.ts';
 import { JobSet } from '../search/job-set.ts';
 import {
@@ -61,6 +62,10 @@ const minSettleWaitMs = 1_000;
  * two digests.
  */
 const mostRounds = 3;
+/** End of the message about a range that differs, if it has repeated rows that logfleet could not confirm by id (E6). */
+const repeatsText =
+  `; result pages repeated more than ${mostConfirmed} rows, so logfleet cannot ask the service whether it stores them more than once. ` +
+  'If the service does, set spec.proof to Count';
 /** Limits until the first call of `advance`. They allow no work. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
@@ -365,10 +370,11 @@ export class ExportWork {
   }
 
   /** Reports ranges that still differ from the service's figures after the last repeated search. These ranges wait until a user acts. */
-  #differs({ differing }: DigestResult): void {
-    for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
+  #differs({ differing, unconfirmed }: DigestResult): void {
+    for (const range of differing) {
+      const { fromMs, toMs, counted, written, inSlices = [] } = range;
       const figures = { received: written.rows, expected: counted.rows };
-      const message = `an aggregation of the service shows ${figuresText(counted)}, but the files contain ${figuresText(written)}${slicesText(inSlices)}`;
+      const message = `an aggregation of the service shows ${figuresText(counted)}, but the files contain ${figuresText(written)}${slicesText(inSlices)}${unconfirmed.has(range) ? repeatsText : ''}`;
       const order = { segment: digestSegment, fromMs, toMs };
       this.#delays.incomplete({ order, reason: 'DigestDiffers', message, figures });
       this.#messages.tell(`${rangeText(order)} ${message}`, recordKey(order));

@@ -126,7 +126,7 @@ describe('a digest', () => {
     await exported(world, { byReceiptTime: true });
     expect(world.rows()).toHaveLength(600);
     const { proof, intervals } = world.manifest();
-    expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 }, wholeIntervals: true }]);
+    expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 } }]);
     expect(intervals.length).toBeGreaterThan(3);
     // One search for each interval, and three more: a search that the row limit cut off, a search that counted rows for the plan,
     // and a search that checked the exported rows.

@@ -1,7 +1,14 @@
 /** Tests the row counts, sizes and times that a commit record stores for each short period of its interval (E6). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { joinSlices, type SliceFigures, SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';
+import {
+  addWeightedSums,
+  joinSlices,
+  type SliceFigures,
+  SliceSums,
+  summaryOf,
+  weightedSumsOf,
+} from '../../../src/destination/slice-figures.ts';
 
 const lengthMs = 100;
 const interval = { fromMs: 50, toMs: 1_050 };
@@ -46,6 +53,44 @@ describe('figures of slices', () => {
         expect(joinSlices([left, right])).toEqual(sliced(rows));
       }),
     );
+  });
+});
+
+describe('weighted sums of slices', () => {
+  const sumsOf = (rows: readonly (readonly [number, number | undefined])[]) =>
+    weightedSumsOf({ lengthMs, slices: sliced(rows) });
+
+  test('add up to the sums of all rows, for any division of the rows', () => {
+    fc.assert(
+      fc.property(fc.array(rowArbitrary), fc.nat(20), (rows, count) => {
+        const [left, right] = [sumsOf(rows.slice(0, count)), sumsOf(rows.slice(count))];
+        const whole = sumsOf(rows);
+        expect(addWeightedSums([left.rows, right.rows])).toBe(whole.rows);
+        expect(addWeightedSums([left.bytes ?? '', right.bytes ?? ''])).toBe(whole.bytes);
+        expect(addWeightedSums([left.offsetsMs ?? '', right.offsetsMs ?? ''])).toBe(whole.offsetsMs);
+      }),
+    );
+  });
+
+  test('differ if a row is in another slice, or has another size or time', () => {
+    const rows: readonly (readonly [number, number])[] = [
+      [110, 5],
+      [210, 5],
+      [310, 7],
+    ];
+    const changed = (at: number, atMs: number, size: number) => sumsOf(rows.with(at, [atMs, size]));
+    const own = sumsOf(rows);
+    expect(changed(0, 410, 5).rows).not.toBe(own.rows);
+    expect(changed(0, 110, 6)).toMatchObject({ rows: own.rows, offsetsMs: own.offsetsMs });
+    expect(changed(0, 110, 6).bytes).not.toBe(own.bytes);
+    expect(changed(0, 111, 5)).toMatchObject({ rows: own.rows, bytes: own.bytes });
+    expect(changed(0, 111, 5).offsetsMs).not.toBe(own.offsetsMs);
+    expect(sumsOf(rows.with(1, [210, 7]).with(2, [310, 5])).bytes).not.toBe(own.bytes);
+  });
+
+  test('lack the sizes if a row has no size', () => {
+    const hex = expect.stringMatching(/^[0-9a-f]{16}$/);
+    expect(sumsOf([[-110, undefined]])).toEqual({ lengthMs, rows: hex, offsetsMs: hex });
   });
 });
 

@@ -20,7 +20,7 @@ import {
 } from '../../../src/destination/manifest.ts';
 import { planKind } from '../../../src/destination/plan-object.ts';
 import { listFiles } from '../../../src/destination/recorded-files.ts';
-import { SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';
+import { recordedSlices, SliceSums } from '../../../src/destination/slice-figures.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
@@ -320,7 +320,11 @@ describe('figures of slices are computed again (E6)', () => {
   };
 
   /** Creates an export whose commit record has the sizes and times of `rows`, although its file contains other rows. */
-  async function found(format: 'NDJSON' | 'CSV' | 'Parquet', text: string | Uint8Array): Promise<readonly string[]> {
+  async function found(
+    format: 'NDJSON' | 'CSV' | 'Parquet',
+    text: string | Uint8Array,
+    byReceiptTime = false,
+  ): Promise<readonly string[]> {
     const range = { fromMs: identity.fromMs, toMs: identity.toMs };
     const sums = new SliceSums(lengthMs);
     for (const { atMs, size } of rows) sums.add(atMs, size);
@@ -331,7 +335,7 @@ describe('figures of slices are computed again (E6)', () => {
       count: { rows: 4, source: 'Job' },
       files: [{ name: 'data/x', bytes: content.length, encodedBytes: 0, misfits: 0, rows: 4, sha256 }],
       figures: sumOfFigures(sums.slices),
-      slices: summaryOf({ lengthMs, slices: sums.slices }, range),
+      ...recordedSlices({ lengthMs, slices: sums.slices }, range, byReceiptTime),
     };
     const exported = { ...identity, output: { ...identity.output, format, compression: 'None' as const } };
     const place = new MemoryDestination();
@@ -348,6 +352,14 @@ describe('figures of slices are computed again (E6)', () => {
     expect(await found('NDJSON', lines(rows))).toEqual([]);
     expect(await found('CSV', csv(rows.toReversed()))).toEqual([]);
     expect(await found('Parquet', parquet(rows))).toEqual([]);
+  });
+
+  test('and are compared for an export by receipt time, too', async () => {
+    expect(await found('NDJSON', lines(rows), true)).toEqual([]);
+    const names = ['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs'];
+    expect(await found('NDJSON', lines(moved), true)).toEqual(
+      names.filter((name) => !name.endsWith('estMs')).map((name) => `figures ${name}`),
+    );
   });
 
   test('and show a row that moved to another slice', async () => {

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { joinProven } from '../../../src/destination/proof-range.ts';
-import { SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';
+import { SliceSums, summaryOf, weightedSumsOf } from '../../../src/destination/slice-figures.ts';
 import {
   againOf,
   compare,
@@ -195,6 +195,51 @@ describe('a comparison by slices (E6)', () => {
     const found = differing(all);
     expect(found.kind).toBe('differs');
     if (inSlices) expect(found).toMatchObject({ range: { inSlices } });
+  });
+
+  describe('by receipt time', () => {
+    // Rows of each interval are in slices of the other interval, too.
+    const halves = [rows.filter((_, index) => index % 2 === 0), rows.filter((_, index) => index % 2 === 1)];
+    const records = halves.map((half, index) => {
+      const slices = slicesOf(half);
+      return interval(
+        { fromMs: 1_000 * index, toMs: 1_000 * (index + 1), written: half.length },
+        { figures: sumOfFigures(slices), sliceSums: weightedSumsOf({ lengthMs: 100, slices }) },
+      );
+    });
+    const compared = (slices: readonly DigestSlice[]) => compare({ intervals: records, slices });
+
+    test('proves intervals whose rows share slices of message time', () => {
+      const proven = compared(counted(rows));
+      expect(proven).toMatchObject({ kind: 'same', range: { compared: { length: 3 } } });
+      expect(proven.range).not.toHaveProperty('wholeIntervals');
+    });
+
+    test.each<[string, readonly Row[], readonly string[]]>([
+      ['the slice of two rows whose totals are equal', at(1, { atMs: 220 }).with(4, { atMs: 160, size: 9 }), ['bytes']],
+      ['a time between the oldest and the newest time', at(1, { atMs: 121 }), ['offsetsMs']],
+      ['the sizes of two slices', at(1, { size: 7 }).with(3, { atMs: 210, size: 7 }), ['bytes']],
+    ])('differs by %s', (_, all, inSlices) => {
+      expect(compared(counted(all))).toMatchObject({
+        kind: 'differs',
+        range: { inSlices: expect.arrayContaining([...inSlices]) },
+      });
+    });
+
+    test('compares only totals if the service divides time differently, or has rounded sums in slices', () => {
+      const shifted = counted(rows).map((slice) => ({ ...slice, fromMs: slice.fromMs + 1, toMs: slice.toMs + 1 }));
+      expect(compared(shifted)).toMatchObject({ kind: 'same', range: { wholeIntervals: true } });
+      const rounded = counted(rows).map((slice) => ({ ...slice, bytes: { value: 10, reach: 20 } }));
+      expect(compared(rounded)).toMatchObject({ kind: 'same', range: { compared: ['oldestMs', 'newestMs'] } });
+    });
+
+    test('compares only totals with a commit record of an older version', () => {
+      const older = records.map(({ sliceSums: _, ...record }) => record);
+      expect(compare({ intervals: older, slices: counted(rows) })).toMatchObject({
+        kind: 'same',
+        range: { wholeIntervals: true },
+      });
+    });
   });
 
   test('subtracts the rows that the service stores more than once', () => {

@@ -29,7 +29,7 @@ async function read(pages: JobPages, { tools }: SearchWorld): Promise<number[]> 
     byReceiptTime: false,
     duplicates: new InOrder(),
     writtenFromMs: undefined,
-    sliceMs: undefined,
+    sliceMs: 1_000,
   });
   const ends: number[] = [];
   while (pages.offset < 600) {

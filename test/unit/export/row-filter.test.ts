@@ -9,7 +9,7 @@ function row(messageTimeMs: number, id: number, receiptTimeMs: number | undefine
   return { messageTimeMs, messageId: `${id}`, receiptTimeMs, bytes, size: id };
 }
 
-function filter(writtenFromMs?: number, byReceiptTime = false, sliceMs?: number): RowFilter {
+function filter(writtenFromMs?: number, byReceiptTime = false, sliceMs = 1_000): RowFilter {
   return new RowFilter({ interval, byReceiptTime, duplicates: new InOrder(), writtenFromMs, sliceMs });
 }
 
@@ -33,7 +33,10 @@ describe('rows of a search', () => {
       isDisordered: false,
       areDuplicatesSure: true,
       messages: { bytes: 10, oldestMs: 100, newestMs: 199 },
-      slices: undefined,
+      slices: {
+        lengthMs: 1_000,
+        slices: [{ fromMs: 0, rows: 4, bytes: 10, oldestMs: 100, newestMs: 199, offsetsMs: 599 }],
+      },
       repeated: [],
     });
   });

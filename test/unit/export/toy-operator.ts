@@ -156,7 +156,7 @@ export class ToyOperator {
     const cutMs = Math.max(interval.fromMs, Math.min(oldestMs + 1, interval.toMs - 1));
     const writtenFromMs = reading.mayLeave ? (whole?.atMs ?? cutMs) : undefined;
     const duplicates = reading.anyOrder ? new AnyOrder() : new InOrder(this.#random.next() < 0.5 ? 0 : undefined);
-    const filter = new RowFilter({ interval, byReceiptTime, duplicates, writtenFromMs, sliceMs: undefined });
+    const filter = new RowFilter({ interval, byReceiptTime, duplicates, writtenFromMs, sliceMs: 1_000 });
     const written = rows.filter((row) => filter.take(row));
     const figures = filter.figures();
     if (writtenFromMs === undefined) return { found: { figures }, written };

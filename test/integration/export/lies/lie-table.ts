@@ -42,6 +42,7 @@ const inLarge = { corpus: large };
  */
 const certain = truth[300] as Row;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
+const foreign = truth[900] as Row;
 const oldest = truth[0] as Row;
 const newest = truth.findLast((row) => timeOf(row) !== denseMs) as Row;
 
@@ -114,6 +115,12 @@ function isNear(left: Row, right: Row): boolean {
   return distanceMs > 0 && distanceMs < 10 * minuteMs;
 }
 
+/** Returns a row that the service does not store, with the size of `row` and one millisecond after the row `foreign`. */
+function forged(row: Row): Row {
+  const atMs = String(timeOf(foreign) + 1);
+  return { ...garbled(row), _messageid: '-6917529099999999', _messagetime: atMs, _receipttime: atMs };
+}
+
 function ofRows(change: (status: JobStatus) => JobStatus): NonNullable<Lie['status']> {
   return (status, { isAggregation }) => (isAggregation ? status : change(status));
 }
@@ -182,6 +189,13 @@ const leftOut: Cases = {
   'pages lack a row of the dense millisecond': noticed({ page: without(crowded) }),
   'a search lacks a certain row that its status counts': noticed({ rows: without(certain) }),
   'a search lacks a certain row': noticed(agreed(without(certain))),
+  'one search by receipt time lacks a row, and another has a foreign row of the same size': noticed(
+    agreed((rows) => {
+      const isAfter = rows.some(isRow(foreign));
+      return sorted([...without(certain)(rows), ...(isAfter ? [forged(certain)] : [])]);
+    }),
+    { spec: { byReceiptTime: true }, search: cutting },
+  ),
   'a search by receipt time lacks a certain row': noticed(agreed(without(certain)), { spec: { byReceiptTime: true } }),
   'a search lacks a certain row, and is cut': noticed(agreed(without(certain)), { search: cutting }),
   'a search lacks its newest row': noticed(agreed(without(newest))),
@@ -291,7 +305,7 @@ const movedInside: Cases = {
   'the dense millisecond is a millisecond late, between other rows of its slice': noticed({
     rows: (rows) => rows.map((row) => (timeOf(row) === denseMs ? shifted(row, 1) : row)),
   }),
-  'a row by receipt time is a minute late': undetectable(
+  'a row by receipt time is a minute late': noticed(
     { rows: (rows) => sorted(withRow(certain, (row) => [shifted(row, minuteMs)])(rows)) },
     { spec: { byReceiptTime: true } },
   ),

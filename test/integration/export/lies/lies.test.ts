@@ -14,6 +14,19 @@ describe('a lying service', () => {
   });
 });
 
+describe('a lying service, if the export searches by receipt time', () => {
+  // The two times are in one slice of ten minutes, so all sums of the slice stay the same.
+  const undetectable = ['two rows of different sizes have the time of each other'];
+  const cases = Object.entries(lies).filter(
+    ([name, { outcome }]) => outcome !== 'undetectable' && !undetectable.includes(name),
+  );
+
+  test.each(cases)('%s', async (_name, { outcome: _outcome, ...lie }) => {
+    const { outcome } = await exported({ ...lie, spec: { ...lie.spec, byReceiptTime: true } });
+    expect(outcome).not.toBe('undetectable');
+  });
+});
+
 async function exported({ lie, corpus = small, spec = {}, search = {} }: Omit<LieCase, 'outcome'>) {
   let service: LyingService | undefined;
   const world = new ExportWorld({
