@@ -12,10 +12,17 @@ export class RefusingProxy {
   readonly requests: TunnelRequest[] = [];
   /** True if the proxy answers no request for a tunnel. */
   isSilent = false;
+  readonly #requested = Promise.withResolvers<void>();
   readonly #server = createServer().on('connect', ({ url, headers }, socket) => {
     this.requests.push({ url, authorization: headers['proxy-authorization'] });
+    this.#requested.resolve();
     if (!this.isSilent) socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
   });
+
+  /** Resolves when the proxy has received its first request for a tunnel. */
+  get requested(): Promise<void> {
+    return this.#requested.promise;
+  }
 
   /** Address of the proxy: host and port. */
   get address(): string {

@@ -194,12 +194,12 @@ export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 
 export const rowNotes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradicted'];
 
-/** @param isNews whether an upgrade that this policy's ledger does not contain may have ended after the row was listed */
+/** @param mayBeOutdated whether an upgrade that this policy's ledger does not contain may have ended after the row was listed */
 export function notesOf(
   row: Row | undefined,
   entry: Entry | undefined,
   memberState: MemberState,
-  isNews: boolean,
+  mayBeOutdated: boolean,
   context: MemberContext,
 ): Readonly<Record<RowNote, boolean>> {
   const isThere = row?.collector.collectorVersion === context.targetVersion;
@@ -212,7 +212,7 @@ export function notesOf(
     silent: isSilent({ row, entry }, context),
     silentBefore: isDead && !entry,
     mended: isMended({ row, entry }, context),
-    contradicted: contradicts || isNews || isUnseen,
+    contradicted: contradicts || mayBeOutdated || isUnseen,
   };
 }
 
