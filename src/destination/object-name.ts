@@ -55,7 +55,10 @@ function segmentProblem(segment: string): string | undefined {
   if (segment === '') return 'it has two slashes in a row, or one at its end';
   if (segment.startsWith('.')) return `${shown(segment)} begins with a dot`;
   if (Buffer.byteLength(segment) > maxSegmentBytes) return `${shown(segment)} has more than ${maxSegmentBytes} bytes`;
-  if (segmentForm.test(segment) && segment.normalize('NFC') === segment) return undefined;
+  if (segment.startsWith('-')) return `${shown(segment)} begins with a minus`;
+  if (segment.startsWith(' ') || segment.endsWith(' ')) return `${shown(segment)} begins or ends with a space`;
+  if (segment.normalize('NFC') !== segment) return `${shown(segment)} is not in Unicode's normal form C (NFC)`;
+  if (segmentForm.test(segment)) return undefined;
   return `${shown(segment)} has characters other than letters, digits, _ = + , @ ~ ! ( ) . - and spaces between them`;
 }
 

@@ -363,7 +363,7 @@ test.each([
     const found = await fetch(`${target}${request.url}`, { ...init, redirect: 'manual' });
     const content = Buffer.from(await found.arrayBuffer());
     const isLast = request.method === 'PUT' && found.status === 200;
-    // The emulator appends the bytes of a repeated chunk. The real service ignores them.
+    // The emulator appends the bytes of a repeated chunk, so the upload must not succeed. The real service ignores repeated bytes.
     if ((request.method === 'PUT' && chunks++ === 0) || (isLast && losesLast)) request.socket.destroy();
     else response.writeHead(found.status, Object.fromEntries(found.headers)).end(content);
   });

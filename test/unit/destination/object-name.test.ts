@@ -20,7 +20,9 @@ describe('an object name', () => {
     ['a/../b', '".." begins with a dot'],
     ['a/.git', '".git" begins with a dot'],
     ['a\\b', 'has characters other than'],
-    ['e\u0301', 'has characters other than'],
+    ['e\u0301', 'is not in Unicode'],
+    ['-a', 'begins with a minus'],
+    ['a /b', 'begins or ends with a space'],
     [`a/${'ü'.repeat(128)}`, 'has more than 255 bytes'],
     [`${'a/'.repeat(512)}a`, 'it has more than 1024 bytes'],
   ])('rejects %j: %s', (name, problem) => {
