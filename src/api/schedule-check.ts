@@ -5,6 +5,7 @@ import { counted } from '../base/number-text.ts';
 import { timeZone } from '../base/time-zone.ts';
 import { nearest } from './did-you-mean.ts';
 import type { Explanation } from './finding.ts';
+import { timeZoneNames } from './time-zone-names.ts';
 
 interface FieldForm {
   readonly name: string;
@@ -88,19 +89,29 @@ function range(from: number, to: number): string {
   return from === to ? `${from}` : `${from}-${to}`;
 }
 
-/** Returns what is wrong with the name of a time zone, for use after the word "timeZone". Undefined if the zone is known. */
+/**
+ * Returns what is wrong with the name of a time zone, for use after the word "timeZone". Undefined if API servers accept the name and the
+ * runtime knows the zone. The letter case of the name counts.
+ */
 export function timeZoneProblem(zone: string): Explanation | undefined {
-  const spelling = spellingOf(zone);
-  if (timeZone(zone) && spelling === undefined) return undefined;
-  const meant = spelling ?? meantZone(zone);
+  if (isKnownName(zone) && timeZone(zone)) return undefined;
+  const meant = spellingOf(zone) ?? meantZone(zone);
   const remedy = meant === undefined ? 'write an IANA time zone, as in Europe/Berlin' : `write ${meant}`;
   return { problem: `${JSON.stringify(zone)} is not a known time zone`, remedy };
 }
 
-/** Returns the time zone name in the letter case that API servers require. Undefined if the name is right or unknown. */
+/** Returns whether the tz database has a time zone with exactly this name. A newer runtime can list zones that are newer than our list. */
+function isKnownName(zone: string): boolean {
+  return timeZoneNames().has(zone) || Intl.supportedValuesOf('timeZone').includes(zone);
+}
+
+/** Returns the usable time zone name that differs from `zone` only in letter case. Undefined if there is none. */
 function spellingOf(zone: string): string | undefined {
-  const known = [...otherNames, timeZone(zone)?.name].find((name) => name?.toLowerCase() === zone.toLowerCase());
-  return known === zone ? undefined : known;
+  const lower = zone.toLowerCase();
+  const spelling = timeZoneNames()
+    .values()
+    .find((name) => name.toLowerCase() === lower);
+  return spelling !== undefined && spelling !== zone && timeZone(spelling) ? spelling : undefined;
 }
 
 /** Well-known names of time zones that Node supports but does not list. */

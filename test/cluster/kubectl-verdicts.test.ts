@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkCredentialsSecret } from '../../src/account/secret-check.ts';
 import { checkManifests } from '../../src/api/manifest-set.ts';
+import { timeZoneNames } from '../../src/api/time-zone-names.ts';
+import { timeZone } from '../../src/base/time-zone.ts';
 import { controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 
 let namespace: string;
@@ -165,9 +167,23 @@ const schedules = [
   ...['0 22 * *', '0 0 22 * * *', '@daily'],
 ].map((schedule) => [schedule, policy(windowOf(schedule))] as const);
 
+/** Maximum number of maintenance windows of a policy. */
+const maxWindows = 10;
+
+function chunksOf<T>(items: readonly T[], length: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / length) }, (_, index) =>
+    items.slice(index * length, (index + 1) * length),
+  );
+}
+
 const zones = [
   ...['UTC', 'Europe/Berlin', 'Europe/Kyiv', 'Asia/Kolkata', 'US/Pacific', 'America/Port-au-Prince', 'Etc/GMT+5'],
+  ...['GMT', 'GMT+0', 'EST', 'NZ', 'PST8PDT', 'W-SU', 'Zulu'],
   ...['Europe/Nowhere', 'europe/berlin', 'utc', 'Local', '+01:00', '01:00', 'Berlin'],
+  ...['Gmt', 'Est', 'Nz', 'Pst8pdt', 'Utc', 'Etc/Utc', 'Etc/Gmt+5', 'US/pacific', 'Us/Pacific', 'Asia/calcutta'],
+  // Names of the library ICU, which Node knows.
+  ...['PST', 'IST', 'JST', 'AST', 'VST', 'ACT', 'AET', 'CST', 'BST', 'ECT', 'SystemV/EST5', 'SystemV/PST8PDT'],
+  ...['US/Pacific-New', 'Canada/East-Saskatchewan', 'Etc/Unknown'],
 ].map((zone) => [zone, policy(windowOf('0 3 * * *', zone))] as const);
 
 describe.concurrent('validate and kubectl agree on the form', () => {
@@ -196,7 +212,18 @@ describe('validate and kubectl agree on the value', () => {
   });
 });
 
-/** Files that only `validate` refuses. kubectl accepts them: it uses the last of two equal keys, and replaces invalid bytes. */
+test('kubectl accepts every time zone of the list that Node can use', async () => {
+  const usable = [...timeZoneNames()].filter((name) => timeZone(name));
+  const files = chunksOf(usable, maxWindows).map((names, index) => {
+    const windows = names.map((name) => `{schedule: "0 3 * * *", duration: 1h, timeZone: ${name}}`);
+    const name = `zones-${index}`;
+    return { name, content: policy(`  maintenance: {windows: [${windows}]}\n`).replace('name: web', `name: ${name}`) };
+  });
+  const accepted = await acceptedByKubectl(files.map(({ content }) => content));
+  expect(files.filter(({ name }) => !accepted.has(name))).toEqual([]);
+});
+
+/** Files that only `validate` refuses. kubectl keeps the last of two equal keys, and replaces invalid bytes. */
 const stricter: readonly (readonly [string, string | Uint8Array])[] = [
   ['a duplicate member', policy('  paused: true\n  paused: false\n')],
   ['a resource in two documents', `${policy()}---\n${policy()}`],

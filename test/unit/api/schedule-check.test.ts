@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { renderExplanation } from '../../../src/api/finding.ts';
 import { scheduleProblem, timeZoneProblem } from '../../../src/api/schedule-check.ts';
+import { timeZoneNames } from '../../../src/api/time-zone-names.ts';
 
 describe('a schedule', () => {
   test.each(['0 22 * * 1-5', '*/15 8-17 1,15 JAN-MAR MON', '0 0 29 2 *', '0 0 L * *', '0 0 * * 2#1', ' 0  0 * * * '])(
@@ -41,12 +42,20 @@ describe('a schedule', () => {
 });
 
 describe('a time zone', () => {
-  test.each(['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires', 'Europe/Kyiv'])(
-    '%s is known',
-    (zone) => {
-      expect(timeZoneProblem(zone)).toBeUndefined();
-    },
-  );
+  const ordinary = ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires', 'Europe/Kyiv'];
+  const old = ['GMT', 'Etc/GMT+5', 'EST', 'PST8PDT', 'NZ', 'US/Pacific', 'Asia/Calcutta'];
+
+  test.each([...ordinary, ...old])('%s is known', (zone) => {
+    expect(timeZoneProblem(zone)).toBeUndefined();
+  });
+
+  test('is in the list if Node lists it', () => {
+    expect(Intl.supportedValuesOf('timeZone').filter((zone) => !timeZoneNames().has(zone))).toEqual([]);
+  });
+
+  test('of the list can be used by Node, except Factory', () => {
+    expect([...timeZoneNames()].filter((zone) => timeZoneProblem(zone))).toEqual(['Factory']);
+  });
 
   test.each([
     ['Europe/Berln', 'write Europe/Berlin'],
@@ -54,6 +63,13 @@ describe('a time zone', () => {
     ['new york', 'write America/New_York'],
     ['Asia/Kolkatta', 'write Asia/Kolkata'],
     ['UTCC', 'write UTC'],
+    ['Etc/Utc', 'write Etc/UTC'],
+    ['Gmt', 'write GMT'],
+    ['Us/pacific', 'write US/Pacific'],
+    ['Pst8pdt', 'write PST8PDT'],
+    ['PST', 'write an IANA time zone, as in Europe/Berlin'],
+    ['SystemV/EST5', 'write an IANA time zone, as in Europe/Berlin'],
+    ['factory', 'write an IANA time zone, as in Europe/Berlin'],
     ['W. Europe Standard Time', 'write an IANA time zone, as in Europe/Berlin'],
     ['', 'write an IANA time zone, as in Europe/Berlin'],
   ])('%j is not: %s', (zone, advice) => {
