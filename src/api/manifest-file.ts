@@ -18,6 +18,7 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
+  type Scalar,
   type ScalarTag,
   type Tags,
   visit,
@@ -242,12 +243,38 @@ function kubernetesTags(tags: Tags): Tags {
       (tag) =>
         typeof tag === 'string' || !(unknownToKubernetes.has(tag.tag) || ('format' in tag && tag.format === 'TIME')),
     )
-    .map((tag) =>
-      typeof tag !== 'string' && 'format' in tag && tag.format === 'EXP'
-        ? ({ ...tag, test: exponentForm } as ScalarTag)
-        : tag,
-    );
+    .map((tag) => {
+      if (typeof tag === 'string') return tag;
+      if ('format' in tag && tag.format === 'EXP') return { ...tag, test: exponentForm } as ScalarTag;
+      return tag.tag === 'tag:yaml.org,2002:merge' ? mergeInOrder(tag as ScalarTag) : tag;
+    });
   return [...read, goInteger];
+}
+
+/**
+ * Returns the tag of the merge key `<<` with the rule of Kubernetes' tools: the members of an object are read in order, so a merged member
+ * replaces a former member with the same name. The YAML parser itself would keep the former member.
+ */
+function mergeInOrder(tag: ScalarTag): ScalarTag {
+  return {
+    ...tag,
+    resolve: (...args) => {
+      const key = tag.resolve(...args) as Scalar;
+      const merge = key.addToJSMap?.bind(key);
+      key.addToJSMap = (context, map, value) => {
+        const merged = new Map<unknown, unknown>();
+        merge?.(context, merged, value);
+        for (const [name, member] of merged) setMember(map, name, member);
+      };
+      return key;
+    },
+  };
+}
+
+/** Sets a member of a YAML mapping. Assignment to an object would not create the member `__proto__`. */
+function setMember(mapping: unknown, name: unknown, value: unknown): void {
+  if (mapping instanceof Map) mapping.set(name, value);
+  else Object.defineProperty(mapping, String(name), { value, writable: true, enumerable: true, configurable: true });
 }
 
 function errorProblem({ code, message, pos: [offset] }: YAMLParseError, parsed: Document.Parsed): DocumentProblem {

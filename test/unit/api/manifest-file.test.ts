@@ -21,6 +21,11 @@ describe('documents', () => {
       [{ apiVersion: 'x/v1', kind: 'Thing', a: 1 }, { kind: 'Other', a: 2 }, 3],
     ],
     ['a kind that ends in List and has no items', 'kind: AllowList', [{ kind: 'AllowList' }]],
+    ['a merged key before its own key', 'a: {<<: {x: 1, z: 1}, x: 2}', [{ a: { x: 2, z: 1 } }]],
+    ['a merged key after its own key', 'a: {x: 2, <<: {x: 1}}', [{ a: { x: 1 } }]],
+    ['two merges', 'a: {<<: {x: 1}, <<: {x: 2}}', [{ a: { x: 2 } }]],
+    ['a list of merges', 'a: {<<: [{x: 1}, {x: 2}]}', [{ a: { x: 1 } }]],
+    ['merges in a merge', 'a: {x: 1, <<: {x: 2, <<: {x: 3}}}', [{ a: { x: 3 } }]],
     ['anchors and merged keys', 'a: &a {x: 1}\nb: {<<: *a, z: 2}', [{ a: { x: 1 }, b: { x: 1, z: 2 } }]],
   ])('%s', (_, text, expected) => {
     expect(parseManifestFile(text).problems).toEqual([]);
