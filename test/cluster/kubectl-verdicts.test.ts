@@ -229,13 +229,57 @@ test('kubectl accepts every time zone of the list that Node can use', async () =
   expect(files.filter(({ name }) => !accepted.has(name))).toEqual([]);
 });
 
-/** Files that only `validate` refuses. kubectl keeps the last of two equal keys, and replaces invalid bytes. */
+const exportFrom = (from: string, more = '') => `apiVersion: logfleet.dev/v1alpha1
+kind: SearchExport
+metadata: {name: web}
+spec:
+  credentialsSecretRef: {name: log-service}
+  query: error
+  timeRange: {from: "${from}", to: "2026-10-02T00:00:00Z"}
+  destination: {s3: {bucket: log-exports, credentialsSecretRef: {name: store}}}
+${more}`;
+
+const scheduleOf = (cron: string, spec = '') => `apiVersion: logfleet.dev/v1alpha1
+kind: SearchExportSchedule
+metadata: {name: web}
+spec:
+  schedule: "${cron}"
+  template: {spec: {credentialsSecretRef: {name: log-service}, query: error, byReceiptTime: true, destination: {volume: {name: exports}}}}
+${spec}`;
+
+const exclusionFrom = (startTime: string) =>
+  policy(`  maintenance: {exclusions: [{name: a, startTime: "${startTime}", endTime: "2099-01-01T00:00:00Z"}]}\n`);
+
+const jobLabels = '  execution: {mode: Job, job: {template: {metadata: {labels: {queue: a b}}}}}\n';
+const impossibleTimes = [
+  '2026-02-30T00:00:00Z',
+  '2026-09-30T24:00:00Z',
+  '2026-09-30T00:00:60Z',
+  '2026-09-30T00:00:00+24:00',
+];
+const farTimes = ['0000-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '999999999999000'];
+const strictCrons = ['0 22 30 2 *', '0 22 31 4,6 *', '0 22 * DEC-JAN *', '0 22 * * FRI-MON'];
+
+/**
+ * Files that only `validate` refuses, as `docs/cli.md` lists them. kubectl keeps the last of two equal keys, and replaces invalid bytes.
+ */
 const stricter: readonly (readonly [string, string | Uint8Array])[] = [
   ['a duplicate member', policy('  paused: true\n  paused: false\n')],
   ['a resource in two documents', `${policy()}---\n${policy()}`],
   ['bytes that are not UTF-8', Buffer.from(`${policy()}# caf\u00e9\n`, 'latin1')],
-  ['a day that no month has', policy(windowOf('0 0 31 2 *'))],
-  ['a range of days that runs backwards', policy(windowOf('0 0 * * FRI-MON'))],
+  ...strictCrons.map((cron) => [`${cron} of a window`, policy(windowOf(cron))] as const),
+  ...[...strictCrons, '0 25 * * *', '0 0 22 * * *'].map((cron) => [`${cron} of a schedule`, scheduleOf(cron)] as const),
+  ['the time zone Factory', policy(windowOf('0 3 * * *', 'Factory'))],
+  ...[...impossibleTimes, ...farTimes].flatMap((time): readonly (readonly [string, string])[] => [
+    [`${time} of an export`, exportFrom(time)],
+    [`${time} of a schedule`, scheduleOf('0 * * * *', `  startTime: "${time}"\n`)],
+  ]),
+  ...['2026-09-30T00:00:00+24:00', '2026-09-30T00:00:00,5Z', '0000-01-01T00:00:00Z'].map(
+    (time) => [`${time} of an exclusion`, exclusionFrom(time)] as const,
+  ),
+  ['an invalid label of a Job', exportFrom('2026-10-01T00:00:00Z', jobLabels)],
+  ['a list of a selector that is null', policy().replace('selector: {}', 'selector: {matchNames: }')],
+  ['a whole number with the tag !!float', policy('  priority: !!float 5\n')],
 ];
 
 describe.concurrent('validate refuses, and kubectl accepts', () => {
