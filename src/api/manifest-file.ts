@@ -143,7 +143,7 @@ function parseDocuments(text: string): ManifestFile {
       for (const document of unfoldList({ value, locate })) documents.push(document);
     } catch (error) {
       // Aliases are the only cause of errors here: an alias names no anchor, or the aliases expand to too many nodes.
-      const dangling = firstOffset(parsed, (node) => isAlias(node) && node.resolve(parsed) === undefined);
+      const dangling = firstDanglingAlias(parsed);
       const position = positionAt(lines, dangling ?? parsed.range?.[0] ?? 0);
       problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
     }
@@ -180,6 +180,16 @@ function firstOffset(parsed: Document.Parsed, isWanted: (node: Node) => boolean)
     },
   });
   return offset;
+}
+
+/** Returns the offset of the first YAML alias whose anchor does not occur before it. */
+function firstDanglingAlias(parsed: Document.Parsed): number | undefined {
+  const anchors = new Set<string>();
+  return firstOffset(parsed, (node) => {
+    if (isAlias(node)) return !anchors.has(node.source);
+    if ('anchor' in node && node.anchor !== undefined) anchors.add(String(node.anchor));
+    return false;
+  });
 }
 
 /** Returns the offset of the first duplicate key of a YAML mapping. The YAML parser's own check is off, because it takes quadratic time. */
