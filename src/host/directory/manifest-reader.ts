@@ -118,8 +118,8 @@ export class ManifestReader {
   }
 
   /**
-   * Reads all manifest directories. A new file that is still being written counts as unreadable. If `takesUnfinished` is
-   * false, such a file is skipped, because the caller waits and reads again.
+   * Reads all manifest directories. A file that is still being written counts as unreadable. If `takesUnfinished` is
+   * false, such a file is left out if it is new, because the caller waits for it and reads again.
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
@@ -253,7 +253,8 @@ export class ManifestReader {
       known.decoded = { bytes: content.bytes, file: decoded };
       return decoded;
     }
-    if (!gathered.takesUnfinished) return undefined;
+    const isNew = this.#memories.get(directory)?.has(path) !== true;
+    if (isNew && !gathered.takesUnfinished) return undefined;
     return unreadable(file, 'keeps changing while it is read', 'wait until it is written');
   }
 

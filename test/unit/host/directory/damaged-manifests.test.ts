@@ -256,6 +256,29 @@ describe('a file that is being written (D2)', () => {
   });
 });
 
+describe('a file that changes all the time after a restart (D2)', () => {
+  test('is unreadable, so its resources do not count as deleted', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    await (await place.open()).close();
+    let text = policy('web');
+    const pass = async (durationMs: number) => {
+      for (let passedMs = 0; passedMs < durationMs; passedMs += quietMs / 2) {
+        text += '# more\n';
+        place.writeNow('web.yaml', text);
+        await place.clock.advance(quietMs / 2);
+      }
+    };
+    place.writeNow('web.yaml', text);
+    const opening = place.open();
+    await pass(3 * deletionDelayMs);
+    const host = await opening;
+    await pass(2 * deletionDelayMs);
+    expect([names(host), host.notices()]).toEqual([['web'], []]);
+    expect(host.problems()).toMatchObject([{ severity: 'error', file: place.path('web.yaml') }]);
+  });
+});
+
 describe('a manifest that is missing for a moment (D3)', () => {
   test('a link to a missing file, as during the update of a volume, is unreadable', async () => {
     const place = new Workplace();
