@@ -48,8 +48,11 @@ import { StateDirectory } from './state-directory.ts';
  * editors and `git pull` delete a file and then write it again.
  */
 export const deletionDelayMs = 5_000;
-/** Maximum time in ms that the start of the operator waits for manifest files that keep changing. */
-const longestWritingMs = 10_000;
+/**
+ * Maximum time in ms that the start of the operator waits until manifest files are completely written (D2). It is longer
+ * than `lossDelayMs`, so that a start uses a file that a person has made shorter.
+ */
+const longestWritingMs = 15_000;
 
 export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly directories: readonly string[];

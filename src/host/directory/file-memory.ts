@@ -1,12 +1,16 @@
 /**
- * Stores facts about each manifest file: the resources in the file, and digests of its lines. After a restart, the digests
- * show whether the file was truncated. The text of a file is not stored, because it may contain a Secret.
+ * Stores facts about the last used text of each manifest file: the resources in the file, the names of their fields,
+ * and digests of its lines. A later text is compared with these facts, also after a restart: it may be truncated, or
+ * not completely written yet (D2). The text itself is not stored, because the file may contain a Secret.
  *
  * One file per directory stores the facts: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
  */
 import { hash } from 'node:crypto';
 import { jsonReader, objectOf, texts } from '../../api/json-shape.ts';
 import { readIfPresent, writeDurably } from './durable-file.ts';
+import type { DecodedFile } from './manifest-decoding.ts';
+import { firstMissing, type Outline } from './manifest-outline.ts';
+import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface TextPrint {
@@ -16,24 +20,33 @@ export interface TextPrint {
   readonly lastLength: number;
   /** Number of lines in the file, without blank lines and comments at its end. */
   readonly significant: number;
+  /** True if the file ends with a line feed. Absent in facts of older versions. */
+  readonly isEnded?: boolean;
 }
 
-/** Stored facts about a manifest file, from the last time at which it was read completely. */
+/** Stored facts about a manifest file, from the last time at which its text was used. */
 export interface FileMemory {
   /** Identities of the valid resources, Secrets and settings in the file. */
   readonly ids: readonly string[];
   /** Identities of the invalid resources, Secrets and settings in the file. */
   readonly refused: readonly string[];
   readonly print: TextPrint;
+  /** Outlines of the used documents, by the identity of their object. Absent in facts of older versions. */
+  readonly outlines?: Outline;
 }
 
 /** Facts about the manifest files of one directory, by the path of the file in the directory. */
 export type FileMemories = Map<string, FileMemory>;
 
-const print = objectOf({ lines: texts, lastLength: { type: 'integer' }, significant: { type: 'integer' } });
+const integer = { type: 'integer' } as const;
+const print = objectOf({ lines: texts, lastLength: integer, significant: integer, isEnded: { type: 'boolean' } }, [
+  'isEnded',
+]);
+const outline = { type: 'object', additionalProperties: { $ref: '#/definitions/outline' }, required: [] } as const;
 const decodeMemories = jsonReader<Readonly<Record<string, FileMemory>>>({
+  definitions: { outline },
   type: 'object',
-  additionalProperties: objectOf({ ids: texts, refused: texts, print }),
+  additionalProperties: objectOf({ ids: texts, refused: texts, print, outlines: outline }, ['outlines']),
   required: [],
 });
 
@@ -51,9 +64,35 @@ export async function saveMemories(directory: string, memories: FileMemories): P
 }
 
 export function printOf(text: string): TextPrint {
-  const { lines } = linesOf(text);
+  const { lines, isEnded } = linesOf(text);
   const significant = lines.findLastIndex(isSignificant) + 1;
-  return { lines: lines.map(digest), lastLength: lines.at(-1)?.length ?? 0, significant };
+  return { lines: lines.map(digest), lastLength: lines.at(-1)?.length ?? 0, significant, isEnded };
+}
+
+/** Returns the outlines to store for a new text. A refused document keeps the outline of its last used version. */
+export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemory | undefined): Outline {
+  const ids = new Set(refused.map(({ kind, key }) => identify(kind, key)));
+  return { ...Object.fromEntries(Object.entries(memory?.outlines ?? {}).filter(([id]) => ids.has(id))), ...outlines };
+}
+
+/**
+ * Returns what a new text of the file lacks, compared with its last used text. The result follows "it lacks". Returns
+ * undefined if the text lacks nothing, or if logfleet used no document of the last text. Refused documents are not
+ * compared, because logfleet does not use them. If a document has no readable name, missing documents are not compared.
+ */
+export function lossOf(text: string, decoded: DecodedFile, memory: FileMemory): string | undefined {
+  const { outlines = {} } = memory;
+  if (Object.keys(outlines).length === 0) return undefined;
+  const now = decoded.unclear === undefined ? outlinesIn(decoded, memory) : { ...outlines, ...decoded.outlines };
+  const missing = firstMissing(outlines, now);
+  if (missing) return renderPath(missing);
+  return memory.print.isEnded === true && !text.endsWith('\n') ? 'the line feed at its end' : undefined;
+}
+
+/** Renders the path of a field of a document, as in `spec.stages[canary] of CollectorVersionPolicy logging/web`. */
+function renderPath([id = '', ...names]: readonly string[]): string {
+  const document = id.replace('/', ' ');
+  return names.length === 0 ? document : `${names.join('.').replaceAll('.[', '[')} of ${document}`;
 }
 
 /**

@@ -16,6 +16,8 @@ import { kindOf, misnamedKind, validateResource } from '../../api/validation.ts'
 import { isRecord } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey } from '../host.ts';
+import { type Outline, outlineOf } from './manifest-outline.ts';
+import { identify } from './resource-cache.ts';
 import { isResourceName } from './state-directory.ts';
 
 /** Namespace of resources whose manifest names no namespace, as with `kubectl apply`. */
@@ -61,7 +63,9 @@ export interface DecodedFile {
   readonly settings: readonly DecodedSettings[];
   /** Resources and Secrets that the file contains but that cannot be used because they are invalid. */
   readonly refused: readonly RefusedDocument[];
-  /** Whether the `whole` manifest file or only `part` of it is unreadable. Undefined if each document names its resource. */
+  /** Outlines of the accepted documents, by the identity of their object. They contain no values. */
+  readonly outlines: Outline;
+  /** `whole` or `part`: how much of the manifest file cannot be read. Undefined if each document names its resource. */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly PlacedFinding[];
 }
@@ -78,6 +82,7 @@ interface Decoding {
   readonly secrets: DecodedSecret[];
   readonly settings: DecodedSettings[];
   readonly refused: RefusedDocument[];
+  readonly outlines: Record<string, Outline>;
   readonly problems: PlacedFinding[];
   /** Number of logfleet resources in the file that have no readable name. */
   unnamed: number;
@@ -95,13 +100,13 @@ export function decodeManifest(
 ): DecodedFile {
   const parsed = parseManifestFile(text);
   const problems = parsed.problems.map((problem) => ({ ...fileError(file, 'Unreadable', '', ''), ...problem }));
-  const found = { resources: [], secrets: [], settings: [], refused: [] };
+  const found = { resources: [], secrets: [], settings: [], refused: [], outlines: {} };
   const decoding: Decoding = { file, namespace, ...found, problems, unnamed: 0 };
   for (const document of parsed.documents) decodeDocument(decoding, document, previousOf);
-  const { resources, secrets, settings, refused, unnamed } = decoding;
+  const { resources, secrets, settings, refused, outlines, unnamed } = decoding;
   const isPart = parsed.problems.length > 0 || unnamed > 0;
   const unclear = parsed.isRefused ? 'whole' : isPart ? 'part' : undefined;
-  return { resources, secrets, settings, refused, problems, unclear };
+  return { resources, secrets, settings, refused, outlines, problems, unclear };
 }
 
 function decodeDocument(decoding: Decoding, document: ManifestDocument, previousOf: PreviousOf): void {
@@ -119,6 +124,7 @@ function decodeDocument(decoding: Decoding, document: ManifestDocument, previous
   else if (isSettingsManifest(value)) {
     for (const finding of checkSettings(value)) report(decoding, document, finding);
     decoding.settings.push({ paused: pausedIn(value) });
+    decoding.outlines['ConfigMap/logfleet-settings'] = outlineOf(value);
   }
 }
 
@@ -149,6 +155,7 @@ function decodeResource(
     Object.entries(metadata.annotations ?? {}).map(([name, text]) => [name, text ?? '']),
   );
   decoding.resources.push({ kind, key, spec, annotations, position: document.locate([]) });
+  decoding.outlines[identify(kind, key)] = outlineOf(value);
 }
 
 const nameMissing: Finding = error(['metadata', 'name'], 'Required', {
@@ -176,6 +183,7 @@ function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Rea
       members: hidden(members),
       position: document.locate([]),
     });
+    decoding.outlines[identify('Secret', key)] = outlineOf(value);
   }
 }
 

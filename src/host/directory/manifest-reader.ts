@@ -4,7 +4,9 @@
  *
  * Invariants:
  * - An unreadable file deletes no resource, because the file may contain the manifest of any resource (D2).
- * - A file counts as truncated if only its end was lost, and as incomplete if it has just changed (D2).
+ * - A file that lost only its end counts as truncated (D2).
+ * - A file that has just changed, or that lacks something of its last used text, counts as incomplete until it has
+ *   been unchanged for a while (D2).
  * - If two files contain a manifest of the same resource, neither manifest is used (D5).
  * - A manifest that was never valid stops all policies from starting upgrades (D1).
  */
@@ -18,7 +20,16 @@ import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, messageOf } from '../../base/errors.ts';
 import { type FoundSettings, identifySettings, type Place, type UnusableManifest } from './directory-settings.ts';
 import { isAbsent, isFolder } from './durable-file.ts';
-import { type FileMemories, type FileMemory, isCut, loadMemories, printOf, saveMemories } from './file-memory.ts';
+import {
+  type FileMemories,
+  type FileMemory,
+  isCut,
+  loadMemories,
+  lossOf,
+  outlinesIn,
+  printOf,
+  saveMemories,
+} from './file-memory.ts';
 import {
   type DecodedFile,
   type DecodedResource,
@@ -36,6 +47,11 @@ import { StateDirectory } from './state-directory.ts';
  * it.
  */
 export const quietMs = 1_000;
+/**
+ * Time in ms for which this process must see a manifest file unchanged before it uses the file, if the file lacks
+ * something that its last used text had (D2). A slow process may still be writing the missing text.
+ */
+export const lossDelayMs = 10_000;
 
 /** A decoded object (resource, Secret or settings), with the manifest file that contains it. */
 export interface Found<D> extends Place {
@@ -53,7 +69,7 @@ export interface Reading {
   readonly unusable: readonly UnusableManifest[];
   /** Folders with manifests, which must be watched for changes. */
   readonly folders: readonly string[];
-  /** True if a manifest file changed so recently that all manifests must be read again soon. */
+  /** True if a manifest file may not be completely written yet, so that all manifests must be read again soon. */
   readonly isUnfinished: boolean;
   /**
    * Returns whether a resource or Secret that was not found may still exist, because its manifest is invalid, or
@@ -249,8 +265,15 @@ export class ManifestReader {
       return known.decoded.file;
     }
     if (isQuiet) {
-      const decoded = this.#decodeText(directory, path, content.bytes, gathered.known.previousOf);
-      known.decoded = { bytes: content.bytes, file: decoded };
+      const mayLose = !this.#options.isOperator || nowMs - sinceMs >= lossDelayMs;
+      const { decoded, isUnfinished } = this.#decodeText(
+        { directory, manifest: path },
+        content.bytes,
+        gathered,
+        mayLose,
+      );
+      if (isUnfinished) gathered.isUnfinished = true;
+      else known.decoded = { bytes: content.bytes, file: decoded };
       return decoded;
     }
     const isNew = this.#memories.get(directory)?.has(path) !== true;
@@ -258,19 +281,29 @@ export class ManifestReader {
     return unreadable(file, 'keeps changing while it is read', 'wait until it is written');
   }
 
-  #decodeText(directory: string, path: string, bytes: Uint8Array, previousOf: PreviousOf): DecodedFile {
-    const file = join(directory, path);
+  /** Decodes the text of a manifest file. `mayLose` is true if the text may lack something of the last used text. */
+  #decodeText(
+    place: Place,
+    bytes: Uint8Array,
+    { known: { previousOf } }: Gathering,
+    mayLose: boolean,
+  ): { readonly decoded: DecodedFile; readonly isUnfinished?: boolean } {
+    const { directory, manifest } = place;
+    const file = join(directory, manifest);
     const read = decodeManifestText(bytes);
-    if ('problem' in read) return decodeManifest(file, bytes, previousOf);
+    if ('problem' in read) return { decoded: decodeManifest(file, bytes, previousOf) };
+    const { text } = read;
     const memories = this.#memories.get(directory);
-    const memory = memories?.get(path);
-    if (memory && memory.ids.length > 0 && isCut(read.text, memory.print)) return cutOff(file, read.text);
-    const decoded = decodeManifest(file, read.text, previousOf);
-    if (decoded.unclear === undefined) {
-      memories?.set(path, { ...idsIn(decoded, { directory, manifest: path }), print: printOf(read.text) });
-      this.#unsaved.add(directory);
-    }
-    return decoded;
+    const memory = memories?.get(manifest);
+    if (memory && memory.ids.length > 0 && isCut(text, memory.print)) return { decoded: cutOff(file, text) };
+    const decoded = decodeManifest(file, text, previousOf);
+    const loss = memory && !mayLose && decoded.unclear !== 'whole' ? lossOf(text, decoded, memory) : undefined;
+    if (loss !== undefined) return { decoded: incomplete(file, text, loss, decoded.problems), isUnfinished: true };
+    if (decoded.unclear !== undefined) return { decoded };
+    const outlines = outlinesIn(decoded, memory);
+    memories?.set(manifest, { ...idsIn(decoded, place), print: printOf(text), outlines });
+    this.#unsaved.add(directory);
+    return { decoded };
   }
 
   /**
@@ -370,13 +403,23 @@ function foundRequest(directory: string, { paused, writer }: SettingsRequest): F
 
 function unreadable(file: string, problem: string, remedy: string, line = 1): DecodedFile {
   const problems = [{ ...fileError(file, 'Unreadable', problem, remedy), line }];
-  return { resources: [], secrets: [], settings: [], refused: [], problems, unclear: 'whole' };
+  return { resources: [], secrets: [], settings: [], refused: [], outlines: {}, problems, unclear: 'whole' };
 }
 
 function cutOff(file: string, text: string): DecodedFile {
   const problem = 'the file is probably truncated: the last lines of its earlier version are missing';
   const remedy = 'write the complete file, or add a comment such as # end as its last line if the file is complete';
   return unreadable(file, problem, remedy, text.split('\n').length);
+}
+
+function incomplete(file: string, text: string, loss: string, others: readonly PlacedFinding[]): DecodedFile {
+  const problem =
+    `the file is probably not completely written yet: it lacks ${loss}, which its last used text had, ` +
+    'so the last used text still applies';
+  const remedy = `write the complete file; if it is complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
+  const decoded = unreadable(file, problem, remedy, text.trimEnd().split('\n').length);
+  // Warnings about a text that is not used would only distract from its errors.
+  return { ...decoded, problems: [...decoded.problems, ...others.filter(({ severity }) => severity === 'error')] };
 }
 
 /** Manifest file that was found in a directory, or a folder that cannot be listed. */

@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, sym
 import { describe, expect, test } from 'vitest';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
-import { quietMs } from '../../../../src/host/directory/manifest-reader.ts';
+import { lossDelayMs, quietMs } from '../../../../src/host/directory/manifest-reader.ts';
 import { find, get, policy, Workplace } from './workplace.ts';
 
 const names = (host: DirectoryHost) =>
@@ -19,7 +19,7 @@ const utf16 = (text: string, mark = true) => Buffer.from(`${mark ? '\ufeff' : ''
 /** Advances the clock beyond all delays of the directory reader. */
 async function wait(place: Workplace, host: DirectoryHost): Promise<void> {
   for (let round = 0; round < 3; round++) {
-    await place.clock.advance(deletionDelayMs + quietMs);
+    await place.clock.advance(lossDelayMs + deletionDelayMs);
     await host.refresh();
   }
 }
@@ -144,13 +144,18 @@ describe('a file that lost its end (D2)', () => {
     expect(host.problems()).toEqual([]);
   });
 
-  test('and lost a document in its middle, too, was edited by a person', async () => {
+  test('and lost a document in its middle, too, is used after 10 s', async () => {
     const place = new Workplace();
     place.write('all.yaml', both);
     const host = await place.open();
     place.write('all.yaml', policy('web'));
     await host.refresh();
-    await wait(place, host);
+    expect(host.problems()).toMatchObject([{ severity: 'error', file: place.path('all.yaml') }]);
+    await place.clock.advance(lossDelayMs);
+    await host.refresh();
+    expect([names(host), host.problems()]).toEqual([['pin', 'web'], []]);
+    await place.clock.advance(deletionDelayMs);
+    await host.refresh();
     expect(names(host)).toEqual(['web']);
   });
 
@@ -180,6 +185,154 @@ describe('a file that lost its end (D2)', () => {
     place.write('web.json', '{"apiVersion":"v1","kind":"ConfigMap"}');
     await host.refresh();
     expect(host.problems()).toEqual([]);
+  });
+});
+
+describe('a file that is rewritten slowly (D2)', () => {
+  const source = (version: string) => `# Source: chart-${version}\n`;
+  const staged = `${policy('web')}  failurePolicy: {action: Pause, maxFailures: 0}
+  strategy:
+    stages:
+      - name: canary
+        size: 1
+        soakDuration: 1h
+        approval: Required
+      - name: rest
+`;
+  const stages = (host: DirectoryHost) => get(host, 'web').spec.strategy?.stages?.map(({ name }) => name);
+
+  /** Beginnings of a changed text after which a slow writer pauses. Each one is a valid manifest. */
+  const pauses: readonly (readonly [string, string, lacks: string])[] = [
+    ['before a field', staged.replace(/ {2}strategy.*/s, ''), 'spec.strategy of CollectorVersionPolicy logging/web'],
+    [
+      'after the name of a field',
+      staged.replace(/(?<=strategy:\n).*/s, ''),
+      'spec.strategy of CollectorVersionPolicy logging/web',
+    ],
+    [
+      'before a list item',
+      staged.replace(/ {6}- name: rest.*/s, ''),
+      'spec.strategy.stages[rest] of CollectorVersionPolicy logging/web',
+    ],
+    [
+      'before a field, after new lines at its beginning',
+      staged
+        .replace('  namespace: logging\n', '  namespace: logging\n  labels:\n    a: a\n    b: b\n    c: c\n    d: d\n')
+        .replace(/ {2}strategy.*/s, ''),
+      'spec.strategy of CollectorVersionPolicy logging/web',
+    ],
+    ['within its last line', staged.trimEnd().slice(0, -2), 'spec.strategy.stages[rest] of'],
+    ['within a value', `${staged}        size: 10\n`.slice(0, -2), 'the line feed at its end'],
+  ];
+
+  test.each(pauses)('keeps its resources while the writer pauses %s', async (name, torn, lacks) => {
+    const before = name === 'within a value' ? `${staged}        size: 10\n` : staged;
+    const place = new Workplace();
+    const host = await place.open();
+    place.write('web.yaml', `${source('1.0.0')}${before}`);
+    await host.refresh();
+    const resource = get(host, 'web');
+    place.write('web.yaml', `${source('1.0.1')}${torn}`);
+    await host.refresh();
+    await place.clock.advance(lossDelayMs - quietMs);
+    await host.refresh();
+    expect([get(host, 'web'), host.settings()]).toEqual([resource, {}]);
+    expect(host.problems()).toMatchObject([
+      { severity: 'error', file: place.path('web.yaml'), problem: expect.stringContaining(`it lacks ${lacks}`) },
+    ]);
+    place.write('web.yaml', `${source('1.0.1')}${before}`);
+    await host.refresh();
+    expect([get(host, 'web'), host.problems().filter(({ severity }) => severity === 'error')]).toEqual([resource, []]);
+  });
+
+  test('keeps its resources when logfleet restarts during the pause', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', `${source('1.0.0')}${staged}`);
+    const first = await place.open();
+    const before = get(first, 'web');
+    place.write('web.yaml', `${source('1.0.1')}${policy('web')}`);
+    await first.refresh();
+    await first.close();
+    const opening = place.open();
+    await place.clock.advance(lossDelayMs - quietMs);
+    place.write('web.yaml', `${source('1.0.1')}${staged}`);
+    const host = await place.clock.during(opening);
+    expect([get(host, 'web'), host.problems()]).toEqual([before, []]);
+  });
+
+  test.each([false, true])('is used once it has not changed for 10 s (restart: %s)', async (restarts) => {
+    const place = new Workplace();
+    place.write('web.yaml', `${source('1.0.0')}${staged}`);
+    let host = await place.open();
+    place.write('web.yaml', `${source('1.0.1')}${policy('web')}`);
+    if (restarts) {
+      await host.close();
+      host = await place.openInTime();
+    } else {
+      await host.refresh();
+      await place.clock.advance(lossDelayMs - 1);
+      await host.refresh();
+      expect(stages(host)).toEqual(['canary', 'rest']);
+      await place.clock.advance(1);
+      await host.refresh();
+    }
+    expect([stages(host), host.problems()]).toEqual([undefined, []]);
+  });
+
+  test('keeps its resources after a text that is refused', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', `${source('1.0.0')}${staged}`);
+    const host = await place.open();
+    const invalid = policy('web').replace('selector: {}', 'selectors: {}');
+    place.write('web.yaml', `${source('1.0.1')}${invalid}${'  # comment\n'.repeat(5)}`);
+    await host.refresh();
+    await wait(place, host);
+    place.write('web.yaml', `${source('1.0.2')}${policy('web')}`);
+    await host.refresh();
+    expect(stages(host)).toEqual(['canary', 'rest']);
+  });
+
+  test('keeps its resources while another document is no YAML', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', `a: 1\n---\n${staged}`);
+    const host = await place.open();
+    place.write('web.yaml', `a: [1\n---\n${policy('web')}`);
+    await host.refresh();
+    expect(stages(host)).toEqual(['canary', 'rest']);
+    expect(host.problems()).toHaveLength(2);
+  });
+
+  test('keeps a pause of the operator', async () => {
+    const place = new Workplace();
+    place.write('x.yaml', `${policy('web')}---\n${settings}`);
+    const host = await place.open();
+    place.write('x.yaml', `# new\n${policy('web')}---\n${settings.replace(/^data.*\n/m, 'immutable: false\n')}`);
+    await host.refresh();
+    expect(host.settings().pausedBy).toBeDefined();
+    expect(host.problems()).toMatchObject([{ problem: expect.stringContaining('data of ConfigMap') }]);
+  });
+
+  test('keeps its Secrets, whose values are not stored', async () => {
+    const place = new Workplace();
+    place.write('s.yaml', secret.replace('{accessId: a}', '\n  accessId: canary\n  accessKey: |\n    a\n    canary'));
+    const host = await place.open();
+    expect(place.read('.logfleet/manifests.json')).not.toContain('canary');
+    place.write('s.yaml', `# new\n${secret}`);
+    await host.refresh();
+    expect(host.problems()).toMatchObject([
+      { problem: expect.stringContaining('lacks stringData.accessKey of Secret') },
+    ]);
+    await wait(place, host);
+    expect(host.problems()).toEqual([]);
+  });
+
+  test('is used at once if it lacks nothing', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', `${source('1.0.0')}${staged}`);
+    const host = await place.open();
+    place.write('web.yaml', staged.replace('19.500-1', '19.501-1').replaceAll('\n', '\n\n'));
+    await host.refresh();
+    expect([get(host, 'web').spec.target.version, host.problems()]).toEqual(['19.501-1', []]);
   });
 });
 
@@ -271,7 +424,7 @@ describe('a file that changes all the time after a restart (D2)', () => {
     };
     place.writeNow('web.yaml', text);
     const opening = place.open();
-    await pass(3 * deletionDelayMs);
+    await pass(2 * lossDelayMs);
     const host = await opening;
     await pass(2 * deletionDelayMs);
     expect([names(host), host.notices()]).toEqual([['web'], []]);

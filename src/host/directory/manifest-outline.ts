@@ -1,0 +1,41 @@
+/**
+ * Outline of a manifest document: the names of its fields, list items and text lines, without their values. Two
+ * outlines show what the newer version of a document lacks.
+ */
+import { isRecord } from '../../base/record.ts';
+
+/**
+ * Outline of each field, list item and text line, by its name. A list item is named `[NAME]` if it has a `name`, else
+ * `[INDEX]`. A line of a text with several lines is named `[line NUMBER]`.
+ */
+export interface Outline {
+  readonly [name: string]: Outline;
+}
+
+/** Returns the outline of a value. A field without a value, such as `strategy:` at the end of a file, is left out. */
+export function outlineOf(value: unknown): Outline {
+  const present = membersOf(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(present.map(([name, member]) => [name, outlineOf(member)]));
+}
+
+/** Returns the path of the first field, list item or text line of `before` that `now` lacks, or undefined if `now` has all. */
+export function firstMissing(before: Outline, now: Outline): readonly string[] | undefined {
+  for (const [name, inner] of Object.entries(before)) {
+    const found = Object.hasOwn(now, name) ? now[name] : undefined;
+    if (!found) return [name];
+    const missing = firstMissing(inner, found);
+    if (missing) return [name, ...missing];
+  }
+  return undefined;
+}
+
+function membersOf(value: unknown): readonly (readonly [name: string, member: unknown])[] {
+  if (Array.isArray(value)) return value.map((item: unknown, index) => [`[${nameOf(item) ?? index}]`, item]);
+  if (isRecord(value)) return Object.entries(value);
+  const lines = typeof value === 'string' ? value.trimEnd().split('\n') : [];
+  return lines.length > 1 ? lines.map((_, index) => [`[line ${index + 1}]`, true]) : [];
+}
+
+function nameOf(item: unknown): string | undefined {
+  return isRecord(item) && typeof item.name === 'string' ? item.name : undefined;
+}
