@@ -12,7 +12,8 @@ import { DirectoryWorld } from './directory-world.ts';
 const minuteMs = 60_000;
 const [oldVersion, newVersion] = ['19.400-1', '19.500-1'];
 
-const pin = `apiVersion: logfleet.dev/v1alpha1
+const pin = `# Source: chart-1.0.0
+apiVersion: logfleet.dev/v1alpha1
 kind: CollectorVersionPolicy
 metadata: {name: databases, namespace: logging}
 spec:
@@ -21,7 +22,8 @@ spec:
   target: {version: ${oldVersion}}
   selector: {matchNames: ["db-*"]}
 `;
-const rollout = `apiVersion: logfleet.dev/v1alpha1
+const rollout = `# Source: chart-1.0.0
+apiVersion: logfleet.dev/v1alpha1
 kind: CollectorVersionPolicy
 metadata: {name: web, namespace: logging}
 spec:
@@ -45,6 +47,7 @@ interface Damage {
    * `extra`.
    */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
+  /** Time in ms after which the test repairs the damage, also while an operator starts. */
   readonly lastsMs?: number;
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
@@ -59,6 +62,17 @@ const write =
   (change: (text: string) => string | Uint8Array): Damage['apply'] =>
   (world, file, text) =>
     world.write(file, change(text));
+
+/** Returns a new text of a chart, without its rest: the writer pauses before the line that contains `pause`. */
+function rewritten(text: string, pause: string): string {
+  const lines = text.replace(/^# Source.*/, '# Source: chart-1.0.1').split('\n');
+  return `${lines
+    .slice(
+      0,
+      lines.findIndex((line) => line.includes(pause)),
+    )
+    .join('\n')}\n`;
+}
 
 const damages: readonly Damage[] = [
   { name: 'emptied', apply: write(() => '') },
@@ -88,7 +102,21 @@ const damages: readonly Damage[] = [
       symlinkSync('nowhere.yaml', world.path(file));
     },
   },
-  { name: 'being written slowly', apply: write((text) => text.slice(0, 40)), lastsMs: 2_500 },
+  { name: 'being written slowly', apply: write((text) => text.slice(0, 62)), lastsMs: 2_500 },
+  {
+    name: 'rewritten slowly with a changed first line',
+    apply: write((text) => rewritten(text, 'strategy:')),
+    lastsMs: 9_000,
+    isUnseen: true,
+  },
+  {
+    name: 'rewritten slowly with more lines at its beginning',
+    apply: write((text) =>
+      rewritten(text.replace('spec:', 'spec:\n  paused:\n    false\n  mode:\n    Enforce'), 'strategy:'),
+    ),
+    lastsMs: 9_000,
+    isUnseen: true,
+  },
   {
     name: 'in a file of another name',
     apply: (world, file) => renameSync(world.path(file), world.path(`moved-${file}`)),
@@ -208,12 +236,13 @@ describe.each(points.map((point, index) => ({ ...point, index })))('while $name'
       expect(stageState(world, 0)).toBe(state);
       for (const damage of shareOf(damages, points.length, index)) {
         for (const [file, text] of Object.entries(files)) damage.apply(world, file, text);
+        const { lastsMs = 12_000 } = damage;
+        world.clock.after(lastsMs, () => repair(world, damage));
         if (restarts) {
           await world.stop();
           await world.start();
         }
-        await world.pass(damage.lastsMs ?? 12_000);
-        repair(world, damage);
+        await world.pass(lastsMs);
         await world.pass(12_000);
         expect({ damage: damage.name, upgrades: world.upgrades().length }).toEqual({ damage: damage.name, upgrades });
         const after = ['web', 'databases']
