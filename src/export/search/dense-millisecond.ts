@@ -3,12 +3,15 @@
  * one for each last digit, find each row once. If the service cuts one of these searches short as well, its rows are searched by the last
  * two digits of the message ids.
  *
+ * A search is doubtful if only its number of rows suggests a cut. Its rows are searched by two digits only if the rows of all searches
+ * together differ in number from the count of an aggregation.
+ *
  * Invariant: rows are returned only if their number equals the count of an aggregation (E6).
  */
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
 import { inParallel } from '../../base/parallel.ts';
-import { sumOfFigures } from '../../destination/commit-record.ts';
+import { type CommittedFile, sumOfFigures } from '../../destination/commit-record.ts';
 import { joinSlices, recordedSlices } from '../../destination/slice-figures.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { AnyOrder } from './duplicates.ts';
@@ -38,7 +41,7 @@ export interface DenseTools {
 
 export type DenseOutcome =
   /** All rows of the dense millisecond are in `files`. The caller commits or discards the files. */
-  | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
+  | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: DenseFiles }
   /**
    * The searches by last digits failed, or found a different number of rows than an aggregation. Another attempt may succeed. `isFailure`
    * is false if the only reason is a lost answer to a status request.
@@ -46,6 +49,8 @@ export type DenseOutcome =
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
   /** Searches by last digits cannot find all rows. `reason` is a text for users, without a full stop. */
   | { readonly kind: 'tooDense'; readonly reason: string };
+
+export type DenseFiles = Pick<IntervalFiles, 'end' | 'giveUp'>;
 
 /**
  * Searches the dense millisecond by the last digits of message ids. Rejects if the service or the destination fails, and then removes all
@@ -58,7 +63,7 @@ export async function searchDense(dense: DenseMillisecond, options: DenseTools):
     outcome = await search.run();
     return outcome;
   } finally {
-    if (outcome?.kind !== 'found') await search.files.giveUp();
+    if (outcome?.kind !== 'found') await search.giveUp();
   }
 }
 
@@ -74,27 +79,34 @@ const retryDelayMs = 2_000;
 /** Result of one search for the message ids that end in certain digits. */
 type ClassResult = ReadClass | { readonly kind: 'cut' } | ClassFailure;
 type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
+type AgainOutcome = Extract<ClassFailure, { kind: 'again' }>;
 
 interface ReadClass {
   readonly kind: 'read';
+  readonly ending: string;
+  /** True if the number of rows suggests that the service cut the search short, and the class can be divided further. */
+  readonly isDoubtful: boolean;
   readonly figures: RowFigures;
   readonly hasLostStatus: boolean;
 }
 
-class DenseSearch {
-  readonly files: IntervalFiles;
+class DenseSearch implements DenseFiles {
+  readonly #files: IntervalFiles;
+  /** Rows of doubtful classes, in files of their own, so that these rows can be discarded without the others. */
+  #doubtfulFiles: IntervalFiles;
   readonly #dense: DenseMillisecond;
   readonly #options: DenseTools;
   /** Aborts the other searches of the dense millisecond when one of them fails. */
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
-  readonly #read: ReadClass[] = [];
+  #read: readonly ReadClass[] = [];
   #failure: ClassFailure | undefined;
 
   constructor(dense: DenseMillisecond, options: DenseTools) {
     this.#dense = dense;
     this.#options = options;
-    this.files = new IntervalFiles(options.tools, dense.order, options.tools.describedFields);
+    this.#files = new IntervalFiles(options.tools, dense.order, options.tools.describedFields);
+    this.#doubtfulFiles = this.#files.beside();
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
   }
 
@@ -108,9 +120,32 @@ class DenseSearch {
           kind: 'tooDense',
           reason: `even a search for the messages whose _messageid ends in ${tooLong} finds more rows than the service returns`,
         };
-      endings = cut.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
+      const divided = cut.length > 0 ? cut : await this.#discardDoubtful();
+      endings = divided.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
     }
     return this.#judge();
+  }
+
+  async end(): Promise<readonly CommittedFile[]> {
+    return [...(await this.#files.end()), ...(await this.#doubtfulFiles.end())];
+  }
+
+  async giveUp(): Promise<void> {
+    await Promise.all([this.#files.giveUp(), this.#doubtfulFiles.giveUp()]);
+  }
+
+  /**
+   * Discards the rows of doubtful classes, unless the count proves that all rows of the millisecond are read. Resolves to the endings of
+   * the discarded classes.
+   */
+  async #discardDoubtful(): Promise<readonly string[]> {
+    const doubtful = this.#read.filter(({ isDoubtful }) => isDoubtful);
+    if (doubtful.length === 0 || this.#isAsCounted) return [];
+    this.#read = this.#read.filter(({ isDoubtful }) => !isDoubtful);
+    const discarded = this.#doubtfulFiles;
+    this.#doubtfulFiles = this.#files.beside();
+    await discarded.giveUp();
+    return doubtful.map(({ ending }) => ending);
   }
 
   /** Searches for message ids with each of the given endings. Resolves to the endings whose searches the service cut short. */
@@ -120,7 +155,7 @@ class DenseSearch {
       if (this.#signal.aborted) return;
       const part = await this.#searchClass(ending);
       if (part.kind === 'cut') cut.push(ending);
-      else if (part.kind === 'read') this.#read.push(part);
+      else if (part.kind === 'read') this.#read = [...this.#read, part];
       else this.#fail(part);
     };
     const { searchesAtOnce } = this.#options.tools;
@@ -155,7 +190,7 @@ class DenseSearch {
   }
 
   #judge(): DenseOutcome {
-    if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
+    if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')} rows in total`;
     // If a status answer was lost, the search job may have had an unknown error that explains the different number of rows (E5). The
@@ -224,19 +259,25 @@ class DenseSearch {
       const progress = await job.whenFinished(this.#signal);
       if (progress.errors.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
-      // The number of rows alone does not prove that the service cut the search short. If the message ids cannot be divided by more digits,
-      // the rows are read, and the count of an aggregation decides later.
-      if (sign !== undefined && !(isDoubt(sign) && ending.length === mostDigits)) return { kind: 'cut' };
-      return await this.#readJob(job, filter, isEndMoved);
+      if (sign !== undefined && !isDoubt(sign)) return { kind: 'cut' };
+      // A class of ids that cannot be divided further is read like a complete one. The count of an aggregation decides later.
+      const isDoubtful = sign !== undefined && ending.length < mostDigits;
+      const part = await this.#readJob(job, filter, { isEndMoved, isDoubtful });
+      return part.kind === 'again' ? part : { ...part, ending, isDoubtful };
     } finally {
       await jobs.close(job);
     }
   }
 
-  async #readJob(job: SearchJob, filter: RowFilter, isEndMoved: boolean): Promise<ClassResult> {
+  async #readJob(
+    job: SearchJob,
+    filter: RowFilter,
+    { isEndMoved, isDoubtful }: { readonly isEndMoved: boolean; readonly isDoubtful: boolean },
+  ): Promise<Pick<ReadClass, 'kind' | 'figures' | 'hasLostStatus'> | AgainOutcome> {
     const { messageCount, hasLostStatus } = job.progress;
+    const files = isDoubtful ? this.#doubtfulFiles : this.#files;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
-    await pages.readTo(messageCount, filter, this.files.receiver(filter));
+    await pages.readTo(messageCount, filter, files.receiver(filter));
     // While rows are read, answers to keep-alive requests can report errors of the search job (E5).
     if (job.progress.errors.length > 0) return broughtErrors(job);
     const figures = filter.figures();
@@ -293,10 +334,10 @@ function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }
 
-function broughtErrors(job: SearchJob): ClassFailure {
+function broughtErrors(job: SearchJob): AgainOutcome {
   return again(`a search by _messageid reported errors: ${job.progress.errors.slice(0, 3).join('; ')}`);
 }
 
-function again(message: string): Extract<ClassFailure, { kind: 'again' }> {
+function again(message: string): AgainOutcome {
   return { kind: 'again', isFailure: true, message };
 }

@@ -29,28 +29,47 @@ export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'l
  */
 const maxOpenParts = { byMessageTime: 2, byReceiptTime: 8 } as const;
 
+/** Number of parts that were begun for an interval. */
+interface PartNumbers {
+  begun: number;
+}
+
 export class IntervalFiles {
   readonly #tools: FileTools;
   readonly #order: Pick<SearchOrder, 'segment' | 'toMs'>;
+  readonly #described: readonly DescribedField[];
+  readonly #numbers: PartNumbers;
   readonly #parts: PartSeries;
   readonly #names: string[] = [];
   readonly #staged: string[] = [];
   #givingUp: Promise<void> | undefined;
 
-  constructor(tools: FileTools, order: Pick<SearchOrder, 'segment' | 'toMs'>, described: readonly DescribedField[]) {
+  constructor(
+    tools: FileTools,
+    order: Pick<SearchOrder, 'segment' | 'toMs'>,
+    described: readonly DescribedField[],
+    numbers: PartNumbers = { begun: 0 },
+  ) {
     this.#tools = tools;
     this.#order = order;
+    this.#described = described;
+    this.#numbers = numbers;
     const { encoder, compression } = tools.task.form(described);
     const { output, byReceiptTime } = tools.task.identity;
     const { maxPartBytes } = output;
     this.#parts = new PartSeries(
       (index, partition) => {
-        if (index >= maxFiles) throw tooManyFiles(output);
+        if (numbers.begun >= maxFiles) throw tooManyFiles(output);
         const name = this.#newName(index, partition);
         return { encoder, compression, maxPartBytes, open: () => this.#open(name) };
       },
       maxOpenParts[byReceiptTime ? 'byReceiptTime' : 'byMessageTime'],
     );
+  }
+
+  /** Returns other files for rows of the same interval, which can be discarded separately. The parts of both are numbered together. */
+  beside(): IntervalFiles {
+    return new IntervalFiles(this.#tools, this.#order, this.#described, this.#numbers);
   }
 
   /** Writes a row into the export's folder, outside of any partition. Throws the error of an earlier write. */
@@ -102,7 +121,8 @@ export class IntervalFiles {
   #newName(index: number, partition: string): string {
     const { writer, task } = this.#tools;
     const { segment, toMs } = this.#order;
-    const file = { segment, toMs, part: index + 1, writerToken: writer.newToken(), partition };
+    const part = ++this.#numbers.begun;
+    const file = { segment, toMs, part, writerToken: writer.newToken(), partition };
     const name = dataFileName(file, task.identity.output);
     this.#names[index] = name;
     return name;

@@ -5,6 +5,7 @@ import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { hour, SearchWorld, type SearchWorldOptions } from './search-world.ts';
 
+const digits = '0123456789';
 const denseMs = hour.fromMs + 1_000;
 const count = 300;
 /**
@@ -48,34 +49,46 @@ describe('a dense millisecond', () => {
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
   });
 
-  test('is divided further when a search by the last digit finds a number of rows that looks like a limit', async () => {
-    // Ten thousand rows have ids that end in 0.
-    const messages = Array.from({ length: 12_000 }, (_, index) => ({
-      at: denseMs,
-      raw: `${index}`,
-      fields: { _messageid: `${index}${index < 10_000 ? 0 : 1}` },
-    }));
-    const world = worldOf(11_000, {}, { messages });
+  /** Rows of the dense millisecond, with the given number of message ids for each last digit. */
+  function crowdOf(rowsByDigit: readonly number[]): readonly Message[] {
+    return rowsByDigit.flatMap((rows, digit) =>
+      Array.from({ length: rows }, (_, index) => {
+        return { at: denseMs, raw: `${index}${digit}`, fields: { _messageid: `${index}${digit}` } };
+      }),
+    );
+  }
+
+  // Two search jobs for the whole millisecond and its count, and ten for the last digits 0 to 9.
+  test.each([
+    ['one number of rows looks like a limit', [10_000, 2_000], 11_000, 2 + 10],
+    ['all numbers of rows look like limits', Array.from(digits, () => 10_000), 50_000, 2 + 10],
+    ['only one of two such searches is certainly cut', [12_000, 10_000], 11_000, 2 + 10 + 10],
+  ])('is divided no further than its count requires if %s', async (_when, rowsByDigit, messageLimit, searches) => {
+    const messages = crowdOf(rowsByDigit);
+    const world = worldOf(messageLimit, {}, { messages });
     const record = await world.committed(millisecond);
-    expect(record).toMatchObject({ written: 12_000, count: { rows: 12_000, source: 'Aggregate' } });
+    expect(record).toMatchObject({
+      written: messages.length,
+      count: { rows: messages.length, source: 'Aggregate' },
+    });
     expect(await world.complaints(record)).toEqual([]);
-    // 22 search jobs: one for the whole millisecond, one for its count, 10 for the last digits 0 to 9, and 10 for ids that end in
-    // 00 to 90.
-    expect(world.countOf('createJob')).toBe(22);
+    expect(world.countOf('createJob')).toBe(searches);
+  });
+
+  test('numbers all its files together', async () => {
+    const world = worldOf(11_000, {}, { messages: crowdOf([10_000, 2_000]) });
+    const { files } = await world.committed(millisecond);
+    expect(files.map(({ name }) => /Z-(\d+)-/.exec(name)?.[1]).sort()).toEqual(['001', '002']);
   });
 
   test('is divided further when the service cuts searches without reporting it', async () => {
-    const crowded = Array.from({ length: 24_000 }, (_, index) => ({
-      at: denseMs,
-      raw: `${index}`,
-      fields: { _messageid: `${index}${index % 2}` },
-    }));
     const search = { duration: '1s', messageLimit: 10_000, atMessageLimit: 'done' } as const;
-    const world = new SearchWorld({ scenario: { search }, messages: crowded });
+    const world = new SearchWorld({ scenario: { search }, messages: crowdOf([12_000, 12_000, 500]) });
     const record = await world.committed(millisecond);
-    expect(record).toMatchObject({ written: 24_000, count: { rows: 24_000, source: 'Aggregate' } });
+    expect(record).toMatchObject({ written: 24_500, count: { rows: 24_500, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // The searches for two of the ten last digits are truncated, so each of the two is divided into ten more searches.
+    // The searches for two of the ten last digits are truncated, so each of the two is divided into ten more searches. The rows that the
+    // truncated searches returned are discarded.
     expect(world.countOf('createJob')).toBe(2 + 10 + 20);
   });
 
