@@ -277,9 +277,12 @@ export class ExportRuntime {
     return !this.#hasVerdict;
   }
 
-  #publishShown(resource: SearchExport): Promise<number> {
-    const essentials = { ...this.#publisher.known(resource), ...echoOfRequest(resource) };
-    return this.#publisher.publish(resource, essentials, () => ({ jobs: [] }), undefined);
+  async #publishShown(resource: SearchExport): Promise<number> {
+    const { estimatedCompletionTime: end, ...known } = this.#publisher.known(resource) ?? {};
+    const estimate = end !== undefined && this.#mayShow(this.#untilMs(end)) ? { estimatedCompletionTime: end } : {};
+    const essentials = { ...known, ...estimate, ...echoOfRequest(resource) };
+    const delayMs = await this.#publisher.publish(resource, essentials, () => ({ jobs: [] }), undefined);
+    return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 
   /**
@@ -292,7 +295,7 @@ export class ExportRuntime {
     accounts.secrets.wait(waiterOf(this.key), isForPeople ? secretsOf(resource) : [], changes, wake);
   }
 
-  #publish(resource: SearchExport, health: ExportHealth, view?: WorkView): Promise<number> {
+  async #publish(resource: SearchExport, health: ExportHealth, view?: WorkView): Promise<number> {
     const { clock } = this.#options;
     const startedAtMs = this.#startedAtMs ?? startOf(resource) ?? clock.now();
     const before = this.#publisher.known(resource);
@@ -300,20 +303,38 @@ export class ExportRuntime {
     const input = { resource, before, health, startedAtMs, task, view, wallMs: clock.now() };
     this.#measurePace(health, view);
     const figures = () => (health.isComplete && !view ? {} : describeFigures(input, this.#paceNow(health, before)));
-    return this.#publisher.publish(resource, describeEssentials(input), figures, health);
+    const delayMs = await this.#publisher.publish(resource, describeEssentials(input), figures, health);
+    return Math.min(delayMs, this.#estimateDelayMs(resource));
+  }
+
+  /** Time in ms until a wall time in the status; negative if it has passed. */
+  #untilMs(time: string): number {
+    return Date.parse(time) - this.#options.clock.now();
+  }
+
+  /** True if an estimate of the remaining time can be shown: the next status can be written before the estimated end. */
+  #mayShow(leftMs: number): boolean {
+    return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
+  }
+
+  /** Delay in ms after which the estimated end in the status must be replaced, because it is about to pass. */
+  #estimateDelayMs(resource: SearchExport): number {
+    const { estimatedCompletionTime: end } = this.#publisher.latest(resource).status ?? {};
+    if (end === undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(estimateMarginMs, this.#untilMs(end) - estimateMarginMs);
   }
 
   /**
-   * Speed and remaining time of the export. Until this process can estimate the remaining time, it shows the estimate of an earlier process
-   * (H1).
+   * Speed of the export, and its remaining time if it can be shown. Until this process can estimate the remaining time, it shows the
+   * estimate of an earlier process (H1).
    */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
     this.#hasPace ||= pace.leftMs !== undefined;
     const { estimatedCompletionTime: end } = before ?? {};
-    if (this.#hasPace || end === undefined || reason !== reasons.exporting) return pace;
-    const leftMs = Date.parse(end) - this.#options.clock.now();
-    return leftMs > 0 ? { ...pace, leftMs } : pace;
+    const isFormer = !this.#hasPace && end !== undefined && reason === reasons.exporting;
+    const leftMs = isFormer ? this.#untilMs(end) : pace.leftMs;
+    return { ...pace, leftMs: leftMs !== undefined && this.#mayShow(leftMs) ? leftMs : undefined };
   }
 
   #measurePace({ reconciling }: ExportHealth, view: WorkView | undefined): void {
@@ -322,11 +343,13 @@ export class ExportRuntime {
       return;
     }
     const { coveredRatio, rows } = view.progress;
+    const searchedRatio = view.stage === 'exporting' ? coveredRatio : 1;
     const bytes = view.intervals.reduce(
       (sum, { files }) => files.reduce((all, file) => all + file.encodedBytes, sum),
       0,
     );
-    this.#pace.add({ atMs: this.#options.clock.monotonic(), coveredRatio, rows, bytes });
+    const { digestMs } = view;
+    this.#pace.add({ atMs: this.#options.clock.monotonic(), searchedRatio, digestMs, rows, bytes });
   }
 
   #end(): void {
@@ -352,6 +375,9 @@ export class ExportRuntime {
     });
   }
 }
+
+/** Time in ms by which an estimated end in the status is replaced before it passes. The status has whole seconds. */
+const estimateMarginMs = 1_000;
 
 /** Error codes for credentials that the object store refuses, or that lack a permission. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);

@@ -622,8 +622,9 @@ export interface SearchExportStatus {
    */
   readonly completionTime?: string;
   /**
-   * Estimated time at which the export completes, computed from its speed in the last ten minutes. Absent if there is
-   * no estimate, or if the export waits for a person.
+   * Estimated time at which the export completes, computed from its speed in the last ten minutes and from the expected
+   * duration of the digest (`spec.proof`). Never in the past while the operator runs. Absent if there is no estimate,
+   * if the export completes within seconds, or if it waits for a person.
    */
   readonly estimatedCompletionTime?: string;
   /** Time range that is exported (`spec.timeRange`), converted to UTC. */
@@ -710,8 +711,8 @@ export interface TimeRangeStatus {
 export interface ProgressStatus {
   /**
    * Completed part of the time range in percent, from 0 to 100, rounded down. `100` only when the whole range is
-   * exported. Parts of the range that are planned as one search count equally, regardless of their length, because they
-   * have similar numbers of rows.
+   * exported and no digest (`spec.proof`) is left. Parts of the range that are planned as one search count equally,
+   * regardless of their length, because they have similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**

@@ -3,8 +3,10 @@
 export interface PaceSample {
   /** Monotonic time of the sample. */
   readonly atMs: number;
-  /** Ratio of the export's time range with commit records, 0 to 1. */
-  readonly coveredRatio: number;
+  /** Ratio of the searches of the export that is done, 0 to 1. */
+  readonly searchedRatio: number;
+  /** Expected time in ms that the digest (E6) takes after the searches; 0 if no digest is left, undefined if unknown. */
+  readonly digestMs: number | undefined;
   readonly rows: number;
   /** Size in bytes of the written rows before compression. */
   readonly bytes: number;
@@ -47,10 +49,7 @@ export class ExportPace {
     const long = last && this.#since(last, estimateSpanMs);
     const rate = (of: 'rows' | 'bytes') =>
       last && minute ? Math.round(((last[of] - minute[of]) * 1_000) / (last.atMs - minute.atMs)) : 0;
-    const covered = last && long ? last.coveredRatio - long.coveredRatio : 0;
-    const leftMs =
-      last && long && covered > 0 ? ((1 - last.coveredRatio) * (last.atMs - long.atMs)) / covered : undefined;
-    return { rowsPerSecond: rate('rows'), bytesPerSecond: rate('bytes'), leftMs };
+    return { rowsPerSecond: rate('rows'), bytesPerSecond: rate('bytes'), leftMs: last && leftMsOf(last, long) };
   }
 
   /** Oldest sample of the last `spanMs`; undefined if all samples are too recent for a rate. */
@@ -58,4 +57,12 @@ export class ExportPace {
     const first = this.#samples.find(({ atMs }) => atMs >= last.atMs - spanMs);
     return first && last.atMs - first.atMs >= leastSpanMs ? first : undefined;
   }
+}
+
+/** Remaining time in ms of the searches and the digest; undefined if unknown. `long` is the first sample of the last ten minutes. */
+function leftMsOf(last: PaceSample, long: PaceSample | undefined): number | undefined {
+  const { searchedRatio, digestMs } = last;
+  if (digestMs === undefined || searchedRatio === 1) return digestMs;
+  const searched = long ? searchedRatio - long.searchedRatio : 0;
+  return long && searched > 0 ? digestMs + ((1 - searchedRatio) * (last.atMs - long.atMs)) / searched : undefined;
 }

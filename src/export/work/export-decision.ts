@@ -101,7 +101,7 @@ export type Wait =
 
 export interface ExportProgress {
   /**
-   * Ratio of the export that is done, 0 to 1. Each planned segment counts equally, because segments have similar numbers of rows. A segment
+   * Ratio of the export that is done, 0 to 1. 1 only if no digest is left, either. Each planned segment counts equally, because segments have similar numbers of rows. A segment
    * that is partly done counts by the ratio of its time that has commit records.
    */
   readonly coveredRatio: number;
@@ -128,6 +128,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
    * export.
    */
   readonly unproven: readonly CommitRecord[];
+  /** True if the service must still confirm rows by an aggregation, now or after the last search. */
+  readonly isDigestLeft: boolean;
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
   /** Time in ms after which the decision may change without an event; infinite if only an event can change it. */
@@ -150,6 +152,7 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
   const coverage = coverageOf(plan, records, input.verdicts);
   const isCovered = coverage.remaining.length === 0 && coverage.strays.length === 0;
   const unproven = isCovered && input.wantsDigest ? unprovenOf(coverage.intervals, input.verdicts) : [];
+  const isDigestLeft = input.wantsDigest && (!isCovered || unproven.length > 0);
   const stop = stopsOf(input, coverage);
   const going = running.filter((search) => !stop.some((stopped) => stopped.search === search));
   const free = coverage.remaining.filter(({ index }) => !going.some(({ segment }) => segment === index));
@@ -167,9 +170,9 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
     start,
     stop,
     endAsCut: going.filter((search) => dueMs(search) <= now.monotonicMs),
-    ...{ isCovered, unproven },
+    ...{ isCovered, unproven, isDigestLeft },
     waitsFor: refusal ?? (isIdle ? (waitOf(input, free) ?? digestWait(input, unproven)) : undefined),
-    progress: plannedProgress(input, coverage),
+    progress: plannedProgress(input, coverage, isDigestLeft),
     requeueAfterMs: nextChangeMs(input, going, free),
   };
 }
@@ -324,11 +327,19 @@ function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[])
   return input.now.monotonicMs < input.standInAtMs ? { kind: 'workers' } : undefined;
 }
 
-function plannedProgress(input: ExportDecideInput, { intervals, remaining }: Coverage): ExportProgress {
+/** Maximum ratio that is done while only the digest is left. */
+const searchedRatio = 0.99;
+
+function plannedProgress(
+  input: ExportDecideInput,
+  { intervals, remaining }: Coverage,
+  isDigestLeft: boolean,
+): ExportProgress {
   const segments = allSegmentsOf(input.plan, input.verdicts);
   const planned = input.plan.boundariesMs.length - 1;
   const left = remaining.reduce((sum, { index, fromMs, toMs }) => sum + (toMs - fromMs) / lengthOf(segments[index]), 0);
-  const coveredRatio = remaining.length === 0 ? 1 : Math.max(0, planned - left) / planned;
+  const most = isDigestLeft ? searchedRatio : 1;
+  const coveredRatio = remaining.length === 0 ? most : Math.min(most, Math.max(0, planned - left) / planned);
   return progressOf(intervals, coveredRatio, remaining.length, scannedBytes(input));
 }
 

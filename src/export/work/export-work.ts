@@ -77,6 +77,8 @@ interface RunningTask {
   readonly kind: Task['kind'];
   readonly jobs: JobSet;
   readonly abort: AbortController;
+  /** Monotonic time at which the task began. */
+  readonly begunAtMs: number;
   readonly settleDelayMs: number;
   /** Wall time until which the planning waits, because the range is too recent (E11); undefined if it does not wait. */
   settlesAtMs: number | undefined;
@@ -286,7 +288,8 @@ export class ExportWork {
     const abort = new AbortController();
     const jobs = new JobSet({ ...this.#options, signal: abort.signal });
     const { settleDelayMs } = this.#limits;
-    const running: RunningTask = { kind: task.kind, jobs, abort, settleDelayMs, settlesAtMs: undefined };
+    const begunAtMs = this.#clock.monotonic();
+    const running: RunningTask = { kind: task.kind, jobs, abort, begunAtMs, settleDelayMs, settlesAtMs: undefined };
     this.#task = running;
     this.#taskEnded = this.#run(task, running)
       .finally(() => jobs.closeAll())
@@ -420,6 +423,7 @@ export class ExportWork {
       stage: stageOf(this.#stored, decision),
       location,
       progress: this.#progress(decision),
+      digestMs: this.#digestMs(decision),
       intervals,
       histogram: () => this.#searches.histogramOf(intervals),
       searches: list.length,
@@ -439,6 +443,19 @@ export class ExportWork {
     const { stage, manifest } = this.#stored;
     if (stage === 'loading') return undefined;
     return progressOf(manifest?.manifest.intervals ?? [], manifest ? 1 : 0, 0, this.#endedBytes);
+  }
+
+  /**
+   * Expected time in ms until the digest has confirmed all rows. The digest covers the whole range, so it probably takes at least as long
+   * as a search, or as the aggregation that counted the rows for the plan. Undefined if the digest already takes longer than that.
+   */
+  #digestMs(decision: ExportDecision | undefined): number | undefined {
+    if (!decision?.isDigestLeft) return 0;
+    const { countMs = 0, searchMs = 0 } = this.#options.quirks;
+    const { kind, begunAtMs } = this.#task ?? {};
+    const sinceMs = kind === 'prove' && begunAtMs !== undefined ? this.#clock.monotonic() - begunAtMs : 0;
+    const leftMs = Math.max(countMs, searchMs) - sinceMs;
+    return leftMs > 0 ? leftMs : undefined;
   }
 
   /**

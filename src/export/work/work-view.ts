@@ -39,6 +39,8 @@ export interface WorkView {
   readonly location: string | undefined;
   /** Progress of the export; undefined until the destination has been read. */
   readonly progress: ExportProgress | undefined;
+  /** Expected time in ms until the digest has confirmed all rows; 0 if no digest is left, undefined if unknown. */
+  readonly digestMs: number | undefined;
   /** Committed intervals in order of time. */
   readonly intervals: readonly CommitRecord[];
   /** Returns the number of rows in each of 60 equal parts of the time range. */

@@ -48,6 +48,30 @@ describe('a digest', () => {
     expect(verdicts(world)).toBe(1);
   });
 
+  test.each([
+    ['one search of 4 minutes', messages(3_000), { ...search, duration: '4m' }],
+    ['many searches of 1 minute', messages(6_000), { ...search, duration: '1m', messageLimit: 200 }],
+    ['many searches of 10 s', messages(6_000), { ...search, duration: '10s', messageLimit: 200 }],
+  ] as const)('is part of the estimated end and of coveredPercent, after %s', async (_which, all, given) => {
+    const world = new ExportWorld({ messages: all, scenario: { search: given } });
+    world.add();
+    world.start();
+    const proving: (string | undefined)[] = [];
+    const isProving = () => world.condition('Ready')?.message.includes('compares the written rows') ?? false;
+    while (world.reason !== 'Exported') {
+      await world.world.clock.advance(1_000);
+      const { estimatedCompletionTime: end, progress } = world.status ?? {};
+      if (end !== undefined) expect(Date.parse(end)).toBeGreaterThanOrEqual(world.world.clock.now());
+      if (isProving()) proving.push(end);
+      if (world.reason !== 'Exported') expect(progress?.coveredPercent ?? 0).toBeLessThan(100);
+    }
+    expect(world.status?.progress?.coveredPercent).toBe(100);
+    if (given.duration === '10s') return;
+    const completedMs = Date.parse(world.status?.completionTime ?? '');
+    const [first = ''] = proving.filter((end) => end !== undefined);
+    expect(Math.abs(Date.parse(first) - completedMs)).toBeLessThan(20_000);
+  });
+
   test('is not made with proof: Count', async () => {
     const world = new ExportWorld({ messages: messages(600), scenario: { search } });
     await exported(world, { proof: 'Count' });

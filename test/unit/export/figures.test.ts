@@ -36,10 +36,12 @@ test.each([
 });
 
 describe('the rate', () => {
-  function paceOf(samples: readonly (readonly [seconds: number, coveredRatio: number, rows: number])[]) {
+  type Sample = readonly [seconds: number, searchedRatio: number, rows: number];
+
+  function paceOf(samples: readonly Sample[], digestMs: number | undefined = 0) {
     const pace = new ExportPace();
-    for (const [seconds, coveredRatio, rows] of samples) {
-      pace.add({ atMs: seconds * 1_000, coveredRatio, rows, bytes: 100 * rows });
+    for (const [seconds, searchedRatio, rows] of samples) {
+      pace.add({ atMs: seconds * 1_000, searchedRatio, digestMs, rows, bytes: 100 * rows });
     }
     return pace.read();
   }
@@ -60,6 +62,26 @@ describe('the rate', () => {
     const [faster, seconds] = [[...samples, [130, 0.13, 24_000]] as const, 130];
     expect(paceOf(faster).rowsPerSecond).toBe(Math.round((24_000 - 7_000) / 60));
     expect(paceOf(faster).leftMs).toBeCloseTo((0.87 * seconds * 1_000) / 0.13);
+  });
+
+  test('includes the digest after the searches', () => {
+    const searching = [
+      [0, 0, 0],
+      [10, 0.25, 1_000],
+    ] as const;
+    expect(paceOf(searching, 60_000).leftMs).toBe(30_000 + 60_000);
+    const searched = [...searching, [40, 1, 4_000]] as const;
+    expect(paceOf(searched, 60_000).leftMs).toBe(60_000);
+  });
+
+  test.each([0.25, 1])('is unknown if the duration of the digest is unknown, after %d of the searches', (ratio) => {
+    const pace = new ExportPace();
+    for (const [atMs, searchedRatio] of [
+      [0, 0],
+      [10_000, ratio],
+    ] as const)
+      pace.add({ atMs, searchedRatio, digestMs: undefined, rows: 0, bytes: 0 });
+    expect(pace.read().leftMs).toBeUndefined();
   });
 
   test('starts again when the number of rows decreases', () => {

@@ -12,6 +12,7 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
       ...{ coveredRatio: 0.425, intervalsDone: 3, intervalsPlanned: 8, rows: 1_234_567, bytes: 98_765 },
       ...{ duplicates: 2, scannedBytes: 5_000_000 },
     },
+    digestMs: 0,
     intervals: [],
     histogram: () => [],
     searches: 0,
