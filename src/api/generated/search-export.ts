@@ -87,7 +87,8 @@ export interface SearchExportSpec {
    * How logfleet proves that no row is missing. With `Digest` (default), the log service sums up the number, sizes and
    * times of the messages after all searches, which scans the time range once more. logfleet compares these figures
    * with the written rows. If a part of the range differs, logfleet searches this part again, up to three times. With
-   * `Count`, logfleet compares only numbers of rows. Can be changed until the export manifest is written.
+   * `Count`, logfleet compares only numbers of rows: for most intervals, only the number that their own search
+   * reported. Can be changed until the export manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
   /**

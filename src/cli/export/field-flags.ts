@@ -87,7 +87,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   choice(
     'proof',
     '<how>',
-    'How to prove that no row is missing: by number, sizes and times of the rows, or only by their number',
+    'How to prove that no row is missing: by number, sizes and times of the rows, or only by row counts, mostly those of the searches',
     ['Digest', 'Count'],
   ),
   field('settleDelay', '<duration>', 'Minimum age of the searched data (default: 3m).'),

@@ -3,11 +3,11 @@
 import { groupedText, wordFor } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
-import type { ComparableFigure } from '../../destination/digest-verdict.ts';
+import { type ComparableFigure, comparableFigures } from '../../destination/digest-verdict.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
 import { type Manifest, manifestAdvice } from '../../destination/manifest.ts';
 import type { Difference, DifferenceKind } from '../../destination/manifest-check.ts';
-import { type ProofLevel, type ProofRange, proofLevels } from '../../destination/proof-range.ts';
+import { lowestLevel, type ProofLevel, type ProofRange, proofLevels } from '../../destination/proof-range.ts';
 import { searchAgainAdvice } from '../../destination/recorded-files.ts';
 import type { Verification } from '../../destination/verify.ts';
 import { renderTable } from '../render/table.ts';
@@ -126,7 +126,7 @@ function checksOf(verification: Verification): readonly Check[] {
   const received = renderCount(totals.received, 'row');
   const notWritten = renderDropped(manifest) + renderLeft(intervals);
   const isUnproven = manifest.proof.some(({ level }) => level === 'None');
-  const proof = check('proof', renderLevels(manifest.proof), isUnproven);
+  const proof = check('proof', renderLevels(manifest), isUnproven);
   return [
     { ...searched, what: `${range}: ${renderCount(intervals.length, 'interval')}, ${searched.what}` },
     isUnproven ? { ...proof, result: 'incomplete' } : proof,
@@ -155,7 +155,7 @@ const sourceNames: { readonly [S in CountSource]: string } = {
 const levelTexts: { readonly [L in ProofLevel]: string } = {
   Digest: 'proven by number, sizes and times that the service sums up (Digest)',
   Count: 'proven by their number in an aggregation (Count)',
-  Search: 'proven by the count of their own search (Search)',
+  Search: 'counted only by their own searches (Search)',
   None: 'incomplete (None)',
 };
 const mostRanges = 5;
@@ -163,15 +163,18 @@ const mostRanges = 5;
 /**
  * Renders the time ranges of the export with their proof levels. For many ranges, renders the number of rows for each proof level instead.
  */
-function renderLevels(proof: readonly ProofRange[]): string {
+function renderLevels({ proof, export: { results } }: Manifest): string {
   if (proof.length === 0) return 'nothing';
-  if (proof.length <= mostRanges) return proof.map((range) => renderRange(range, proof.length === 1)).join('; ');
+  // Records have neither sizes nor times that the service could compute.
+  const others = results === 'Records' ? () => '' : renderNotCompared;
+  if (proof.length <= mostRanges)
+    return proof.map((range) => `${renderRange(range, proof.length === 1)}${others([range])}`).join('; ');
   return proofLevels
     .map((level) => ({ level, own: proof.filter((range) => range.level === level) }))
     .filter(({ own }) => own.length > 0)
     .map(({ level, own }) => {
       const rows = own.reduce((sum, { figures }) => sum + figures.rows, 0);
-      return `${renderCount(rows, 'row')} in ${renderCount(own.length, 'time range')} ${levelTexts[level]}`;
+      return `${renderCount(rows, 'row')} in ${renderCount(own.length, 'time range')} ${levelTexts[level]}${others(own)}`;
     })
     .join('; ');
 }
@@ -189,10 +192,20 @@ const figureNames: { readonly [F in ComparableFigure]: string } = {
   newestMs: 'newest time (_messagetime)',
 };
 
+/** Names the figures that were not compared with the service in at least one of the proven ranges; empty if there are none. */
+function renderNotCompared(ranges: readonly ProofRange[]): string {
+  const proven = ranges.filter(({ level }) => level !== 'None');
+  const others = comparableFigures.filter((figure) => proven.some(({ compared }) => !compared.includes(figure)));
+  return others.length === 0 ? '' : `, not compared with the service: ${namesOf(others)}`;
+}
+
+function namesOf(figures: readonly ComparableFigure[]): string {
+  return figures.map((figure) => figureNames[figure]).join(', ');
+}
+
 function renderRecomputed({ recomputed, notRecomputed }: Verification): string {
-  const names = (figures: readonly ComparableFigure[]) => figures.map((figure) => figureNames[figure]).join(', ');
-  const again = recomputed.length === 0 ? 'nothing recomputed' : `${names(recomputed)} recomputed from the files`;
-  const others = notRecomputed.length === 0 ? '' : `; not in the files: ${names(notRecomputed)}`;
+  const again = recomputed.length === 0 ? 'nothing recomputed' : `${namesOf(recomputed)} recomputed from the files`;
+  const others = notRecomputed.length === 0 ? '' : `; not in the files: ${namesOf(notRecomputed)}`;
   return `${again}${others}`;
 }
 
@@ -281,10 +294,18 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
+/** Last line about a complete export, with what the lowest proof level of its ranges shows. */
+const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
+  Digest: (rows) => `Proven: ${rows}, each of them once.`,
+  Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,
+  Search: (rows) => `Complete: ${rows}, as many rows as the searches reported.`,
+};
+
 function verdictOf({ manifest, differences, incomplete }: Verification, paint: Paint): string {
   if (differences.length > 0) return paint('red', `Different: ${renderCount(differences.length, 'difference')}.`);
   const rows = renderCount(manifest.totals.rows, 'row');
-  if (manifest.complete) return paint('green', `Proven: ${rows}, each of them once.`);
+  const level = lowestLevel(manifest.proof);
+  if (level !== 'None') return paint('green', verdictTexts[level](rows));
   const differing = manifest.proof.filter(({ counted }) => counted !== undefined).length;
   const ranges = incomplete + differing;
   const flagged = `${renderCount(ranges, 'interval')} ${wordFor(ranges, 'is', 'are')} marked as incomplete`;

@@ -44,8 +44,8 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
     const document = isOne ? documents[0] : { proven: isProven, exports: documents };
     stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   } else if (!isOne) {
-    const proven = places.length - notProven.length;
-    const counts = `${counted(places.length, 'export')}: ${proven} proven`;
+    const verified = places.length - notProven.length;
+    const counts = `${counted(places.length, 'export')}: ${verified} verified`;
     // The reports of several exports are long, so the summary names the failed exports again.
     const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
     stdout.write(`\n${counts}${which}\n`);

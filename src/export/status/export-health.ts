@@ -94,13 +94,13 @@ function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.intervalIncomplete, message };
 }
 
-/** How the rows of a complete export are proven, by the lowest proof level of its ranges (E6). */
-const meansOfProof: Readonly<Record<ProofLevel, string>> = {
-  Digest: 'digests',
-  Count: 'counts',
-  Search: 'counts of the searches',
-  None: 'nothing',
-};
+/** End of a sentence about the rows of a complete export: what their lowest proof level shows (E6). */
+function proofText(level: Exclude<ProofLevel, 'None'>, { rowsGoTo }: ExportWording): string {
+  if (level === 'Search') return ', as many rows as the searches reported';
+  const means = level === 'Digest' ? 'digests' : 'counts';
+  const proof = rowsGoTo === 'stdout' ? `${means} prove` : `the manifest proves by ${means}`;
+  return `, and ${proof} that no row is missing`;
+}
 
 function complete({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest) return undefined;
@@ -108,10 +108,9 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
   const missing = fieldsText(view, wording);
   const undescribed = missing === '' ? '' : ` The service does not describe ${missing}: check the spelling.`;
   const rest = `${undescribed}${lockedText(view)}`;
-  if (view.manifest.manifest.complete) {
-    const means = meansOfProof[lowestLevel(view.manifest.manifest.proof)];
-    const proof = wording.rowsGoTo === 'stdout' ? `${means} prove` : `the manifest proves by ${means}`;
-    const message = `${written}, and ${proof} that no row is missing.${rest}`;
+  const level = lowestLevel(view.manifest.manifest.proof);
+  if (level !== 'None') {
+    const message = `${written}${proofText(level, wording)}.${rest}`;
     return { ...done, reason: reasons.exported, message };
   }
   const message = `${written}${flaggedText(view.manifest, wording)}.${rest}`;

@@ -8,9 +8,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
 import { placeOfSchedule, placesOfExports } from '../../../src/cli/verify/manifest-place.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
+import { type ComparableFigure, comparableFigures } from '../../../src/destination/digest-verdict.ts';
 import { type Manifest, manifestKind, manifestOf } from '../../../src/destination/manifest.ts';
 import { planKind } from '../../../src/destination/plan-object.ts';
-import { proofRangesOf } from '../../../src/destination/proof-range.ts';
+import { type ProofLevel, proofRangesOf } from '../../../src/destination/proof-range.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs } from '../destination/sample-export.ts';
 import { recordingContext } from './recording-context.ts';
 
@@ -60,12 +61,49 @@ describe('logfleet verify', () => {
   ])('takes %s', async (_, argument) => {
     const { status, said } = await verify(argument());
     expect(status).toBe(0);
-    expect(said).toContain('Proven: 1,000 rows, each of them once.');
+    expect(said).toContain('Complete: 1,000 rows, as many rows as the searches reported.');
     expect(said).toMatch(/^range +ok +2026-11-01T00:00:00Z to 2026-11-01T04:00:00Z: 2 intervals, no gap, no overlap$/m);
     expect(said).toMatch(
       /^counts +ok +1,006 rows received, .*2 intervals by the search job.*4 of them twice.*; 2 rows belong to the files of another interval$/m,
     );
     expect(said).toMatch(/^files +ok +1 file read, 1,000 rows in them$/m);
+  });
+
+  const sizesAndTimes = 'bytes (_size), oldest time (_messagetime), newest time (_messagetime)';
+
+  test.each<[ProofLevel, readonly ComparableFigure[], string, string]>([
+    [
+      'Digest',
+      comparableFigures,
+      'Proven: 1,000 rows, each of them once.',
+      'proven by number, sizes and times that the service sums up (Digest)',
+    ],
+    [
+      'Count',
+      ['oldestMs', 'newestMs'],
+      'Proven by counts: 1,000 rows, as many as the service counted.',
+      'proven by their number in an aggregation (Count), not compared with the service: bytes (_size)',
+    ],
+    [
+      'Count',
+      [],
+      'Proven by counts: 1,000 rows, as many as the service counted.',
+      `proven by their number in an aggregation (Count), not compared with the service: ${sizesAndTimes}`,
+    ],
+    [
+      'Search',
+      [],
+      'Complete: 1,000 rows, as many rows as the searches reported.',
+      `counted only by their own searches (Search), not compared with the service: ${sizesAndTimes}`,
+    ],
+  ])('promises no more than the proof level %s with the figures %j', async (level, compared, last, proven) => {
+    const proof = manifest.proof.map((range) => ({ ...range, level, compared }));
+    write(layout.manifest, manifestKind.encode({ ...manifest, proof }));
+    const { status, said } = await verify('.');
+    expect(status).toBe(0);
+    expect(said).toMatch(/^proof +ok +1,000 rows/m);
+    expect(said).toContain(`1,000 rows ${proven}\n`);
+    expect(said.trimEnd().split('\n').at(-1)).toBe(last);
   });
 
   test('reports differences with their files', async () => {
@@ -154,22 +192,22 @@ describe('logfleet verify', () => {
     cpSync(join(directory, layout.folder), join(directory, 'other'), { recursive: true });
     const all = await verify('.');
     expect([all.status, all.told]).toEqual([0, '']);
-    expect(all.said.match(/^Proven: /gm)).toHaveLength(2);
+    expect(all.said.match(/^Complete: /gm)).toHaveLength(2);
     expect(all.said).toContain(pathToFileURL(join(directory, 'other/manifest.json')).href);
-    expect(all.said).toMatch(/\n2 exports: 2 proven, 0 not\.\n$/);
+    expect(all.said).toMatch(/\n2 exports: 2 verified, 0 not\.\n$/);
     unlinkSync(firstFile());
     const different = await verify('.');
     expect(different.status).toBe(1);
     expect(different.said).toMatch(/^Different: /m);
     const manifestUrl = pathToFileURL(join(directory, layout.manifest)).href;
-    expect(different.said.endsWith(`\n2 exports: 1 proven, 1 not:\n${manifestUrl}\n`)).toBe(true);
+    expect(different.said.endsWith(`\n2 exports: 1 verified, 1 not:\n${manifestUrl}\n`)).toBe(true);
   });
 
   test('continues with the others if one of several exports is not complete', async () => {
     write('other/deep/plan.json', planKind.encode(plan));
     const { status, said, told } = await verify('.');
     expect([status, told]).toEqual([1, expect.stringContaining('is not complete')]);
-    expect(said).toMatch(/^Proven: 1,000 rows/m);
+    expect(said).toMatch(/^Complete: 1,000 rows/m);
     const { said: document } = await verify('.', '-o', 'json');
     expect(JSON.parse(document)).toMatchObject({
       proven: false,

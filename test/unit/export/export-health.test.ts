@@ -238,7 +238,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, [byCount, bySearch]) }) }),
-      '1 row is in 3 files, and the manifest proves by counts of the searches that no row is missing.',
+      '1 row is in 3 files, as many rows as the searches reported.',
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, [byCount]) }) }),
@@ -319,6 +319,11 @@ describe('the wording of an export by the command line', () => {
       'stdout: complete',
       input({ wording: toStdout, view: complete }),
       '5 rows go to stdout, and digests prove that no row is missing.',
+    ],
+    [
+      'stdout: counts of the searches',
+      input({ wording: toStdout, view: viewOf({ stage: 'complete', manifest: manifestOf(5, [bySearch]) }) }),
+      '5 rows go to stdout, as many rows as the searches reported.',
     ],
     [
       'stdout: incomplete intervals',
