@@ -21,6 +21,7 @@ import { JobSet } from '../../export/search/job-set.ts';
 import { ServiceQuirks } from '../../export/search/service-quirks.ts';
 import { usualLimit } from '../../export/work/export-decision.ts';
 import type { WorkLimits } from '../../export/work/work-view.ts';
+import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { holds } from '../render/condition-lines.ts';
 import { type Problem, problemOf, timedOut } from './planner.ts';
 
@@ -141,13 +142,10 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const proposing = proposePlan({ task, quirks, log: silentLogger }, { settleDelayMs: 0, jobs });
   const { first, forecast } = await proposing.finally(() => jobs.closeAll());
   const planningMs = clock.monotonic() - startedMs;
-  const { scannedBytes: ofFirst } = first.job.progress;
-  const scannedBytes = jobs.scannedBytes - (ofFirst ?? 0);
-  const searched = bytesOf(forecast, ofFirst, scannedBytes);
-  const wholeBytes = forecast.segments.length > 1 ? scannedBytes : ofFirst;
-  const digest =
-    limits.proof === 'Digest' ? digestOf(task, searched === undefined ? undefined : wholeBytes) : undefined;
-  const bytesToScan = searched === undefined ? undefined : searched + (digest?.bytes ?? 0);
+  const { progress } = first.job;
+  const scans = scansOf(forecast, progress, jobs.scannedBytes - (progress.scannedBytes ?? 0));
+  const digest = limits.proof === 'Digest' ? digestOf(task, scans?.ofRange) : undefined;
+  const bytesToScan = scans && scans.ofSearches + (digest?.bytes ?? 0);
   const figures = figuresOf(forecast, account, limits, { planningMs, digest });
   const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan, digest };
   const hindrances = hindrancesOf(planned, task, limits, { pausedBy, clock });
@@ -187,11 +185,11 @@ function figuresOf(
   { parallelism }: WorkLimits,
   { planningMs, digest }: KnownBeforehand,
 ) {
-  const { segments, limit, areKnown } = forecast;
+  const { segments, limit, rowsBasis } = forecast;
   const requests = forecast.requests + (digest?.requests ?? 0);
-  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const rows = rowsOf(segments);
   const pieces = segments.reduce((sum, segment) => sum + 1 + (limit ? Math.floor(segment.rows / limit) : 0), 0);
-  const isCounted = areKnown && segments.length > 1;
+  const isCounted = rowsBasis === 'Counted' && segments.length > 1;
   const jobs = pieces + (isCounted ? 1 : 0) + (digest?.jobs ?? 0);
   const { requestsPerSecond } = account;
   const searchMs = planningMs / (isCounted ? 2 : 1);
@@ -202,44 +200,54 @@ function figuresOf(
 }
 
 /**
- * Returns how many bytes the log service will scan for all searches: those of the first search and of the counting searches
- * (`ofCounts`), plus an estimate for the remaining searches. Undefined if the service reports no bytes, or if the remaining
- * searches are unknown.
+ * Returns how many bytes the log service will scan for one scan of the whole range (`ofRange`), and for all searches including those that
+ * count rows. `ofCounts` are the bytes that the counting searches scanned. Undefined if the service reports no bytes, or if the number of
+ * rows is unknown.
  */
-function bytesOf(
-  { segments, areKnown }: ExportForecast,
-  ofFirst: number | undefined,
+function scansOf(
+  { segments, rowsBasis }: ExportForecast,
+  { messageCount, scannedBytes: ofFirst }: JobProgress,
   ofCounts: number,
-): number | undefined {
+): { readonly ofRange: number; readonly ofSearches: number } | undefined {
   const newest = segments.at(-1);
-  if (!areKnown || ofFirst === undefined || !newest) return undefined;
-  const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-  // The counting searches scanned the whole time range, so the bytes of the remaining searches are estimated in proportion to the
-  // length of their time ranges. If nothing was counted, no searches remain.
-  return ofFirst + ofCounts + Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
+  if (rowsBasis === 'Minimum' || ofFirst === undefined || !newest) return undefined;
+  if (rowsBasis === 'Counted' && segments.length > 1) {
+    const fromMs = segments[0]?.fromMs ?? newest.fromMs;
+    // The counting searches scanned the whole time range, so the bytes of the remaining searches are estimated in proportion to the length
+    // of their time ranges.
+    const remaining = Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
+    return { ofRange: ofCounts, ofSearches: ofFirst + ofCounts + remaining };
+  }
+  // If the service cut the first search short, it scanned only the rows that it found.
+  const ofRange = messageCount === 0 ? ofFirst : Math.round((ofFirst * rowsOf(segments)) / messageCount);
+  return { ofRange, ofSearches: ofRange + ofCounts };
+}
+
+function rowsOf(segments: ExportForecast['segments']): number {
+  return segments.reduce((sum, { rows }) => sum + rows, 0);
 }
 
 type Figures = Omit<PlannedSearches, 'hindrances'>;
 
 function hindrancesOf(
-  { rows, segments, areKnown, limit, bytesToScan, durationMs }: Figures,
+  { rows, segments, rowsBasis, isCountRefused, limit, bytesToScan, durationMs }: Figures,
   { isSplittable, unsplittableReason }: ExportTask,
   { maxMessages, maxBytesScanned, deadlineMs }: WorkLimits,
   { pausedBy, clock }: Pick<ExportPlanningOptions, 'pausedBy' | 'clock'>,
 ): readonly string[] {
   const sentences: string[] = [];
   if (pausedBy !== undefined) sentences.push(`Paused by ${pausedBy}: no search starts until this pause ends.`);
-  if (!areKnown && !isSplittable) {
+  const areCounted = rowsBasis === 'Counted';
+  if (!areCounted && !isSplittable) {
     const maximum = limit === undefined ? 'the maximum number of rows' : `${limit} rows`;
     sentences.push(
       `The query cannot be split into several searches (${unsplittableReason}), and the service ends a search after ${maximum}: the export would be incomplete.`,
     );
-  } else if (!areKnown) {
-    sentences.push(
-      'The service cannot count the rows of this query in advance, so there may be more rows and searches than in this plan.',
-    );
+  } else if (!areCounted) {
+    const reason = isCountRefused ? 'The service cannot count the rows of this query' : 'The rows were not counted';
+    sentences.push(`${reason} in advance, so there may be more rows and searches than in this plan.`);
   }
-  const isOneSearch = areKnown && segments.length === 1;
+  const isOneSearch = areCounted && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
     // After an export has reached `maxMessages`, it still finishes its running searches, so it can write more than `maxMessages`
     // rows.

@@ -50,10 +50,10 @@ function describeResult(outlook: Outlook | ExportOutlook): object {
 }
 
 function describeSearches(plan: PlannedSearches): object {
-  const { rows, areKnown, segments, settledMs, toMs, jobs, requests, requestsPerSecond, bytesToScan, digest } = plan;
+  const { rows, rowsBasis, segments, settledMs, toMs, jobs, requests, requestsPerSecond, bytesToScan, digest } = plan;
   return {
     rows,
-    rowsAreKnown: areKnown,
+    rowsAreKnown: rowsBasis === 'Counted',
     intervals: segments.map((segment) => ({
       from: isoText(segment.fromMs),
       to: isoText(segment.toMs),

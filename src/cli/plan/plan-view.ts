@@ -90,7 +90,7 @@ export function titleOf(outlook: Plan): string {
   if ('untilMs' in outlook)
     return `: the data to export is too new, so no search starts before ${renderMinute(outlook.untilMs)}`;
   if (outlook.kind === 'waiting') return ': nothing to do yet';
-  if (!('rolloutId' in outlook.plan)) return `: ${groupedText(outlook.plan.rows)} rows`;
+  if (!('rolloutId' in outlook.plan)) return `: ${rowsText(outlook.plan)}`;
   const { plan, resource } = outlook as Extract<Outlook, { kind: 'plan' }>;
   const { channel } = resource.spec.target;
   return ` to ${plan.target}${channel === undefined ? '' : ` (${channel})`}`;
@@ -305,7 +305,7 @@ function destinationText({ volume, s3, azureBlob, gcs, persistentVolumeClaim: cl
 }
 
 function exportFacts(plan: PlannedSearches, { destination, output }: SearchExportSpec): readonly Fact[] {
-  const { segments, jobs, parallelism, requests, requestsPerSecond, bytesToScan, durationMs, areKnown } = plan;
+  const { segments, jobs, parallelism, requests, requestsPerSecond, bytesToScan, durationMs } = plan;
   const from = segments[0]?.fromMs ?? 0;
   const rest =
     plan.settledMs < plan.toMs
@@ -313,12 +313,11 @@ function exportFacts(plan: PlannedSearches, { destination, output }: SearchExpor
       : '';
   const sideBySide = Math.min(parallelism, jobs);
   const order = jobs === 1 ? '' : sideBySide === 1 ? ', one by one' : `, ${sideBySide} at once`;
-  const atLeast = areKnown ? '' : 'at least ';
   const where = destinationText(destination);
   const packed = output.compression === 'None' ? '' : ` with ${output.compression}`;
   return [
     ['Range', `${renderMinute(from)} to ${renderMinute(plan.settledMs)}${rest}`],
-    ['Rows', `${atLeast}${renderCount(plan.rows, 'row')} in ${renderCount(segments.length, 'interval')}`],
+    ['Rows', `${rowsText(plan)} in ${renderCount(segments.length, 'interval')}`],
     ['Searches', `${renderCount(jobs, 'search job')}${order}`],
     ['Requests', `about ${renderCount(requests, 'request')} at up to ${requestsPerSecond} a second`],
     ['Scans', bytesToScan === undefined ? undefined : `about ${renderBytes(bytesToScan)}`],
@@ -327,6 +326,11 @@ function exportFacts(plan: PlannedSearches, { destination, output }: SearchExpor
     ['Writes', `${output.format}${packed} to ${where}`],
     ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
   ];
+}
+
+function rowsText({ rows, rowsBasis }: PlannedSearches): string {
+  const prefix = { Counted: '', Estimated: 'about ', Minimum: 'at least ' }[rowsBasis];
+  return `${prefix}${renderCount(rows, 'row')}`;
 }
 
 function proofText({ digest }: PlannedSearches): string {

@@ -61,12 +61,22 @@ export interface ProposedPlan {
   readonly forecast: ExportForecast;
 }
 
+/** How well the number of rows is known before the searches. */
+export type RowsBasis =
+  /** An aggregation or a single complete search counted the rows. */
+  | 'Counted'
+  /** The number is estimated from the density of the rows that the first search found. */
+  | 'Estimated'
+  /** The first search found at least this number of rows. */
+  | 'Minimum';
+
 /** Expected effort of an export: its segments, rows and requests. */
 export interface ExportForecast {
   /** Segments in order of time, without the part of the range that is too recent to be searched. */
   readonly segments: readonly SegmentCount[];
-  /** True if an aggregation or a single complete search counted the rows, false if their number is an estimate. */
-  readonly areKnown: boolean;
+  readonly rowsBasis: RowsBasis;
+  /** True if the service was asked to count the rows, but gave no valid count. */
+  readonly isCountRefused: boolean;
   /** Number of rows at which the service cuts a search short; undefined if that has not happened. */
   readonly limit: number | undefined;
   /** Minimum number of requests to the service for the whole export, including its planning. */
@@ -138,7 +148,9 @@ class RangePlanning {
     const { job, range } = await this.#openFirst();
     const isFinished = await this.#finishedInTime(job);
     const describedFields = await this.#describedFields(job);
-    const { segments, areCounted } = isFinished ? await this.#segmentsOf(job, range) : asOne(job, range);
+    const segmentation = isFinished ? await this.#segmentsOf(job, range) : asOne(job, range);
+    const { segments, basis, isCountRefused = false } = segmentation;
+    const areCounted = basis === 'Counted';
     const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
     // The recent part of the range, which is not old enough to be searched, becomes a segment for a later search.
     if (range.toMs < task.identity.toMs) boundariesMs.push(task.identity.toMs);
@@ -151,7 +163,8 @@ class RangePlanning {
       first: { order: { segment, fromMs, toMs }, job, countedRows },
       forecast: {
         segments,
-        areKnown: areCounted || cutSign(job.progress, quirks.smallestLimit) === undefined,
+        rowsBasis: cutSign(job.progress, quirks.smallestLimit) === undefined ? 'Counted' : basis,
+        isCountRefused,
         limit: quirks.smallestLimit,
         requests: this.#requestsOf(job, segments, areCounted) + (describedFields ? 1 : 0),
       },
@@ -257,7 +270,9 @@ class RangePlanning {
     // If the service cut short a search by receipt time, rows may be missing anywhere in its range.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
-    if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
+    if (rest && rest.rows < limit) {
+      return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
+    }
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
     // The counting search covers the same range as the first search, so it probably takes at least as long.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
@@ -269,14 +284,18 @@ class RangePlanning {
       const foundRows = progress.messageCount - 1;
       const most = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
-      return { segments: firstSegments({ range, slices, ...found }), areCounted: true };
+      return { segments: firstSegments({ range, slices, ...found }), basis: 'Counted' };
     }
     log.info(
       'The service could not count the rows of an export by short periods, so the plan divides the time range by estimates.',
       { reason: counts.reason },
     );
-    if (rest) return guessed([...evenSegments(rest, Math.ceil(rest.rows / limit)), newest]);
-    return guessed(evenSegments({ ...range, rows: progress.messageCount }));
+    if (rest) {
+      const segments = [...evenSegments(rest, Math.ceil(rest.rows / limit)), newest];
+      return { segments, basis: 'Estimated', isCountRefused: true };
+    }
+    const segments = evenSegments({ ...range, rows: progress.messageCount });
+    return { segments, basis: 'Minimum', isCountRefused: true };
   }
 
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
@@ -296,16 +315,13 @@ class RangePlanning {
 /** Segments of the planned range in order of time. */
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
-  /** True if an aggregation counted the rows of the segments, false if the numbers of rows are estimates. */
-  readonly areCounted: boolean;
-}
-
-function guessed(segments: readonly SegmentCount[]): Segmentation {
-  return { segments, areCounted: false };
+  /** How well the rows are known if the service cut the first search short. `Counted`: by an aggregation. */
+  readonly basis: RowsBasis;
+  readonly isCountRefused?: true;
 }
 
 function asOne(job: SearchJob, range: Interval): Segmentation {
-  return guessed([{ ...range, rows: job.progress.messageCount }]);
+  return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
 /**

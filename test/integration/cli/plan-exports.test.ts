@@ -139,6 +139,36 @@ describe('the plan of an export', () => {
     expect(little.stdout).toContain('stops the export before its end.');
   });
 
+  test('of a round number of rows in one search is an estimate, with the bytes of the digest', async () => {
+    const world = { logs: { ...scenario.logs, messages: 30_000 }, search: {} };
+    const { stdout } = await plan(searchExport(), { scenario: world });
+    expect(stdout).toMatch(/^logging\/errors: about 30,\d{3} rows$/m);
+    expect(stdout).toMatch(/^ {2}Rows: {6}about 30,\d{3} rows in 1 interval$/m);
+    expect(stdout).toMatch(/and scans about \S+ \S+ \(included above\)$/m);
+    expect(stdout).toContain(
+      'But:       The rows were not counted in advance, so there may be more rows and searches than in this plan.',
+    );
+    const outlook = await plan(searchExport(), { scenario: world, flags: { output: 'json' } });
+    const { bytesToScan, rowsAreKnown } = JSON.parse(outlook.stdout).exports[0];
+    expect(rowsAreKnown).toBe(false);
+    const timeRange = { from: '2026-10-31T00:00:00Z', to: '2026-10-31T12:00:00Z' };
+    const charged = await chargedFor({ ...sampleExport().spec, query: '_sourceCategory=*', timeRange }, world);
+    expect(bytesToScan / charged).toBeGreaterThan(0.95);
+    expect(bytesToScan / charged).toBeLessThan(1.05);
+  });
+
+  test('of a service that cannot count rows says so', async () => {
+    const refused = { kind: 'status', status: 400, code: 'parse.error', queries: ['*timeslice*'] } as const;
+    const { stdout } = await plan(searchExport(), { scenario: { ...scenario, faults: { refused } } });
+    expect(stdout).toMatch(/^ {2}Rows: {6}about \S+ rows in \d+ intervals$/m);
+    expect(stdout).toContain('But:       The service cannot count the rows of this query in advance');
+  });
+
+  test('has a minimum of rows for a query that cannot be split', async () => {
+    const { stdout } = await plan(searchExport('', { query: '* | limit 3000' }));
+    expect(stdout).toMatch(/^ {2}Rows: {6}at least 1,000 rows in 1 interval$/m);
+  });
+
   test.each([429, 503])('waits as long as the service asks after %d', async (code) => {
     const busy = { kind: 'status', status: code, operations: ['createJob'], times: 3, retryAfter: 5 } as const;
     const { status, stdout } = await plan(searchExport(), { scenario: { ...scenario, faults: { busy } } });
