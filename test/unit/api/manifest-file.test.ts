@@ -91,7 +91,12 @@ describe('invalid manifest files', () => {
     ['an open bracket', 'a: [1, 2', at(1, 9), /write valid YAML or JSON/],
     ['an alias without an anchor', 'a: *b', at(1, 4), /write/],
     ['aliases that expand to too many values', bomb.join('\n'), at(1, 1), /write out what the aliases stand for/],
-    ['thousands of aliases', `a: &a 1\nb:\n${'- *a\n'.repeat(20_000)}`, at(1, 1), /write out what the aliases stand for/],
+    [
+      'thousands of aliases',
+      `a: &a 1\nb:\n${'- *a\n'.repeat(20_000)}`,
+      at(1, 1),
+      /write out what the aliases stand for/,
+    ],
     ['nesting that is too deep', '['.repeat(100_000), expect.anything(), /nested too deeply/],
     ['a control character', 'a: 1\nb: \u0007\n', at(2, 4), /control character; write text without it/],
     ['a code point that is not a character', 'a: \uffff', at(1, 4), /control character; write text without it/],
