@@ -77,7 +77,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
       directories.map((directory) => [directory, new EventFile(new StateDirectory(directory).eventFile, clock, log)]),
     );
     this.leadership = new DirectoryLeadership(locks);
-    this.ledgers = new LedgerFiles((owner) => this.stateOf(owner), this.#ledgerTasks);
+    this.ledgers = new LedgerFiles((owner) => this.stateOf(owner), this.#ledgerTasks, true);
     this.secrets = {
       get: async (key) => this.secret(key) ?? secretsFromEnvironment,
       takesVariables: (key) => this.secret(key) === undefined,

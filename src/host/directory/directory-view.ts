@@ -18,7 +18,11 @@ const pollIntervalMs = 500;
  */
 export class DirectoryView extends DirectoryContents {
   /** Ledgers as they are stored on the disk. A running operator can change them at any time. */
-  readonly ledgers: Pick<LedgerStore, 'read'> = new LedgerFiles((owner) => this.stateOf(owner), new SerialTasks());
+  readonly ledgers: Pick<LedgerStore, 'read'> = new LedgerFiles(
+    (owner) => this.stateOf(owner),
+    new SerialTasks(),
+    false,
+  );
 
   /** Running read of the directory, which all current calls of `follow` share. */
   #reading: Promise<void> | undefined;

@@ -9,18 +9,19 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { failure, type LogfleetError, messageOf, systemCode } from '../../base/errors.ts';
+import { type StateDirectory, stateFolderName } from './state-directory.ts';
 
 let writes = 0;
 
 /**
- * Replaces the content of a file durably, and creates missing parent folders. Fails with `host.disk` if the file cannot
- * be written.
+ * Replaces the content of a file durably, and creates missing folders in the state folder `.logfleet`. Fails with
+ * `host.disk` if the file cannot be written, for example because `.logfleet` is missing.
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
   const folder = dirname(path);
   const temporary = join(folder, `.${basename(path)}.${process.pid}.${writes++}.tmp`);
   try {
-    await makeFolder(folder);
+    await makeFolders(folder);
     const file = await open(temporary, 'wx', 0o600);
     try {
       await file.writeFile(content);
@@ -90,12 +91,20 @@ export async function removeLeftovers(folder: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its missing parents, and flushes each new entry before creating the next. Node's recursive
- * `mkdir` is avoided because it never returns where no folder can be created, such as in /proc.
+ * Creates a folder and its missing parents up to the state folder, and flushes each new entry before creating the next.
+ * Never creates `.logfleet` itself: if it is missing, its volume is probably not mounted, and a new `.logfleet` would
+ * make all manifests in it look deleted (D2). Node's recursive `mkdir` is avoided because it never returns where no
+ * folder can be created, such as in /proc.
  */
+async function makeFolders(folder: string): Promise<void> {
+  if (basename(folder) === stateFolderName || (await isFolder(folder))) return;
+  if (dirname(folder) !== folder) await makeFolders(dirname(folder));
+  await makeFolder(folder);
+}
+
+/** Creates a folder in an existing folder, and flushes its entry. Does nothing if the folder exists. */
 export async function makeFolder(folder: string): Promise<void> {
   if (await isFolder(folder)) return;
-  if (dirname(folder) !== folder) await makeFolder(dirname(folder));
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
@@ -140,5 +149,29 @@ export function diskError(verb: 'read' | 'write' | 'remove', path: string, cause
   return failure('backoff', 'host.disk', `cannot ${verb} ${path}: ${messageOf(cause)}`, {
     reason: 'StateNotWritable',
     cause,
+  });
+}
+
+/**
+ * Creates the state folder `.logfleet` of an existing manifest directory, unless it exists. Only for the start of a
+ * process. Fails with `host.disk`.
+ */
+export async function makeState({ folder }: StateDirectory): Promise<void> {
+  try {
+    await makeFolder(folder);
+  } catch (cause) {
+    throw diskError('write', folder, cause);
+  }
+}
+
+/**
+ * Fails with `host.disk` if the state folder `.logfleet` of an operator's directory is missing, because the directory is
+ * then unavailable. Its files are neither absent nor removed (D2).
+ */
+export async function requireState({ folder }: StateDirectory): Promise<void> {
+  if (await isFolder(folder)) return;
+  const remedy = 'mount the directory again, or move it back';
+  throw failure('backoff', 'host.disk', `${folder} is missing, so the directory is unavailable: ${remedy}`, {
+    reason: 'StateNotWritable',
   });
 }

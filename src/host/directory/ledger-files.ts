@@ -11,24 +11,30 @@ import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import { crossing } from '../../base/boundary.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { assertShard, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
-import { readIfPresent, writeDurably } from './durable-file.ts';
+import { readIfPresent, requireState, writeDurably } from './durable-file.ts';
 import type { SerialTasks } from './serial-tasks.ts';
 import type { StateDirectory } from './state-directory.ts';
 
 export class LedgerFiles implements LedgerStore {
   readonly #stateOf: (owner: OwnerRef) => StateDirectory | undefined;
   readonly #tasks: SerialTasks;
+  readonly #isOperator: boolean;
 
-  /** @param stateOf returns the state folder of the resource with this uid, or undefined if no such resource exists */
-  constructor(stateOf: (owner: OwnerRef) => StateDirectory | undefined, tasks: SerialTasks) {
+  /**
+   * @param stateOf returns the state folder of the resource with this uid, or undefined if no such resource exists
+   * @param isOperator true in the operator, for which a missing `.logfleet` is a failure. Other commands also read
+   *   directories on which no operator has run.
+   */
+  constructor(stateOf: (owner: OwnerRef) => StateDirectory | undefined, tasks: SerialTasks, isOperator: boolean) {
     this.#stateOf = stateOf;
     this.#tasks = tasks;
+    this.#isOperator = isOperator;
   }
 
   read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
     return this.#tasks.run(owner.uid, async () => {
       const state = this.#stateOf(owner);
-      return state && readShard(state.ledgerFile(owner, shard));
+      return state && this.#read(state, state.ledgerFile(owner, shard));
     });
   }
 
@@ -39,13 +45,20 @@ export class LedgerFiles implements LedgerStore {
         const state = this.#stateOf(owner);
         if (!state) throw gone(owner);
         const path = state.ledgerFile(owner, shard);
-        const current = (await readShard(path))?.version;
+        const current = (await this.#read(state, path))?.version;
         if (current !== expected) throw conflict(path);
         const version = String(Number(current ?? 0) + 1);
         await writeDurably(path, `${JSON.stringify({ version, content })}\n`);
         return version;
       }),
     );
+  }
+
+  async #read(state: StateDirectory, path: string): Promise<LedgerShard | undefined> {
+    const shard = await readShard(path);
+    // A ledger of an unavailable directory must not look like a ledger that was lost (U1).
+    if (shard === undefined && this.#isOperator) await requireState(state);
+    return shard;
   }
 }
 

@@ -22,7 +22,7 @@ import type { Ports } from '../../base/ports.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import { createUid } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
-import { diskError, isAbsent, makeFolder } from './durable-file.ts';
+import { diskError, isAbsent, isFolder, makeState } from './durable-file.ts';
 import type { StateDirectory } from './state-directory.ts';
 
 export const heartbeatMs = 5_000;
@@ -61,7 +61,7 @@ export class ProcessLock {
    */
   static async acquire(state: StateDirectory, options: ProcessLockOptions): Promise<ProcessLock> {
     try {
-      await makeFolder(state.folder);
+      await makeState(state);
       return await ProcessLock.#acquire(state.lockFile, options);
     } catch (error) {
       throw error instanceof LogfleetError ? error : diskError('write', state.lockFile, error);
@@ -125,10 +125,10 @@ export class ProcessLock {
         const now = this.#clock.now() / 1000;
         await utimes(this.#path, now, now);
         this.#seenAt = startedAt;
-      } else this.#lost = true;
+      } else if (holder !== 'absent' || (await isFolder(dirname(this.#path)))) this.#lost = true;
     } catch {
-      // An unreadable lock file does not prove that another process has the lock. The lock counts as lost only after
-      // `silenceMs`.
+      // An unreadable lock file or a missing directory does not prove that another process has the lock. `held` returns
+      // false after `silenceMs`, until the lock file can be read again.
     }
     if (this.held() !== wasHeld) for (const listener of this.#listeners) listener();
     if (!this.#lost) this.#scheduleHeartbeat();

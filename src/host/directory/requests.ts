@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
 import { type AnnotationWriter, type AnnotationWriters, type KindName, kindNames } from '../../api/kinds.ts';
 import type { ResourceKey } from '../host.ts';
-import { listFolder, readIfPresent, writeDurably } from './durable-file.ts';
+import { listFolder, makeState, readIfPresent, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
 
 /** Annotations that a user's request sets, or removes (`null`). */
@@ -46,12 +46,13 @@ export async function writeRequest(
   annotations: RequestedAnnotations,
   writer?: AnnotationWriter,
 ): Promise<void> {
-  const path = new StateDirectory(directory).requestFile(kind, { namespace, name });
+  const state = new StateDirectory(directory);
+  const path = state.requestFile(kind, { namespace, name });
   const before = decodeRequest(await readIfPresent(path));
   const names = Object.keys(annotations);
   const writers = { ...before?.writers, ...Object.fromEntries(names.map((each) => [each, writer])) };
   const known = Object.entries(writers).flatMap(([each, one]) => (one ? [[each, renderWriter(one)] as const] : []));
-  await writeFile(path, {
+  await writeFile(state, path, {
     ...{ kind, namespace, name },
     annotations: { ...before?.annotations, ...annotations },
     ...(known.length > 0 && { writers: Object.fromEntries(known) }),
@@ -65,8 +66,9 @@ export async function writeForgetRequest(
   { namespace, name }: ResourceKey,
   writer: AnnotationWriter,
 ): Promise<void> {
-  const path = new StateDirectory(directory).requestFile(kind, { namespace, name });
-  await writeFile(path, { ...{ kind, namespace, name }, forget: true, ...renderWriter(writer) });
+  const state = new StateDirectory(directory);
+  const path = state.requestFile(kind, { namespace, name });
+  await writeFile(state, path, { ...{ kind, namespace, name }, forget: true, ...renderWriter(writer) });
 }
 
 /** Replaces the stored request to pause or resume the operator as a whole. */
@@ -75,7 +77,8 @@ export async function writeSettingsRequest(
   paused: boolean,
   writer: AnnotationWriter,
 ): Promise<void> {
-  await writeFile(new StateDirectory(directory).settingsRequestFile, { paused, ...renderWriter(writer) });
+  const state = new StateDirectory(directory);
+  await writeFile(state, state.settingsRequestFile, { paused, ...renderWriter(writer) });
 }
 
 interface Requests {
@@ -107,8 +110,10 @@ export async function readRequests(directory: string): Promise<Requests> {
   return { requests, settings, unreadable };
 }
 
-function writeFile(path: string, content: object): Promise<void> {
-  return writeDurably(path, `${JSON.stringify(content, undefined, 2)}\n`);
+/** Writes a request file. A command may write a request before an operator has run on the directory. */
+async function writeFile(state: StateDirectory, path: string, content: object): Promise<void> {
+  await makeState(state);
+  await writeDurably(path, `${JSON.stringify(content, undefined, 2)}\n`);
 }
 
 function renderWriter({ by, atMs }: AnnotationWriter): object {

@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
-import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
+import { copyDurably, listFolder, readIfPresent, removeDurably, requireState, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
@@ -62,6 +62,7 @@ export const recordFiles = {
   async move(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
     const { kind, metadata } = record.resource;
     const [from, to] = [new StateDirectory(record.directory), new StateDirectory(directory)];
+    await requireState(from);
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
@@ -75,6 +76,7 @@ export const recordFiles = {
   /** Removes the files with a resource's status, ledgers and requests. */
   async remove({ directory, resource: { kind, metadata } }: ResourceRecord): Promise<void> {
     const state = new StateDirectory(directory);
+    await requireState(state);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
     // The record is removed last, so that the next start can finish a removal that a crash interrupted.

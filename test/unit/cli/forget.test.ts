@@ -1,5 +1,5 @@
 /** Tests `logfleet forget`, which removes the state of a policy whose manifest was deleted from a directory (D4). */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -13,6 +13,7 @@ const uid = '3f0c8e52-7f1c-4a3e-9d6b-0a1b2c3d4e5f';
 async function retainedDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'logfleet-forget-'));
   onTestFinished(() => rm(directory, { recursive: true }));
+  await mkdir(join(directory, '.logfleet'));
   const resource = samplePolicy({ status: rollingStatus, metadata: { uid } });
   await recordFiles.save({ directory, manifest: 'a.yaml', resource, retainedSince: new Date().toISOString() });
   return directory;

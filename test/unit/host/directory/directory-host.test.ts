@@ -1,14 +1,17 @@
-import { existsSync, readdirSync, symlinkSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { existsSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderFinding } from '../../../../src/api/finding.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import type { BoundaryMessage } from '../../../../src/base/boundary.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
+import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { writeForgetRequest, writeRequest } from '../../../../src/host/directory/requests.ts';
 import { retentionDays } from '../../../../src/host/directory/resource-records.ts';
-import type { ResourceKey } from '../../../../src/host/host.ts';
+import type { NewResource, ResourceKey } from '../../../../src/host/host.ts';
 import { find, get, ownerOf, policy, Workplace } from './workplace.ts';
 
 const statusFile = '.logfleet/status/CollectorVersionPolicy/logging/web.json';
@@ -423,6 +426,92 @@ describe('an unusable manifest', () => {
     symlinkSync(place.path('m'), place.path('link'));
     const host = await place.open({ directories: [place.path('m'), place.path('link'), `${place.path('m')}/`] });
     expect(host.problems()).toEqual([]);
+  });
+});
+
+describe('a directory that is moved away during a write', () => {
+  /** Moves the directory away immediately before the effect with this name. */
+  function moveAwayBefore(place: Workplace, name: string) {
+    const away = `${place.directory}-away`;
+    onTestFinished(() => rmSync(away, { recursive: true, force: true }));
+    const onMessage = (message: unknown) => {
+      const boundary = message as BoundaryMessage;
+      if (boundary.name !== name || boundary.phase !== 'before') return;
+      unsubscribe('logfleet:boundary', onMessage);
+      renameSync(place.directory, away);
+    };
+    subscribe('logfleet:boundary', onMessage);
+    onTestFinished(() => void unsubscribe('logfleet:boundary', onMessage));
+    return { moveBack: () => renameSync(away, place.directory) };
+  }
+
+  async function opened() {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const before = await host.writeStatus('CollectorVersionPolicy', { ...get(host, 'web'), status: status('1') });
+    const version = await host.ledgers.write(ownerOf(before), 'head', 'one', undefined);
+    return { place, host, before, owner: ownerOf(before), version };
+  }
+
+  /** Advances the clock until the manifests would count as deleted, if the directory were readable (D3). */
+  async function outlast({ clock }: Workplace, host: DirectoryHost): Promise<void> {
+    await host.refresh();
+    await clock.advance(deletionDelayMs);
+    await host.refresh();
+  }
+
+  test.each(['status.write', 'ledger.write', 'resource.create'])(
+    'is not created again, and its resources stay as they were until it is back (D2): %s',
+    async (name) => {
+      const { place, host, before, owner, version } = await opened();
+      const write = () => {
+        if (name === 'status.write')
+          return host.writeStatus('CollectorVersionPolicy', { ...get(host, 'web'), status: status('2') });
+        if (name === 'ledger.write') return host.ledgers.write(owner, 'head', 'two', version);
+        const metadata = { namespace: 'logging', name: 'run', annotations: {} };
+        return host.create({
+          kind: 'SearchExport',
+          metadata,
+          spec: {},
+          owner,
+        } as unknown as NewResource<'SearchExport'>);
+      };
+      const { moveBack } = moveAwayBefore(place, name);
+      await expect(write()).rejects.toMatchObject({ code: 'host.disk', handling: { kind: 'backoff' } });
+      await expect(host.ledgers.read(owner, 'head')).rejects.toMatchObject({ code: 'host.disk' });
+      await outlast(place, host);
+      expect(existsSync(place.directory)).toBe(false);
+      expect(get(host, 'web')).toBe(before);
+      expect(host.notices()).toEqual([]);
+      expect(host.problems()).toMatchObject([{ file: place.directory, reason: 'Unreadable' }]);
+      moveBack();
+      await outlast(place, host);
+      expect(host.problems()).toEqual([]);
+      expect(get(host, 'web')).toBe(before);
+      await write();
+      expect(await host.ledgers.read(owner, 'head')).toMatchObject({
+        content: name === 'ledger.write' ? 'two' : 'one',
+      });
+    },
+  );
+
+  test('keeps the stored state of a resource whose manifest was copied to another directory', async () => {
+    const place = new Workplace();
+    place.write('a/web.yaml', policy('web'));
+    place.write('b/api.yaml', policy('api'));
+    const host = await place.open({ directories: [place.path('a'), place.path('b')] });
+    const owner = ownerOf(get(host, 'web'));
+    await host.ledgers.write(owner, 'head', 'one', undefined);
+    renameSync(place.path('a'), place.path('away'));
+    place.write('b/web.yaml', policy('web'));
+    await host.refresh();
+    expect(existsSync(place.path('b', statusFile))).toBe(false);
+    renameSync(place.path('away'), place.path('a'));
+    place.remove('a/web.yaml');
+    await host.refresh();
+    expect(await host.ledgers.read(owner, 'head')).toMatchObject({ content: 'one' });
+    expect(existsSync(place.path('b', statusFile))).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, utimesSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { heartbeatMs, isSurelyFree, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
@@ -187,6 +187,22 @@ describe('a lock', () => {
     await place.clock.advance(heartbeatMs);
     await told;
     expect([leadership.isLeader(), leadership.term(), leadership.tookOverByForce()]).toEqual([true, 2, false]);
+  });
+
+  test('of a directory that was moved away is not held after a silence, and held again when it is back', async () => {
+    const place = new Workplace();
+    place.write('m/web.yaml', '');
+    const lock = await ProcessLock.acquire(new StateDirectory(place.path('m')), place);
+    renameSync(place.path('m'), place.path('away'));
+    await place.clock.advance(heartbeatMs);
+    expect(lock.held()).toBe(true);
+    await place.clock.advance(silenceMs);
+    expect(lock.held()).toBe(false);
+    renameSync(place.path('away'), place.path('m'));
+    const told = new Promise<void>((resolve) => lock.subscribe(resolve));
+    await place.clock.advance(heartbeatMs);
+    await told;
+    expect(lock.held()).toBe(true);
   });
 
   test('updates its modification time as a heartbeat', async () => {
