@@ -415,7 +415,8 @@ export interface CollectorVersionPolicyStatus {
   readonly lastHandledReconcileAt?: string;
   /**
    * Version that the collectors must run: `spec.target.version`, or the build that logfleet chose for
-   * `spec.target.channel`.
+   * `spec.target.channel`. All numbers in the status belong to this version: after a change of `spec.target`, it
+   * changes together with them.
    */
   readonly targetVersion?: string;
   /** Short texts that the columns of `kubectl get` show. */

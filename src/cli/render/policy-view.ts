@@ -68,7 +68,7 @@ export function renderPolicy(policy: CollectorVersionPolicy, moment: Moment, opt
     const newest = detail.actions === 0 ? 1 : detail.actions;
     const stageLines = { most: detail.stages, width: width - 2, nowMs, approve };
     return {
-      detail: targetOf(policy),
+      detail: targetOf(policy.spec.target, status),
       figure: summary?.updated === undefined ? undefined : `${summary.updated} updated`,
       figures: [...fleet, ...pace(status, moment), ...rolloutAndWindow(status, nowMs, width)],
       wait: waiting(status, nowMs),
@@ -88,8 +88,8 @@ export function renderPolicy(policy: CollectorVersionPolicy, moment: Moment, opt
   });
 }
 
-function targetOf({ spec: { target }, status }: CollectorVersionPolicy): string {
-  const version = status?.targetVersion ?? target.version;
+function targetOf(target: CollectorVersionPolicy['spec']['target'], status: CollectorVersionPolicyStatus): string {
+  const version = status.targetVersion ?? target.version;
   if (target.channel === undefined) return version === undefined ? '' : ` → ${version}`;
   return version === undefined ? ` → ${target.channel}` : ` → ${version} (${target.channel})`;
 }
@@ -117,14 +117,13 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
 }
 
 /**
- * Removes the numbers of collectors from a status whose state is `Progressing`. An earlier process wrote them, and this process
- * has not listed the collectors yet.
+ * Removes the numbers of collectors and their target version from a status whose state is `Progressing`. An earlier process wrote
+ * them, and this process has not listed the collectors yet.
  */
 export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
-  const { targetVersion, conditions, summary: { state } = {} } = status;
+  const { conditions, summary: { state } = {} } = status;
   if (state !== reasons.progressing) return status;
   return {
-    ...(targetVersion === undefined ? {} : { targetVersion }),
     ...(conditions === undefined ? {} : { conditions }),
     summary: { state },
   };

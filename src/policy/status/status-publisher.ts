@@ -35,12 +35,16 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
     return this.publish(policy, essentials, () => ({}), undefined);
   }
 
-  /** Writes only the health verdict to the policy's status; counts and estimates stay as they were. */
-  publishHealth(policy: CollectorVersionPolicy, health: Health, targetVersion: string | undefined): Promise<number> {
+  /**
+   * Writes only the health verdict to the policy's status; counts and estimates stay as they were, and with them the
+   * target version to which they belong (H3). `wantedVersion` is the target version of a status without counts.
+   */
+  publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
     const before = this.known(policy);
     const { generation } = policy.metadata;
     const now = isoTime(this.#clock.now());
-    const { outageStartTime: _, ...rest } = before ?? {};
+    const { outageStartTime: _, targetVersion: countedVersion, ...rest } = before ?? {};
+    const targetVersion = before?.summary?.updated === undefined ? wantedVersion : countedVersion;
     const essentials: Essentials = {
       ...rest,
       observedGeneration: generation,

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { recordTold } from '../../support/told.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
-import { before, canary, hourMs, rest, staged, target } from './staged-world.ts';
+import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
 type Status = CollectorVersionPolicyStatus;
 
@@ -143,6 +143,35 @@ describe('H3: versions and counts agree', () => {
       expect(versions?.reduce((sum, { count }) => sum + count, 0)).toBe(40);
     }
     expect(before).not.toBe(target);
+  });
+});
+
+describe('H3: versions and counts agree with the target version after an edit and a restart', () => {
+  test.each([
+    ['all is well', {}, false],
+    ['the service cannot list collectors', { kind: 'status', status: 503, operations: ['listCollectors'] }, false],
+    ['the service cannot be reached', { kind: 'status', status: 503 }, false],
+    ['the version is not offered', {}, true],
+  ])('when %s', async (_, fault, isUnknown) => {
+    const faults = 'kind' in fault ? { faults: { away: { ...fault, from: '3h', until: '5h' } } } : {};
+    const { world, patch, status, untilReason } = staged({ stages: [], scenario: faults as object });
+    world.start();
+    expect(await untilReason('AllUpdated')).toBe(true);
+    await world.clock.advance(3 * hourMs);
+    world.replicas[0]?.kill();
+    const version = isUnknown ? '19.999-9' : middle;
+    patch({ spec: { target: { version }, allowDowngrade: true } });
+    const told = recordTold<Status>(world.api, 'production');
+    world.start();
+    await world.clock.advance(hourMs);
+    if (!isUnknown) expect(await untilReason('AllUpdated', 8 * hourMs)).toBe(true);
+    await world.clock.advance(minuteMs);
+    expect(told.statuses.length).toBeGreaterThan(1);
+    for (const { targetVersion, collectors, versions, summary } of told.statuses) {
+      const there = versions?.find((one) => one.version === targetVersion)?.count ?? 0;
+      expect({ there, summary: summary?.updated }).toEqual({ there: collectors?.updated, summary: `${there}/30` });
+    }
+    expect(status()?.targetVersion).toBe(isUnknown ? target : middle);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Tests a ledger that the operator cannot read: no upgrade starts until the ledger is repaired (U1). */
 import { expect, test } from 'vitest';
-import { World } from '../../support/world.ts';
+import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 
 const ledgers = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
@@ -50,6 +50,16 @@ test.each([
 
   world.api.patch(head, { content: good.content, owner: good.owner });
   expect(await world.until(() => world.ready('production')?.status === 'True', 10 * minuteMs)).toBe(true);
+});
+
+test('H3: a new target version is not shown beside the counts of the former one while the ledger cannot be read', async () => {
+  const { world, head } = await rolledOut();
+  world.api.patch(head, { content: '{' });
+  world.api.patch(`${policiesPath}/production`, { spec: { target: { version: '19.150-1' } } });
+  world.start();
+  expect(await world.until(() => world.ready('production')?.reason === 'LedgerUnreadable', minuteMs)).toBe(true);
+  const { targetVersion, summary, versions } = world.policy('production')?.status ?? {};
+  expect([targetVersion, summary?.updated, versions]).toEqual(['19.200-1', '4/4', [{ version: '19.200-1', count: 4 }]]);
 });
 
 test('without its ledger, a policy counts the upgrades that status shows as running', async () => {

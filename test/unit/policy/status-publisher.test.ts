@@ -284,6 +284,24 @@ describe('a verdict without figures', () => {
     ]);
   });
 
+  test('keeps the target version with the figures, until both are counted for a new target (H3)', async () => {
+    const { publish, publisher, last } = world();
+    await publish(rolling, '3/10');
+    await publisher.publishHealth(policy(), stuck, 'x');
+    expect(last()).toMatchObject({ targetVersion: target, summary: { updated: '3/10' } });
+    await publish(rolling, '0/10', { targetVersion: 'x' });
+    expect(last()).toMatchObject({ targetVersion: 'x', summary: { updated: '0/10' } });
+  });
+
+  test('shows the target version of the spec if nothing is counted yet', async () => {
+    const { publisher, last } = world();
+    await publisher.publishHealth(policy(), stuck, 'x');
+    await publisher.publishHealth(policy(), stuck, 'y');
+    expect(last()?.targetVersion).toBe('y');
+    await publisher.publishHealth(policy(), stuck, undefined);
+    expect(last()).not.toHaveProperty('targetVersion');
+  });
+
   test('is written if there was no status', async () => {
     const { publisher, last } = world();
     await publisher.publishHealth(policy({ metadata: { generation: 7 } }), stuck, 'x');

@@ -169,7 +169,7 @@ it('shows no figures of a former run before the fleet is read', () => {
     `logging/production → 19.500-1   Progressing${' '.repeat(26)}65s`,
     '36 upgrades a minute, 3.3 requests a second',
   ]);
-  expect(renderLine(samplePolicy({ status: status }))?.line).toBe('logging/production: Progressing; target 19.500-1');
+  expect(renderLine(samplePolicy({ status: status }))?.line).toBe('logging/production: Progressing');
 });
 
 describe('a rollout in stages', () => {
