@@ -9,12 +9,13 @@ import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { systemRandom } from '../../base/random.ts';
+import { TroubleLines } from '../../base/trouble-lines.ts';
 import type { Connect } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
-import { TroubleLines } from '../live/trouble-lines.ts';
 import { alwaysLeading } from '../memory-host.ts';
 import { serviceConnect } from '../operator.ts';
 import type { FleetOptions } from '../options.ts';
+import { printable } from '../render/text.ts';
 import { type OpenFleetPlace, openFleetPlace } from './fleet-place.ts';
 import { type ReadFleet, readFleet } from './fleet-reading.ts';
 import { type FleetTarget, fleetTarget } from './fleet-target.ts';
@@ -64,7 +65,7 @@ async function readFrom(
   const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect });
   try {
     const { service, serviceId } = await accounts.resolve(secret);
-    const lines = new TroubleLines(clock, (line) => stderr.write(line));
+    const lines = new TroubleLines(clock, (line) => stderr.write(`${printable(line)}\n`));
     return await readFleet({
       service,
       clock,

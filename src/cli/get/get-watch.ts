@@ -6,9 +6,9 @@
 import { type AnyResource, type KindName, referenceOf } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { keyText } from '../../base/key-text.ts';
+import { TroubleLines } from '../../base/trouble-lines.ts';
 import type { CommandContext, Output } from '../context.ts';
 import { UpdatePace } from '../live/rates.ts';
-import { TroubleLines } from '../live/trouble-lines.ts';
 import type { GetOptions } from '../options.ts';
 import { nextSteps } from '../render/next-steps.ts';
 import { cellsOf, headingsOf, renderResourceTable, renderYaml, type TableOptions } from '../render/resource-table.ts';
@@ -131,7 +131,7 @@ function changePresenter(
   textOf: (resource: AnyResource) => string,
   print: (changed: readonly AnyResource[], gone: readonly AnyResource[]) => void,
 ): Presenter {
-  const troubles = new TroubleLines(clock, (line) => stderr.write(line));
+  const troubles = new TroubleLines(clock, (line) => stderr.write(`${printable(line)}\n`));
   let before = new Map<string, { readonly resource: AnyResource; readonly text: string }>();
   let idleNote: string | undefined;
   return {

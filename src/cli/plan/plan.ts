@@ -16,16 +16,17 @@ import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { systemRandom } from '../../base/random.ts';
+import { TroubleLines } from '../../base/trouble-lines.ts';
 import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
 import type { OperatorSettings } from '../../host/host.ts';
 import type { Connect } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { decodeSources, printFindings, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
-import { TroubleLines } from '../live/trouble-lines.ts';
 import { alwaysLeading, MemoryHost, type MemoryHostOptions } from '../memory-host.ts';
 import { serviceConnect } from '../operator.ts';
 import type { PlanOptions } from '../options.ts';
 import { renderYaml } from '../render/resource-table.ts';
+import { printable } from '../render/text.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ExportOutlook, planExports } from './export-planner.ts';
 import { hasChanges, planDocument } from './plan-document.ts';
@@ -113,7 +114,7 @@ async function plan(
   const common = { clock, log: silentLogger, metrics: noMetrics };
   // All planned resources share one request budget, so that the plan respects the limits of the log service (B1).
   const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect });
-  const lines = new TroubleLines(clock, (line) => context.stderr.write(line));
+  const lines = new TroubleLines(clock, (line) => context.stderr.write(`${printable(line)}\n`));
   const onTrouble = ({ metadata }: AnyResource, { reason, message }: LogfleetError) =>
     lines.failed(keyText(metadata), `${reason}: ${message}`);
   const asked = { accounts, clock, random, timeoutMs: timeout, signal: context.signal, onTrouble };

@@ -129,8 +129,8 @@ export class DirectoryContents {
     return this.#problems;
   }
 
-  /** Called after the problems with the manifests or the stored state have changed. */
-  protected onProblems(): void {}
+  /** Called after each reading. `hasNewProblems` is true if the problems with manifests or stored state have changed. */
+  protected onReading(_hasNewProblems: boolean): void {}
 
   /** Called when a resource is retained (its manifest was deleted and its state is kept), or when its manifest returns. */
   protected onNotice(_: Notice): void {}
@@ -488,9 +488,9 @@ export class DirectoryContents {
   }
 
   #report(problems: readonly PlacedFinding[]): void {
-    if (sameValue(problems, this.#problems)) return;
+    const hasNewProblems = !sameValue(problems, this.#problems);
     this.#problems = problems;
-    this.onProblems();
+    this.onReading(hasNewProblems);
   }
 }
 

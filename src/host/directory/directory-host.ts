@@ -9,13 +9,14 @@
 
 import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { renderFinding } from '../../api/finding.ts';
+import { renderExplanation, renderFinding } from '../../api/finding.ts';
 import { referenceOf } from '../../api/kinds.ts';
 import { failure } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Ports } from '../../base/ports.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import { shellWord } from '../../base/shell-word.ts';
+import { TroubleLines } from '../../base/trouble-lines.ts';
 import type { EventSink, Host, OperatorSettings, OwnerRef, SecretReader } from '../host.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
@@ -64,6 +65,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   readonly #eventFiles: ReadonlyMap<string, EventFile>;
   readonly #ledgerTasks = new SerialTasks();
   readonly #log: Logger;
+  readonly #troubles: TroubleLines;
   readonly #notices: string[] = [];
   #reported: OperatorSettings = {};
 
@@ -72,6 +74,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     super({ directories, clock, random, isOperator: true });
     this.#locks = locks;
     this.#log = log;
+    this.#troubles = new TroubleLines(clock, (line) => log.warn(line));
     this.#watch = new ChangeWatch({ clock, onChange: () => this.refresh() });
     this.#eventFiles = new Map(
       directories.map((directory) => [directory, new EventFile(new StateDirectory(directory).eventFile, clock, log)]),
@@ -150,8 +153,16 @@ export class DirectoryHost extends DirectoryContents implements Host {
       this.#log.info('the pause has ended: new work may start');
   }
 
-  protected override onProblems(): void {
-    for (const problem of this.problems()) this.#log.warn(renderFinding(problem));
+  /** Logs new problems with manifests once. An unavailable directory is an outage, so it is logged repeatedly (H2). */
+  protected override onReading(hasNewProblems: boolean): void {
+    for (const directory of this.#eventFiles.keys()) {
+      const problem = this.problems().find(({ file }) => file === directory);
+      if (problem) this.#troubles.failed(directory, renderExplanation(problem));
+      else this.#troubles.works(directory);
+    }
+    if (!hasNewProblems) return;
+    for (const problem of this.problems())
+      if (!this.#eventFiles.has(problem.file)) this.#log.warn(renderFinding(problem));
   }
 }
 

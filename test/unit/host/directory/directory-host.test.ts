@@ -496,6 +496,31 @@ describe('a directory that is moved away during a write', () => {
     },
   );
 
+  test('is reported immediately, then at growing intervals with the start of the outage, until it is back (H2)', async () => {
+    const place = new Workplace();
+    place.write('m/web.yaml', policy('web'));
+    const lines: string[] = [];
+    const log = { ...silentLogger, warn: (message: string) => void lines.push(message) };
+    const host = await place.open({ directories: [place.path('m')], log });
+    renameSync(place.path('m'), place.path('away'));
+    await host.refresh();
+    const startedAt = place.clock.now();
+    const reportedAfter = lines.map(() => 0);
+    for (let seconds = 10; seconds <= 100; seconds += 10) {
+      await place.clock.advance(10_000);
+      await host.refresh();
+      if (lines.length > reportedAfter.length) reportedAfter.push(seconds);
+    }
+    expect(reportedAfter).toEqual([0, 10, 30, 70]);
+    const since = new Date(startedAt).toISOString().replace('.000Z', 'Z');
+    const told = /\/m: trying again: cannot be read \(ENOENT.*; mount it or make it readable/;
+    for (const line of lines) expect(line).toMatch(told);
+    for (const line of lines.slice(1)) expect(line).toMatch(`readable. This has lasted since ${since}.`);
+    renameSync(place.path('away'), place.path('m'));
+    await host.refresh();
+    expect(lines.at(-1)).toBe(`${place.path('m')}: works again after failing for 1m40s`);
+  });
+
   test('keeps the stored state of a resource whose manifest was copied to another directory', async () => {
     const place = new Workplace();
     place.write('a/web.yaml', policy('web'));

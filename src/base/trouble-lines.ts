@@ -1,0 +1,57 @@
+/**
+ * Writes lines about failures that are retried. A failure is written at once, and again at growing intervals with its
+ * start while it lasts (H2). Its end is written once.
+ */
+import type { Clock } from './clock.ts';
+import { renderDuration } from './duration.ts';
+
+const firstRepeatMs = 10_000;
+const longestRepeatMs = 600_000;
+
+interface Trouble {
+  /** Monotonic time in ms of the first failure. */
+  readonly beganMs: number;
+  /** ISO time of the first failure. */
+  readonly since: string;
+  nextMs: number;
+  repeatMs: number;
+}
+
+export class TroubleLines {
+  readonly #clock: Clock;
+  readonly #write: (line: string) => void;
+  readonly #troubles = new Map<string, Trouble>();
+
+  /** @param write writes a line, which is given without a line break */
+  constructor(clock: Clock, write: (line: string) => void) {
+    this.#clock = clock;
+    this.#write = write;
+  }
+
+  /** Reports a failure of `subject` that is retried. `message` says what fails, why, and what to do. */
+  failed(subject: string, message: string): void {
+    const nowMs = this.#clock.monotonic();
+    const known = this.#troubles.get(subject);
+    if (!known) {
+      const since = new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+      const repeat = { nextMs: nowMs + firstRepeatMs, repeatMs: firstRepeatMs };
+      this.#troubles.set(subject, { beganMs: nowMs, since, ...repeat });
+      this.#write(`${subject}: trying again: ${message}`);
+      return;
+    }
+    if (nowMs < known.nextMs) return;
+    known.repeatMs = Math.min(2 * known.repeatMs, longestRepeatMs);
+    known.nextMs = nowMs + known.repeatMs;
+    const sentence = message.endsWith('.') ? message : `${message}.`;
+    this.#write(`${subject}: trying again: ${sentence} This has lasted since ${known.since}.`);
+  }
+
+  /** Writes that `subject` works again. Does nothing if no failure of `subject` was written. */
+  works(subject: string): void {
+    const known = this.#troubles.get(subject);
+    if (!known) return;
+    this.#troubles.delete(subject);
+    const seconds = Math.round((this.#clock.monotonic() - known.beganMs) / 1_000);
+    this.#write(`${subject}: works again after failing for ${renderDuration(seconds * 1_000)}`);
+  }
+}
