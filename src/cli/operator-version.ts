@@ -1,27 +1,31 @@
 /**
  * Reads the versions of the operators in a cluster from their Leases, and compares them with the version of this program. The
- * leader writes its version to the Lease as an annotation, so the version belongs to the process that is the leader.
+ * leader writes its version to the Lease as an annotation, so the version belongs to the process that is the leader. The Leases also
+ * show whether an operator process works in the cluster.
  */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { noMetrics } from '../base/metrics.ts';
 import { isRecord } from '../base/record.ts';
+import { shellWord } from '../base/shell-word.ts';
 import { compareText } from '../base/text-order.ts';
 import { ApiClient } from '../host/kubernetes/api-client.ts';
 import { objectPath, operatorLeaseName, operatorVersionAnnotation } from '../host/kubernetes/api-paths.ts';
 import { readPage } from '../host/kubernetes/reflector.ts';
 import type { CommandContext } from './context.ts';
 import type { ClusterOptions, VersionOptions } from './options.ts';
-import { printable } from './render/text.ts';
+import { printable, renderMoment } from './render/text.ts';
 import { chooseCluster } from './resources/plain-cluster.ts';
 
 export interface OperatorVersion {
   readonly namespace: string;
   /** Version that the last leader wrote. Undefined if no leader has written its version yet. */
   readonly version: string | undefined;
+  /** Wall time in ms at which the leader renewed the Lease last. Undefined if no process holds the Lease. */
+  readonly renewedMs?: number | undefined;
 }
 
 /** Maximum time in ms to wait for the API server. */
@@ -77,13 +81,55 @@ export async function listOperators(
   const path = objectPath('leases', namespace);
   const query = { fieldSelector: `metadata.name=${operatorLeaseName}` };
   const { items } = readPage(await client.find(path, { ...call, query }), path);
-  const found = items.flatMap((item) => (isRecord(item) && isRecord(item.metadata) ? versionIn(item.metadata) : []));
+  const found = items.flatMap((item) =>
+    isRecord(item) && isRecord(item.metadata) ? operatorIn(item.metadata, item.spec) : [],
+  );
   return found.sort((left, right) => compareText(left.namespace, right.namespace));
 }
 
-function versionIn({ namespace, annotations }: Readonly<Record<string, unknown>>): OperatorVersion {
+function operatorIn({ namespace, annotations }: Readonly<Record<string, unknown>>, spec: unknown): OperatorVersion {
   const version = isRecord(annotations) ? annotations[operatorVersionAnnotation] : undefined;
-  return { namespace: String(namespace), version: typeof version === 'string' ? version : undefined };
+  const { holderIdentity, renewTime } = isRecord(spec) ? spec : {};
+  const renewedMs = holderIdentity ? Date.parse(String(renewTime)) : Number.NaN;
+  return {
+    namespace: String(namespace),
+    version: typeof version === 'string' ? version : undefined,
+    renewedMs: Number.isNaN(renewedMs) ? undefined : renewedMs,
+  };
+}
+
+/**
+ * Time in ms without a renewal of its Lease after which an operator counts as ended. It is longer than the 15 s after which
+ * another operator takes the Lease, because the clocks of this machine and of the cluster may differ.
+ */
+const longestSilenceMs = 60_000;
+
+/**
+ * Returns a warning that no operator process works in the cluster, or in one namespace of it. Undefined if a process works
+ * there, or if this is unknown: the user may not read Leases, the API server fails, or there is no Lease.
+ */
+export async function idleClusterNote(
+  client: ApiClient,
+  clock: Pick<Clock, 'now'>,
+  namespace?: string,
+): Promise<string | undefined> {
+  try {
+    const operators = await listOperators(client, namespace, { deadlineMs });
+    const [first] = operators;
+    if (!first || operators.some(({ renewedMs = 0 }) => clock.now() - renewedMs <= longestSilenceMs)) return undefined;
+    const why = operators.map(renderSilence).join(', and ');
+    const check = `kubectl get pods -n ${shellWord(first.namespace)}`;
+    return `No operator works in the cluster, so nothing happens there: ${why}. To check the pods of the operator: ${check}`;
+  } catch (error) {
+    if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+    return undefined;
+  }
+}
+
+function renderSilence({ namespace, renewedMs }: OperatorVersion): string {
+  const lease = `its Lease in namespace ${printable(namespace)}`;
+  if (renewedMs === undefined) return `no process holds ${lease}`;
+  return `${lease} was renewed last at ${renderMoment(renewedMs)}`;
 }
 
 function describeUnknown(error: LogfleetError): string {

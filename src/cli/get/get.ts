@@ -86,7 +86,7 @@ async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceRea
   const isDone = (resource: AnyResource) => holds(resource.status, 'Ready') && renderBehind(resource) === undefined;
   const open = resources.filter((resource) => !isDone(resource) && !isComplete(resource));
   if (open.length === 0) return undefined;
-  const note = await reader.idleNote?.();
+  const note = reader.isDirectory ? await reader.idleNote() : undefined;
   const isNew = open.every(({ kind, status }) => kind === 'SearchExport' && status === undefined);
   return note === undefined || !isNew ? note : `${exportsWithoutStatus} ${note}`;
 }
@@ -108,7 +108,7 @@ async function gather({
 
 async function follow(request: GetRequest): Promise<void> {
   const { options, name, reader, context, clock } = request;
-  const first = name !== undefined || reader.idleNote ? await gather(request) : [];
+  const first = name !== undefined || reader.isDirectory ? await gather(request) : [];
   const namespace = name === undefined ? request.namespace : first[0]?.metadata.namespace;
   const presenter = createPresenter(request);
   const byKind = new Map<KindName, readonly AnyResource[]>();
@@ -124,7 +124,7 @@ async function follow(request: GetRequest): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([context.signal, failed.signal]);
   try {
-    const reportsIdle = reader.idleNote && options.output !== 'json' && options.output !== 'yaml';
+    const reportsIdle = reader.isDirectory && options.output !== 'json' && options.output !== 'yaml';
     if (reportsIdle) await checkIdle();
     await Promise.all([
       ...(reportsIdle ? [repeat(checkIdle, clock, signal)] : []),

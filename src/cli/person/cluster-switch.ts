@@ -7,7 +7,7 @@
  */
 
 import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { isRecord } from '../../base/record.ts';
 import { shellWord } from '../../base/shell-word.ts';
@@ -15,7 +15,7 @@ import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { objectPath, operatorLeaseName } from '../../host/kubernetes/api-paths.ts';
 import type { CommandContext } from '../context.ts';
-import { listOperators } from '../operator-version.ts';
+import { idleClusterNote, listOperators } from '../operator-version.ts';
 import type { PauseOptions } from '../options.ts';
 import { targetFlags } from '../render/next-steps.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
@@ -37,6 +37,7 @@ export async function findSwitch(
   client: ApiClient,
   { operatorNamespace, kubeconfig, context: contextName }: PauseOptions,
   context: Pick<CommandContext, 'stderr'>,
+  clock: Clock = systemClock,
 ): Promise<OperatorSwitch> {
   const namespace = operatorNamespace ?? (await namespaceOfOperator(client));
   if (operatorNamespace !== undefined && !(await hasLease(client, namespace))) {
@@ -53,6 +54,7 @@ export async function findSwitch(
     flags: `${cluster} --operator-namespace ${shellWord(namespace)}`,
     pausedBy: () => pausedBy(client, namespace),
     set: (paused) => write(client, namespace, paused),
+    idleNote: () => idleClusterNote(client, clock, namespace),
     close: () => client.close(),
   };
 }
@@ -121,9 +123,9 @@ export interface OperatorSwitch {
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
   /**
-   * Returns a warning that no operator process works on the directory, with the command that starts one. Undefined if a process works on
-   * it. Absent for a cluster.
+   * Returns a warning that no operator process works there, with a command that helps. Undefined if a process works there, or if the user
+   * may not read the Lease of the operator.
    */
-  idleNote?(): Promise<string | undefined>;
+  idleNote(): Promise<string | undefined>;
   close(): Promise<void>;
 }

@@ -86,7 +86,7 @@ export async function pauseAllCommand(
   try {
     const { report, status } = paused ? await pauseAll(operator) : await resumeAll(operator);
     context.stdout.write(`everything ${operator.scope}: ${report}\n`);
-    const idle = await operator.idleNote?.();
+    const idle = await operator.idleNote();
     if (idle !== undefined) context.stderr.write(`${idle}\n`);
     return status;
   } finally {

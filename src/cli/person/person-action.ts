@@ -44,10 +44,11 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
       const { namespace } = resource.metadata;
       const reference = referenceOf(kind, { name });
       context.stdout.write(`${reference} in namespace ${namespace}: ${report}\n`);
-      const idle = await reader.idleNote?.();
-      if (idle !== undefined) context.stderr.write(`${idle}\n`);
       return isIneffective ? exitStatus.failed : exitStatus.ok;
     } finally {
+      // Without an operator, a request has no effect, and the status that `decide` has read may be outdated.
+      const idle = await reader.idleNote();
+      if (idle !== undefined) context.stderr.write(`${idle}\n`);
       await reader.close();
     }
   };
@@ -72,7 +73,11 @@ export function rolloutAction<Options extends TargetOptions>(
       );
     }
     const { status } = resource;
-    if (!status) throw nothingToDo(resource, 'no operator has read the policy yet. Check that an operator is running');
+    if (!status)
+      throw nothingToDo(
+        resource,
+        'no operator has read the policy yet, so it has no rollout: wait until its status appears',
+      );
     if (status.rollout) return decide(resource, status.rollout, options, clock);
     const state = status.summary?.state;
     const why = state === undefined ? '' : ` (${state})`;

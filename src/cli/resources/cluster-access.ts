@@ -22,6 +22,7 @@ import { ResourceCache } from '../../host/kubernetes/resource-cache.ts';
 import { decodeResource } from '../../host/kubernetes/resource-decoding.ts';
 import { KubernetesSecretReader } from '../../host/kubernetes/secret-reader.ts';
 import type { CommandContext } from '../context.ts';
+import { idleClusterNote } from '../operator-version.ts';
 import type { TargetOptions } from '../options.ts';
 import { chooseCluster } from './plain-cluster.ts';
 import { type Annotation, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
@@ -48,6 +49,7 @@ interface ClusterReaderOptions extends Pick<Ports, 'clock' | 'random'> {
 }
 
 export class ClusterReader implements ResourceReader {
+  readonly isDirectory = false;
   readonly place: string;
   readonly defaultNamespace: string;
   readonly ledgers: Pick<LedgerStore, 'read'>;
@@ -139,6 +141,10 @@ export class ClusterReader implements ResourceReader {
       contentType: 'application/merge-patch+json',
       body: { metadata: { annotations: { [annotation.name]: annotation.value ?? null } } },
     });
+  }
+
+  idleNote(): Promise<string | undefined> {
+    return idleClusterNote(this.#client, this.#options.clock);
   }
 
   close(): Promise<void> {

@@ -36,6 +36,7 @@ export async function openDirectory(
   const { directory, view } = await openView(dir, context, ports);
   warnOfErrors(dir, view, context);
   return {
+    isDirectory: true,
     place: dir,
     // The directory has no default namespace, so a resource name without a namespace is looked up in all namespaces of the
     // directory.

@@ -25,6 +25,8 @@ export interface RetainedResource {
 }
 
 export interface ResourceReader {
+  /** True for a directory. In a cluster, a command that only shows resources reads nothing else, because the user may lack the rights. */
+  readonly isDirectory: boolean;
   /** Name of the cluster or directory in messages, such as `context kind-dev` or `./policies`. */
   readonly place: string;
   /** Namespace in which commands look for a resource if the user names no namespace. Undefined if they look in all namespaces. */
@@ -45,10 +47,10 @@ export interface ResourceReader {
   ): Promise<void>;
   annotate(kind: KindName, key: ResourceKey, annotation: Annotation): Promise<void>;
   /**
-   * Returns a warning that no operator process works on the resources, with the command that starts one. Undefined if a process works on
-   * them. The method is absent for a cluster.
+   * Returns a warning that no operator process works on the resources, with a command that helps. Undefined if a process works on
+   * them, or if the user may not read the Leases of the operators.
    */
-  idleNote?(): Promise<string | undefined>;
+  idleNote(): Promise<string | undefined>;
   /**
    * Returns the retained resources (manifest deleted, state kept), ordered by namespace and name. The method is absent for a cluster, where
    * resources are never retained.

@@ -70,7 +70,7 @@ async function followAll(
     server.showPlace({ ...place, warnings: [outdated, idle].filter((warning) => warning !== undefined) });
   };
   const checkIdle = async () => {
-    const note = await reader.idleNote?.();
+    const note = await reader.idleNote();
     if (note === idle) return;
     idle = note;
     show();
@@ -81,7 +81,7 @@ async function followAll(
     show();
   };
   await Promise.all([
-    ...(reader.idleNote ? [repeat(checkIdle, clock, signal)] : []),
+    ...(reader.isDirectory ? [repeat(checkIdle, clock, signal)] : []),
     ...kindNames.map((kind) => {
       const onChange = (resources: readonly AnyResource[]) => model.replace(kind, resources);
       return reader.follow(kind, namespace, onChange, signal, (message) => onTrouble(kind, message));

@@ -125,6 +125,27 @@ async function followed() {
   return { api, clock, stop, seen, done };
 }
 
+describe('ClusterReader.idleNote', () => {
+  const clock = new VirtualClock();
+  const lease = (spec: object) => ({ metadata: { name: 'logfleet-operator', namespace: 'logfleet' }, spec });
+  const renewTime = new Date(clock.now()).toISOString();
+  const alive = lease({ holderIdentity: 'pod', renewTime });
+  const note = (answer: Partial<KubeResponse>) => readerOf(new ScriptedApi(answer), clock).idleNote();
+
+  it('says that no operator process works, if no Lease is held', async () => {
+    expect(await note(listOf([lease({ holderIdentity: '' })]))).toContain('no process holds its Lease');
+    expect(await note(listOf([lease({ holderIdentity: '' }), alive]))).toBeUndefined();
+  });
+
+  it.each([
+    ['the user may not read Leases', { status: 403 }],
+    ['the API server fails', { status: 500 }],
+    ['there is no Lease, as without a leader election', listOf([])],
+  ])('is undefined if %s', async (_, answer: Partial<KubeResponse>) => {
+    expect(await clock.during(note(answer))).toBeUndefined();
+  });
+});
+
 describe('ClusterReader.follow', () => {
   it('shows the current resources and each change until the signal', async () => {
     const { api, clock, stop, seen, done } = await followed();

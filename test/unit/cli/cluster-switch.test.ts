@@ -17,14 +17,18 @@ const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/$
 /** Creates a fake cluster in which logfleet operators run in these namespaces. */
 function cluster(...namespaces: readonly string[]) {
   const clock = new VirtualClock();
+  const renewTime = new Date(clock.now()).toISOString();
   const server = new MemoryApiServer({ clock, random: seededRandom(1) });
-  for (const namespace of namespaces) server.create(leases(namespace), { metadata: { name: 'logfleet-operator' } });
+  for (const namespace of namespaces) {
+    const spec = { holderIdentity: 'pod', renewTime };
+    server.create(leases(namespace), { metadata: { name: 'logfleet-operator' }, spec });
+  }
   server.create(leases('other'), { metadata: { name: 'another-operator' } });
 
   async function turn(paused: boolean, options: PauseOptions = {}) {
     const client = new ApiClient({ api: server.client('person'), clock, metrics: noMetrics });
     const context = recordingContext();
-    const open = (): Promise<OperatorSwitch> => findSwitch(client, options, context);
+    const open = (): Promise<OperatorSwitch> => findSwitch(client, options, context, clock);
     const ended = pauseAllCommand(paused, options, context, open).then(
       () => context.stdout.text,
       (error: { readonly code: string; readonly message: string }) => `${error.code} ${error.message}`,
@@ -38,7 +42,7 @@ function cluster(...namespaces: readonly string[]) {
   }
 
   const data = (namespace: string) => server.get(settings(namespace))?.['data'];
-  return { server, turn, data };
+  return { server, turn, data, clock };
 }
 
 const paused =
@@ -66,6 +70,20 @@ describe('the ConfigMap', () => {
     expect((await turn(false)).text).toContain('was not paused.');
     expect(data('logfleet')).toBeUndefined();
   });
+});
+
+test.each([
+  ['the operator has not renewed its lease for long', {}, 120_000, 'was renewed last at 2026-11-01T00:00:00Z'],
+  ['no process holds the lease', { holderIdentity: '' }, 0, 'no process holds its Lease in namespace logfleet'],
+  ['the operator has renewed its lease a moment ago', {}, 30_000, undefined],
+])('a note says that no operator works if that is certain: %s', async (_, spec, afterMs, note) => {
+  const { server, turn, clock } = cluster('logfleet');
+  server.patch(`${leases('logfleet')}/logfleet-operator`, { spec });
+  await clock.advance(afterMs);
+  const { warning } = await turn(false);
+  if (note === undefined) return expect(warning).toBe('');
+  expect(warning).toContain(note);
+  expect(warning).toContain('To check the pods of the operator: kubectl get pods -n logfleet\n');
 });
 
 describe('which operator', () => {

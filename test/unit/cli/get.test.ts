@@ -76,6 +76,7 @@ describe('get', () => {
 
   it('reports that no process works on the directory, unless nothing is left to do, and not for documents', async () => {
     const told = async (shown: MemoryReader, given: Arguments) => {
+      shown.isDirectory = true;
       shown.idleNote = async () => 'Nobody works on this directory: logfleet run .';
       return (await run(shown, given)).stderr;
     };
@@ -471,6 +472,7 @@ describe('get --watch', () => {
     async (terminal) => {
       const reader = new MemoryReader([production]);
       let note: string | undefined;
+      reader.isDirectory = true;
       reader.idleNote = async () => note;
       const { context, clock, done } = start(reader, { kind: 'cvp', options: watch, ...(terminal && { terminal }) });
       await settle();

@@ -9,6 +9,7 @@ import {
 import type { ResourceKey } from '../../../src/host/host.ts';
 
 export class MemoryReader implements ResourceReader {
+  isDirectory = false;
   readonly place: string = 'the test';
   readonly defaultNamespace: string | undefined;
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
@@ -17,7 +18,7 @@ export class MemoryReader implements ResourceReader {
   failure: Error | undefined;
   /** Tells the followers of resource changes that the connection has failed, or that it works again. */
   trouble: (message: string | undefined) => void = () => {};
-  idleNote?: () => Promise<string | undefined>;
+  idleNote: () => Promise<string | undefined> = async () => undefined;
   retained?: () => readonly RetainedResource[];
   #resources: readonly AnyResource[];
   readonly #followers = new Set<() => void>();

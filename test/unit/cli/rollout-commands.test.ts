@@ -375,6 +375,15 @@ describe('abort', () => {
 });
 
 describe.each(['approve', 'retry', 'abort'] as const)('without a rollout, %s', (name) => {
+  it('says that no operator works, too', async () => {
+    const reader = new MemoryReader([samplePolicy({ status: undefined })]);
+    reader.idleNote = async () => 'No operator works there.';
+    const context = recordingContext();
+    const ended = commands[name]('cvp/production', {}, context, async () => reader, new VirtualClock(nowMs));
+    await expect(ended).rejects.toMatchObject({ code: 'cli.nothingToDo' });
+    expect(context.stderr.text).toBe('No operator works there.\n');
+  });
+
   it('reports that there is no rollout', async () => {
     const { rollout: _, ...status } = rollingStatus;
     const summary = { updated: '200/200', state: 'AllUpdated' };
@@ -385,7 +394,7 @@ describe.each(['approve', 'retry', 'abort'] as const)('without a rollout, %s', (
   it('reports a missing status', async () => {
     const { failure } = await run(name, samplePolicy({ status: undefined }));
     expect(failure).toBe(
-      'cli.nothingToDo cvp/production: no operator has read the policy yet. Check that an operator is running',
+      'cli.nothingToDo cvp/production: no operator has read the policy yet, so it has no rollout: wait until its status appears',
     );
   });
 });
