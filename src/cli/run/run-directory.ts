@@ -42,15 +42,19 @@ export async function runOnDirectories(
     ...{ clock: operator.clock, random: operator.random, log: operator.log, directories },
     secretsFromEnvironment: await secretFromVariables(context),
   });
-  if (resourcesOf(host).length === 0 && host.problems().length === 0) {
-    context.stderr.write(`logfleet run: no resources of logfleet in ${dirs.join(' and ')}\n`);
-  }
+  const isEmpty = () => resourcesOf(host).length === 0 && host.problems().length === 0;
+  const emptiness = `logfleet run: no resources of logfleet in ${dirs.join(' and ')}`;
+  if (isEmpty() && options.watch) context.stderr.write(`${emptiness}; waiting for manifests\n`);
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {
     context.stderr.write(`logfleet run: ${renderInterruption(resourcesOf(host))}\n`);
     // A run with `--watch` usually ends by SIGTERM, so the signal counts as success. Without `--watch`, the signal is an
     // interruption.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
+  }
+  if (isEmpty()) {
+    context.stderr.write(`${emptiness}, so nothing was done: restore the manifests, or name another directory\n`);
+    return exitStatus.usage;
   }
   const isInvalid = reportProblems(host, options, context);
   showOutcome(resourcesOf(host), dirOf, context, resumeAll());
