@@ -232,9 +232,9 @@ export class ManifestReader {
 
   async #scan(directory: string, gathered: Gathering) {
     try {
-      // If the state folder is missing, the volume is probably not mounted. Manifests that are missing then do not count as
-      // deleted.
-      if (this.#options.isOperator) await stat(new StateDirectory(directory).folder);
+      // If the lock is missing, the volume is probably not mounted. Missing manifests then do not count as deleted. Commands
+      // for users may create the state folder, but only an operator that starts creates the lock.
+      if (this.#options.isOperator) await stat(new StateDirectory(directory).lockFile);
       return await scanManifests(directory);
     } catch (error) {
       const problem = `cannot be read (${messageOf(error)})`;

@@ -496,6 +496,16 @@ describe('a directory that is moved away during a write', () => {
     },
   );
 
+  test('stays unavailable although a command creates its state folder again (D2)', async () => {
+    const { place, host, before } = await opened();
+    renameSync(place.directory, `${place.directory}-away`);
+    onTestFinished(() => rmSync(`${place.directory}-away`, { recursive: true, force: true }));
+    mkdirSync(join(place.directory, '.logfleet', 'requests'), { recursive: true });
+    await outlast(place, host);
+    expect(get(host, 'web')).toBe(before);
+    expect(host.problems()).toMatchObject([{ file: place.directory, reason: 'Unreadable' }]);
+  });
+
   test('is reported immediately, then at growing intervals with the start of the outage, until it is back (H2)', async () => {
     const place = new Workplace();
     place.write('m/web.yaml', policy('web'));
