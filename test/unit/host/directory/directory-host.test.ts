@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { existsSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderFinding } from '../../../../src/api/finding.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
@@ -500,7 +500,7 @@ describe('a directory that is moved away during a write', () => {
     const { place, host, before } = await opened();
     renameSync(place.directory, `${place.directory}-away`);
     onTestFinished(() => rmSync(`${place.directory}-away`, { recursive: true, force: true }));
-    mkdirSync(join(place.directory, '.logfleet', 'requests'), { recursive: true });
+    mkdirSync(`${place.directory}/.logfleet/requests`, { recursive: true });
     await outlast(place, host);
     expect(get(host, 'web')).toBe(before);
     expect(host.problems()).toMatchObject([{ file: place.directory, reason: 'Unreadable' }]);
