@@ -1,7 +1,4 @@
-/**
- * Checks that a simulated run never exceeded the limits of the service on requests per second and on concurrent
- * requests (B1).
- */
+/** Checks that a simulated run never exceeded the request limits of the service (B1). */
 import { busiest } from '../support/world.ts';
 import type { HistoryRecord } from './record.ts';
 
@@ -12,7 +9,7 @@ export function budgetViolations({ plan, journal, startMs, state, disturbances }
   const found: string[] = [];
   const { perSecond, endMs, atOnce } = busiest(journal);
   if (perSecond > mostPerSecond) found.push(`B1: ${perSecond} arrivals within the second before ${endMs - startMs}`);
-  // When a process is killed, its stalled requests stay open at the server. No later process can know and count them (B6).
+  // No later process knows the stalled requests of a killed process (B6).
   const stalls = Object.values(plan.scenario.faults ?? {}).some(({ kind }) => kind === 'stall');
   if (stalls && disturbances.some(({ what }) => what.startsWith('kill'))) return found;
   if (atOnce > mostAtOnce) found.push(`B1: ${atOnce} requests at once`);

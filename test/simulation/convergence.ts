@@ -1,7 +1,4 @@
-/**
- * Checks whether a simulated run has converged: each policy is complete or reports why it cannot complete, its status matches the
- * service, and no upgrade attempt is open. The result lists the differences.
- */
+/** Checks that every policy is complete, or reports why not, at the end of a simulated run. */
 
 import type { CollectorState, SimulatorState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
@@ -24,14 +21,14 @@ import {
   tolerates,
 } from './wanted.ts';
 
-/** State of the simulated service, policies and ledgers at one time. */
+/** State of the service, the policies and the ledgers at one time. */
 export interface Truth {
   /** Time in ms since the start of the simulated run. */
   readonly nowMs: number;
   readonly plan: HistoryPlan;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** Ledger objects of each policy, by the uid of the policy. */
+  /** Ledger objects by policy uid. */
   readonly ledgers: ReadonlyMap<string, Shards>;
   readonly posts: readonly PostRecord[];
   readonly policyChanges: readonly PolicyChange[];
@@ -39,11 +36,10 @@ export interface Truth {
 }
 
 export function missingForConvergence(truth: Truth): string[] {
-  // Upgrades on offline collectors are ignored, because some of these collectors never return.
+  // Some offline collectors never return, so their upgrades are ignored.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
-  // If the watch of a process on the API server has silently stopped, the process notices a change of a policy only when the
-  // watch times out.
+  // When a watch silently stops, the process notices a changed policy only after the watch times out.
   if (truth.plan.apiFaults.watches > 0 && lastChangeMs(truth) > truth.nowMs - unheardMs)
     return ['a person changed a policy just now'];
   return truth.policies.flatMap((policy) =>
@@ -62,7 +58,6 @@ function missingOfPolicy(truth: Truth, policy: CollectorVersionPolicy): string[]
   const verdict = verdictOf(policy);
   const unsettled = missingVerdict(truth, policy, verdict);
   if (unsettled !== undefined) return [`${unsettled}: ${JSON.stringify(verdict)}`];
-  // Without a target, the status of a policy has no collector counts to compare.
   if (targetOf(truth.plan, policy) === undefined) return [];
   return missingCounts(truth, policy);
 }
@@ -129,12 +124,12 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: V
   }
 }
 
-/** Returns whether a simulated user regularly checks the policy and approves any stage that waits for approval. */
+/** Returns whether a simulated user approves every stage that waits for approval. */
 function isApprovedLater({ actions }: HistoryPlan, { metadata }: CollectorVersionPolicy): boolean {
   return actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
 }
 
-/** Returns whether the policy waits for an action of a user, or for an event that does not occur in the simulated run. */
+/** Returns whether the policy waits for a user, or for an event that does not occur in this run. */
 function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
   const { metadata, spec, status } = policy;
   const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
@@ -172,9 +167,9 @@ function isInconclusive({ status }: CollectorVersionPolicy): boolean {
 
 const longerThanHistoriesMs = 24 * 3_600_000;
 
-/** Returns whether more upgrades than `maxFailures` allows may have failed in this simulated run. */
+/** Returns whether more upgrades may have failed than `maxFailures` allows. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
-  // `maxFailures` counts with its value during the rollout: a stopped rollout does not continue when a user raises it later.
+  // A stopped rollout does not continue when a user raises `maxFailures` later.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
   const hasTolerated = [policy, ...texts.map((change) => change.policy)].some(tolerates);
   const target = targetOf(plan, policy);
@@ -189,7 +184,7 @@ function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, poli
   );
 }
 
-/** Returns whether a user aborted the current rollout (R9), or an earlier rollout to the same version (R6). */
+/** Returns whether a user aborted this rollout (R9), or an earlier rollout to the same version (R6). */
 function wasAborted({ policyChanges }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
   const versionOf = (rolloutId: string | undefined) => rolloutId?.replace(/^\d+-/, '');
   const isAsked = (value: string | undefined) =>
@@ -206,17 +201,16 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const members = truth.state.collectors.filter((collector) => isMember(truth, policy, collector));
   const own = members.filter((collector) => isOwner(truth, policy, collector));
   const updated = own.filter(({ version }) => version === target);
-  // The status may count a collector that went offline during the soak of its stage as failed instead of updated.
+  // A collector that goes offline during the soak may count as failed instead of updated.
   const dead = updated.filter(({ running, alive }) => !running || !alive).length;
   const missing: string[] = [];
   const expect = (what: string, is: number, shouldBe: number) => {
     if (is !== shouldBe) missing.push(`${what} is ${is}, in truth ${shouldBe}`);
   };
-  // When the service offers only one build, no list shows which collectors run this build (U7).
+  // When the service offers only one build, no list shows which collectors run it (U7).
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
-  // A ledger restored from a backup may lack upgrade attempts. Then the policy may not count collectors that only these attempts
-  // keep in the policy (U12).
+  // A ledger restored from a backup may lack upgrade attempts (U12).
   const isKnown = seen && !isRestored;
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
   if (seen && !selectsByVersion(policy)) {
@@ -242,7 +236,6 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   return missing;
 }
 
-/** Compares the stages in the status with the started stages in the ledger and the other stages in the spec. */
 function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | undefined): string[] {
   const { stages = [], collectors = emptyCounts, skippedReasons = [], rollout } = policy.status ?? {};
   const isShown = rollout === undefined || write?.rolloutId === rollout.id;
@@ -262,26 +255,17 @@ function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | unde
   ];
 }
 
-/**
- * Returns whether collectors may disappear during the simulated run, because an event makes a group of collectors
- * smaller.
- */
+/** Returns whether an event of this run removes collectors. */
 function mayShrink({ fleet }: HistoryPlan): boolean {
   return Object.keys(fleet.events).filter((name) => name.startsWith('more')).length > 1;
 }
 
-/**
- * Returns whether the policy selects collectors by version, so that an upgraded collector no longer matches the
- * selector.
- */
+/** Returns whether the policy selects collectors by version, which an upgrade changes. */
 function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
   return (spec.selector as SelectorSpec).matchExpressions !== undefined;
 }
 
-/**
- * Returns whether two policies may claim a collector, depending on its version. If so, the collector counts in their statuses
- * cannot be predicted.
- */
+/** Returns whether the version of a collector decides which of two policies owns it. */
 function isUncertain(truth: Truth): boolean {
   return truth.policies.length > 1 && truth.policies.some(selectsByVersion);
 }
@@ -308,14 +292,11 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
   if (isHosted(collector) && !plan.scenario.list?.hosted) return false;
   const selected = isSelected(plan, policy, collector);
   if (selected !== undefined) return selected;
-  // A policy keeps each collector that it has upgraded, even if its selector no longer matches the collector (U12).
+  // A policy keeps each collector that it upgraded, even if its selector no longer matches (U12).
   return matchesVersion(policy, collector.version) || wasUpgraded(truth, policy, collector);
 }
 
-/**
- * Returns whether the service accepted an upgrade of the collector to the policy's target after the last change of a
- * policy.
- */
+/** Returns whether the service accepted an upgrade to the target after the last change of a policy. */
 function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorState): boolean {
   const sinceMs = lastChangeMs(truth);
   return truth.posts.some(
@@ -329,21 +310,21 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
   );
 }
 
-/** Time in ms within which every process notices a changed policy. POSTs after this time must follow the changed policy. */
+/** Time in ms within which every process notices a changed policy. */
 export const settledAfterChangeMs = 10_000;
 
 export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
   return Math.max(0, ...policyChanges.map(({ atMs }) => atMs));
 }
 
-/** Returns whether the policy owns the collector, which means that no policy of higher rank selects it (U13). */
+/** Returns whether no policy of higher rank selects the collector (U13). */
 function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorState): boolean {
   return truth.policies.every(
     (other) => other === policy || !isMember(truth, other, collector) || compareRank(policy, other) < 0,
   );
 }
 
-/** Returns the legitimate reason why a collector does not run the target, or undefined if there is none. */
+/** Returns why a collector may run another version than the target; undefined without a reason. */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,
@@ -361,7 +342,7 @@ function excuseFor(
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
   if (plan.fleet.touched.has(name)) return 'another tool upgrades it';
-  // An upgrade attempt without an answer ends as timed out, although the collector may run either version (U5).
+  // An upgrade without an answer times out, and the collector may run either version (U5).
   const mayBeUnknown =
     plan.apiFaults.requests > 0 ||
     posts.some(({ collectorId, answer }) => collectorId === id && (answer === undefined || answer.status >= 500));
@@ -371,7 +352,7 @@ function excuseFor(
   return undefined;
 }
 
-/** Reasons of the condition `Ready` with which a policy explains why its rollout is not complete. */
+/** Reasons of the `Ready` condition that explain why a rollout is not complete. */
 const stillReasons: ReadonlySet<string> = new Set([
   'RolloutStopped',
   'RolledBack',
@@ -383,7 +364,7 @@ const stillReasons: ReadonlySet<string> = new Set([
   'RollingOut',
 ]);
 
-/** Returns whether the last stage has neither a size nor a selector, so that it takes all remaining collectors. */
+/** Returns whether the last stage takes all remaining collectors. */
 function takesAll({ spec }: CollectorVersionPolicy): boolean {
   const last = spec.strategy.stages?.at(-1);
   return !last || (last.size === undefined && last.selector === undefined);
@@ -393,10 +374,7 @@ export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
-/**
- * Returns whether the collector's last upgrade attempt timed out according to the ledger, which stores this outcome as
- * the number 2.
- */
+/** Returns whether the collector's last upgrade timed out, which the ledger stores as the number 2. */
 function timedOut(head: string | undefined, id: string): boolean {
   if (head === undefined) return false;
   const { ended } = JSON.parse(head) as { ended: readonly (readonly [string, unknown, unknown, unknown, [number]?])[] };

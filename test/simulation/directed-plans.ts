@@ -1,7 +1,4 @@
-/**
- * Plans of simulated runs. Each kind of plan leads directly to the situations to which a single rule applies, and the seed varies
- * the details.
- */
+/** Plans of simulated runs. Each plan creates the situations of one rule, with details that depend on the seed. */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
@@ -105,7 +102,7 @@ function silence(running: boolean): Scenario {
 }
 
 const directions: Readonly<Record<string, (seed: number, chance: Chance) => HistoryPlan>> = {
-  /** Scenario: a user pauses the policy while POSTs wait for the request budget. */
+  /** A user pauses the policy while upgrade requests wait for the request budget. */
   paused: (seed, chance) =>
     plan(seed, {
       count: 20,
@@ -113,14 +110,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         { kind: 'patchPolicy', atMs: chance.whole(1_500, 5_500), name: 'first', patch: { spec: { paused: true } } },
       ],
     }),
-  /** Scenario: the leading process is frozen for longer than its lease. */
+  /** The leader is frozen for longer than its lease. */
   frozen: (seed, chance) =>
     plan(seed, {
       count: 30,
       replicas: 2,
       actions: [{ kind: 'freeze', atMs: chance.whole(11_000, 18_000), replica: chance.whole(0, 1), forMs: 40_000 }],
     }),
-  /** Scenario: the process is killed at one of its requests, and the next process starts at once. */
+  /** The process is killed at one of its requests, and a new process starts at once. */
   killed: (seed) => plan(seed, { count: 3, cannotFail: true, actions: [killAtRequest(seed)] }),
   killedLagging: (seed) =>
     plan(seed, {
@@ -135,7 +132,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', attempts: 2 }] }, list: { lag: '5s' } },
       actions: [killAtRequest(seed)],
     }),
-  /** Scenario: the service accepts requests for upgrades, but its answers are lost. */
+  /** The service accepts upgrade requests, but its answers are lost. */
   lost: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -168,7 +165,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         },
       },
     }),
-  /** Scenario: some writes to the API server fail, while the upgrade service works without faults. */
+  /** Some writes to the API server fail. */
   unwritten: (seed) =>
     plan(seed, {
       count: 20,
@@ -176,12 +173,12 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, duration: ['40s', '90s'] }, list: { lag: '50s' } },
       apiRequestFaults: 0.3,
     }),
-  /** Scenario: the service answers status requests with the status of a task other than the requested one. */
+  /** The service answers some status requests with the status of another task. */
   mixedUp: (seed) => plan(seed, { count: 12, mixedUpTasks: 0.6, scenario: { upgrade: { duration: ['1m', '20m'] } } }),
-  /** Scenario: upgrade tasks report a status code that is not documented, and never end. */
+  /** Upgrade tasks report an undocumented status code, and never end. */
   endless: (seed) =>
     plan(seed, { count: 4, scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail', status: 4 }] } } }),
-  /** Scenario: upgrades succeed only after the operator has given them up as timed out. */
+  /** Upgrades succeed only after the operator marked them as timed out. */
   late: (seed) =>
     plan(seed, {
       limit: 2,
@@ -197,33 +194,30 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         list: { lag: '5s' },
       },
     }),
-  /** Scenario: the service offers only one build, so no list shows which collectors run this build (U7). */
+  /** The service offers only one build, so no list shows which collectors run it (U7). */
   single: (seed) =>
     plan(seed, {
       offer: 'single',
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.3, end: 'succeed', status: 5 }] } },
     }),
-  /** Scenario: lists of collectors lag, so every upgrade ends before a list shows the new version. */
+  /** Every upgrade ends before a collector list shows the new version. */
   lagging: (seed) =>
     plan(seed, { count: 12, cannotFail: true, scenario: { upgrade: { duration: ['1m', '3m'] }, list: { lag: '5s' } } }),
-  /**
-   * Scenario: the service answers slowly, so that reading the whole collector list takes longer than the interval
-   * between two reads.
-   */
+  /** Reading the whole collector list takes longer than the interval between two reads. */
   slow: (seed) =>
     plan(seed, {
       count: 60,
       cannotFail: true,
       scenario: { upgrade: { duration: '1m' }, latency: '2s', list: { maxLimit: 50 } },
     }),
-  /** Scenario: a person installs another version on a collector, long after the rollout. */
+  /** A user installs another version on a collector, long after the rollout. */
   drifting: (seed) =>
     plan(seed, {
       scenario: { upgrade: { duration: '1m' } },
       events: { hand: { at: '60s', collectors: ['app-01'], setVersion: '19.404-12' } },
       touched: ['app-01'],
     }),
-  /** Scenario: another tool upgrades some collectors to another version while the operator upgrades them. */
+  /** Another tool upgrades some collectors while the operator upgrades them. */
   foreign: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -238,7 +232,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
       touched: Array.from({ length: 8 }, (_, index) => `app-0${index + 1}`),
     }),
-  /** Scenario: some collectors go offline when it is their turn to be upgraded, and return later. */
+  /** Some collectors go offline right before their upgrade, and return later. */
   silent: (seed, chance) =>
     plan(seed, {
       scenario: { upgrade: { duration: '2m' }, aliveFor: '1s', list: { lag: '5s' } },
@@ -247,17 +241,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
         talks: { at: '110s', patch: silence(true) },
       },
     }),
-  /** Scenario: the selector of the policy matches a collector only until the collector is upgraded. */
+  /** The selector matches a collector only until the collector is upgraded. */
   selected: (seed) =>
     plan(seed, {
       count: 10,
       cannotFail: true,
       selector: { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: ['19.404-12'] }] },
     }),
-  /**
-   * Scenario: a user deselects collectors right after their upgrade, and selects them again before a list shows their
-   * new version.
-   */
+  /** A user deselects collectors after their upgrade, and selects them again before a list shows the new version. */
   reselected: (seed, chance) => {
     const atMs = chance.whole(16_000, 30_000);
     const select = (when: number, name: string) =>
@@ -274,7 +265,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       actions: [select(atMs, 'none-*'), select(atMs + 2_000, 'app-*')],
     });
   },
-  /** Scenario: two policies select the same fleet and want different versions. */
+  /** Two policies select the same collectors and want different versions. */
   overlapping: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -284,10 +275,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       ],
       apiRequestFaults: chance.one([0, 0.1]),
     }),
-  /**
-   * Scenario: three policies with different targets are created one after the other, and the service refuses their
-   * credentials.
-   */
+  /** Three policies with different targets are created, and the service refuses their credentials. */
   refused: (seed, chance) => {
     const later = [
       policy('second', {}, { priority: 1, target: { version: '19.200-5' }, allowDowngrade: true }),
@@ -304,7 +292,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
     });
   },
-  /** Scenario: a policy is deleted and created again right after the service accepted its upgrade tasks. */
+  /** A policy is deleted and created again right after the service accepted its upgrades. */
   remade: (seed, chance) => {
     const atMs = chance.whole(1_800, 4_000);
     return plan(seed, {
@@ -318,20 +306,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   },
 };
 
-/**
- * Plans of simulated runs for the rules of rollouts: windows, the kill switch, stages, failures, rollbacks and stops.
- */
 const rolloutDirections: typeof directions = {
-  /** Scenario: a maintenance exclusion begins while POSTs wait for the request budget. */
+  /** A maintenance exclusion begins while upgrade requests wait for the request budget. */
   excluded: (seed, chance) => {
     const startMs = epochMs + chance.whole(1_500, 9_000);
     const exclusion = { name: 'frozen', startTime: iso(startMs), endTime: iso(startMs + 90_000) };
     return plan(seed, { count: 40, spec: { maintenance: { exclusions: [exclusion], cutoff: '0s' } } });
   },
-  /**
-   * Scenario: the policy has maintenance windows in the time zones of its collectors, and a short window for all
-   * collectors.
-   */
+  /** The policy has maintenance windows in the time zones of its collectors. */
   windows: (seed, chance) =>
     plan(seed, {
       count: 12,
@@ -349,7 +331,7 @@ const rolloutDirections: typeof directions = {
         },
       },
     }),
-  /** Scenario: a user sets the kill switch while POSTs wait for the request budget. */
+  /** A user sets the kill switch while upgrade requests wait for the request budget. */
   killSwitch: (seed, chance) =>
     plan(seed, {
       count: 40,
@@ -358,10 +340,7 @@ const rolloutDirections: typeof directions = {
         { kind: 'settings', atMs: 60_000, paused: false },
       ],
     }),
-  /**
-   * Scenario: the rollout has three stages: one by size, one by selector, and a last one that needs an approval. The
-   * process is killed once.
-   */
+  /** The rollout has three stages: by size, by selector, and a last one that needs an approval. */
   staged: (seed, chance) =>
     plan(seed, {
       count: 14,
@@ -377,7 +356,7 @@ const rolloutDirections: typeof directions = {
         { kind: 'kill', atMs: chance.whole(2_000, 60_000), replica: 0, againAfterMs: 50 },
       ],
     }),
-  /** Scenario: collectors of the first stage go offline during the soak of the stage, and never return. */
+  /** Collectors of the first stage go offline during the soak, and never return. */
   dying: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -392,10 +371,7 @@ const rolloutDirections: typeof directions = {
         againAfterMs: chance.happens(0.5) ? 200_000 : undefined,
       })),
     }),
-  /**
-   * Scenario: collectors are installed during the first stage, in its soak, and after the rollout. They join only the
-   * last stage.
-   */
+  /** New collectors appear during the first stage, during its soak, and after the rollout. */
   growing: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -411,10 +387,7 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '20s' },
       ],
     }),
-  /**
-   * Scenario: collectors of the first stage are removed from the service or deselected by the policy, some of them
-   * temporarily.
-   */
+  /** Collectors of the first stage are removed from the service, or deselected by the policy. */
   leaving: (seed, chance) => {
     const exclude = (atMs: number, matchNames: readonly string[]) =>
       ({ kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { exclude: [{ matchNames }] } } }) as const;
@@ -435,10 +408,7 @@ const rolloutDirections: typeof directions = {
       actions: [...away, { kind: 'approver', atMs: 60_000, name: 'first', everyMs: 20_000 }],
     });
   },
-  /**
-   * Scenario: no collector of the first stage reaches the target. The stage is inconclusive until a user retries the
-   * rollout or approves the next stage.
-   */
+  /** No collector of the first stage reaches the target, so the stage is inconclusive until a user acts. */
   inconclusive: (seed, chance) => {
     const outcome = { end: 'fail' as const, ...(chance.happens(0.5) ? { attempts: 1 } : {}) };
     const person = chance.one([
@@ -460,9 +430,7 @@ const rolloutDirections: typeof directions = {
       actions: person ? [person] : [],
     });
   },
-  /**
-   * Scenario: the selector of one stage matches no collector. A user approves the stage, or removes it from the spec.
-   */
+  /** The selector of one stage matches no collector. */
   empty: (seed, chance) => {
     const stages = [
       { name: 'canary', size: 2, soakDuration: '0s' },
@@ -476,10 +444,7 @@ const rolloutDirections: typeof directions = {
     ]);
     return plan(seed, { cannotFail: true, scenario: { upgrade: { duration: '1m' } }, stages, actions: [person] });
   },
-  /**
-   * Scenario: a user edits, reorders, adds and deletes stages during the rollout. Stages that have already started do
-   * not change.
-   */
+  /** A user changes the stages in the spec during the rollout. Started stages stay as they are. */
   edited: (seed, chance) => {
     const stage = (name: string) => ({
       name,
@@ -507,10 +472,7 @@ const rolloutDirections: typeof directions = {
       actions: [edit(chance.whole(2_000, 20_000)), edit(chance.whole(20_000, 60_000)), kill],
     });
   },
-  /**
-   * Scenario: the rollout stops in its last stage. Then the target changes and changes back, and a user retries the
-   * rollout.
-   */
+  /** The rollout stops in its last stage. Then the target changes and changes back. */
   stoppedAndReturned: (seed, chance) => {
     const patch = (atMs: number, version: string) =>
       ({ kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { target: { version } } } }) as const;
@@ -538,7 +500,7 @@ const rolloutDirections: typeof directions = {
       ],
     });
   },
-  /** Scenario: some collectors are offline when their stage starts, and return later. */
+  /** Some collectors are offline when their stage starts, and return later. */
   returned: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -550,12 +512,9 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '20s' },
       ],
     }),
-  /** Scenario: more collectors fail than `maxFailures` allows, while POSTs wait for the request budget. */
+  /** More collectors fail than `maxFailures` allows. */
   failing: (seed, chance) => failing(seed, chance, { maxFailures: chance.whole(0, 2) }),
-  /**
-   * Scenario: more collectors fail than `maxFailures` allows, while POSTs wait for the request budget and some writes
-   * of the ledger fail.
-   */
+  /** More collectors fail than `maxFailures` allows, and some writes of the ledger fail. */
   failingUnwritten: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: chance.whole(0, 1) } } }),
@@ -570,14 +529,14 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '0s' },
       ],
     }),
-  /** Scenario: the number of upgrades that never end is higher than `maxFailures`. */
+  /** More upgrades never end than `maxFailures` allows. */
   failingEndless: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 6, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
       count: 30,
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', status: 4 }] } },
     }),
-  /** Scenario: the target changes during the rollout and changes back. Meanwhile the policy is paused. */
+  /** The target changes during the rollout and changes back while the policy is paused. */
   returning: (seed, chance) => {
     const awayMs = chance.one([500, 5_000, 40_000]);
     const atMs = chance.whole(5_000, 40_000);
@@ -596,10 +555,7 @@ const rolloutDirections: typeof directions = {
       actions: [patch(atMs, true, '19.404-12'), patch(atMs + awayMs, false, newestVersion)],
     });
   },
-  /**
-   * Scenario: many collectors are installed after the rollout completed, and more of them fail than `maxFailures`
-   * allows.
-   */
+  /** Many new collectors appear after the rollout, and more of them fail than `maxFailures` allows. */
   failingLate: (seed, chance) => {
     const count = chance.one([4, 12]);
     const broken = { duration: '1m', outcomes: [{ share: chance.between(0.3, 0.8), end: 'fail' as const }] };
@@ -610,10 +566,7 @@ const rolloutDirections: typeof directions = {
       events: { grows: { at: '50s', patch: { groups: { app: { count: count + 36 } }, upgrade: broken } } },
     });
   },
-  /**
-   * Scenario: many collectors are installed after a rollout with stages completed, and more of them fail than
-   * `maxFailures` allows.
-   */
+  /** Many new collectors appear after a rollout with stages, and more of them fail than `maxFailures` allows. */
   failingLateStage: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0 }),
@@ -636,16 +589,13 @@ const rolloutDirections: typeof directions = {
       },
     }),
   failingShare: (seed, chance) => failing(seed, chance, { maxFailures: '10%', minSamples: 4 }),
-  /**
-   * Scenario: the rollout is rolled back, and the process restarts during the rollback. Some users then retry the
-   * rollout.
-   */
+  /** The process restarts during a rollback. Some users then retry the rollout. */
   rolledBack: (seed, chance) => {
     const again = chance.happens(0.5) ? [{ kind: 'retry', atMs: 110_000, name: 'first', mark: 'again' } as const] : [];
     const kill = { kind: 'kill', atMs: chance.whole(8_000, 60_000), replica: 0, againAfterMs: 50 } as const;
     return failing(seed, chance, { maxFailures: 1, action: 'Rollback' }, [kill, ...again]);
   },
-  /** Scenario: the rollout is rolled back while the answers to POSTs are lost. */
+  /** The answers to the requests of a rollback are lost. */
   rolledBackLost: (seed, chance) => {
     const direction = fails(chance, { limit: 0, spec: { failurePolicy: { maxFailures: 1, action: 'Rollback' } } });
     const faults = {
@@ -653,7 +603,7 @@ const rolloutDirections: typeof directions = {
     } as const;
     return plan(seed, { ...direction, scenario: { ...direction.scenario, faults } });
   },
-  /** Scenario: a user aborts the rollout while POSTs wait for the request budget. Later the target changes. */
+  /** A user aborts the rollout while upgrade requests wait for the request budget. */
   aborted: (seed, chance) =>
     plan(seed, {
       count: 40,
@@ -671,17 +621,14 @@ const rolloutDirections: typeof directions = {
         },
       ],
     }),
-  /** Scenario: a user retries a stopped rollout, and some collectors fail again. */
+  /** A user retries a stopped rollout, and some collectors fail again. */
   retried: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
       scenario: { upgrade: { duration: '1m', outcomes: [{ share: 0.5, end: 'fail' }] } },
       actions: [{ kind: 'retry', atMs: 30_000, name: 'first', mark: 'first' }],
     }),
-  /**
-   * Scenario: a stopped or aborted rollout gets an older backup of its ledger. All upgrades would succeed, so a rollout
-   * that wrongly continues would be visible.
-   */
+  /** The ledger of a stopped or aborted rollout is restored from an older backup. */
   restored: (seed, chance) => {
     const pause = (paused: boolean, atMs: number) => ({ kind: 'settings', atMs, paused }) as const;
     const forgotten = { metadata: { annotations: { [annotations.abort]: null } } };
@@ -721,7 +668,7 @@ function failing(
   return plan(seed, fails(chance, { limit: 0, spec: { failurePolicy }, actions }));
 }
 
-/** Extends a plan: the first `count` collectors of the fleet go offline, each of them `afterMs` after its upgrade. */
+/** Makes the first `count` collectors go offline, each `afterMs` after its upgrade. */
 function dyingOf(count: number, afterMs: number): HistoryPlan['deaths'] {
   const names = Array.from({ length: count }, (_, index) => `app-${String(index + 1).padStart(2, '0')}`);
   return names.map((name) => ({ name, afterMs, againAfterMs: undefined }));

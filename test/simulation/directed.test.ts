@@ -1,7 +1,4 @@
-/**
- * Tests the operator with simulated runs that each lead to the situations to which one rule applies. `make soak` runs ten times as many:
- * it kills the process at every request, also when the list lags or upgrades fail.
- */
+/** Tests the operator in simulated runs, each of which creates the situations of one rule. */
 import { expect, test } from 'vitest';
 import { directionNames } from './directed-plans.ts';
 import { someSeeds } from './directed-seeds.ts';

@@ -1,4 +1,4 @@
-/** Checks that the operator repeats an upgrade only after collector lists have shown that it is needed (U3, U6, U8). */
+/** Checks that the operator repeats an upgrade only when collector lists show that it is needed (U3, U6, U8). */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { policySettings } from '../../src/policy/settings.ts';
@@ -6,7 +6,7 @@ import { pace } from './plan.ts';
 import type { HistoryRecord, PostRecord, Sighting } from './record.ts';
 import { isUnknown } from './task-oracle.ts';
 
-/** Tolerance in ms for comparing the times of a process with the times of the service. */
+/** Tolerance in ms between the clock of a process and the clock of the service. */
 const slackMs = 1_000;
 
 export function evidenceViolations(record: HistoryRecord): string[] {
@@ -24,10 +24,10 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // If the ledger was restored from an earlier backup, the operator does not know the first upgrade, so the check is skipped.
+  // After a restore from an earlier backup, the operator may not know the first upgrade.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
-  // If the policy has changed, the second upgrade may belong to another rollout, so the check is skipped.
+  // After a change of the policy, the second upgrade may belong to another rollout.
   if (
     policyChanges.some(
       ({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length,
@@ -46,8 +46,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // If another tool has upgraded the collector, the second upgrade may come from another policy than the first one. So the check
-  // is skipped.
+  // When another tool changed the collector, two policies may have requested the two upgrades.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;
@@ -57,8 +56,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
 }
 
 /**
- * Returns a violation if an upgrade was repeated too early. An upgrade may be repeated when two collector lists, read ten minutes
- * apart, have shown that the collector has left the target (U8).
+ * Returns a violation unless two collector lists, read ten minutes apart, showed that the collector left the target
+ * (U8).
  */
 function driftUnconfirmed(
   { plan }: HistoryRecord,

@@ -1,7 +1,4 @@
-/**
- * Checks that failures stop a rollout (R5). When a process knows of more failed upgrades than `maxFailures` allows, it starts no
- * further upgrade.
- */
+/** Checks that no process starts an upgrade when it knows of more failures than `maxFailures` allows (R5). */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import type { HistoryPlan } from './plan.ts';
@@ -10,8 +7,7 @@ import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesA
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // If the service answers with the status of another task, the process rejects the answer. The checks are skipped then, because
-  // they cannot tell which failures the process knows.
+  // When the service mixes up task statuses, the check cannot tell which failures the process knows.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -20,10 +16,7 @@ export function failureViolations(record: HistoryRecord): string[] {
   ]);
 }
 
-/**
- * Checks that no upgrade attempt is counted twice. The count may exceed the number of attempts only by the number of collectors
- * that can go offline, or that a tool or a person can change.
- */
+/** Checks that no upgrade attempt is counted twice. */
 function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
   const sent = posts.filter(({ toVersion }) => toVersion === target).length;
   const others = plan.deaths.length + plan.fleet.touched.size + silentOf(plan);
@@ -39,7 +32,7 @@ function silentOf({ fleet }: HistoryPlan): number {
   return Object.values(fleet.events).filter((event) => JSON.stringify(event).includes('"running":false')).length;
 }
 
-/** Upgrades whose failures are compared with one `maxFailures`: the upgrades of a stage, or of the whole rollout. */
+/** Upgrades that one `maxFailures` limits: those of a stage, or of the whole rollout. */
 interface Scope {
   readonly name: string;
   readonly maxFailures: number | string | undefined;
@@ -62,7 +55,7 @@ function exceeded(record: HistoryRecord, rollouts: readonly Rollout[], rollout: 
   });
 }
 
-/** Returns the number of upgrades of earlier rollouts to the same target. Such upgrades may still be in flight. */
+/** Returns the number of upgrades of earlier rollouts to this target, which may still run. */
 function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: Rollout): number {
   const former = rollouts.filter(
     (one) => one.policy === policy && one.target === target && one.rolloutId !== rolloutId,
@@ -70,7 +63,7 @@ function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: 
   return former.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Returns where the failures were counted when an upgrade started: in the rollout, and in each of its running stages. */
+/** Returns the rollout and the running stages in which an upgrade counts. */
 function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   const completedMs = completedAtMs(rollout, atMs);
   const since = rollout.upgrades.filter((one) => one.atMs < atMs && one.atMs >= completedMs);
@@ -85,10 +78,7 @@ function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   return scopes;
 }
 
-/**
- * Returns the time of the rollout's last completion before a POST; 0 if there is none. A completion resets the count of
- * failures.
- */
+/** Returns when the rollout last completed, which resets the count of failures; 0 if never. */
 function completedAtMs({ writes }: Rollout, atMs: number): number {
   const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;
   const isCompletion = (index: number) =>
@@ -100,13 +90,10 @@ function completedAtMs({ writes }: Rollout, atMs: number): number {
 const decidedMs = 10;
 /** Time in ms that a process needs to write an outcome to the ledger. */
 const writtenMs = 20_000;
-/**
- * Maximum time in ms until a process notices that a user retried the rollout, after which earlier failures do not
- * count.
- */
+/** Maximum time in ms until a process notices that a user retried the rollout. */
 const forgivenMs = 60_000;
 
-/** Counts the earlier attempts whose outcome a process knew when it started an upgrade. */
+/** Counts the attempts whose outcome a process knew when it started an upgrade. */
 function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, posts: readonly RolloutPost[]) {
   const retries = retriesOf(record, rollout).filter((atMs) => atMs <= post.atMs);
   const forgivenUntilMs = Math.max(0, ...retries.map((atMs) => atMs + forgivenMs));
@@ -123,23 +110,17 @@ function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, 
   return { failed, succeeded, known: posts.length };
 }
 
-/**
- * Returns whether an attempt counts. It counts if the policy still selects the collector, and the collector did not reach the
- * target late (U6).
- */
+/** Returns whether the policy still selects the collector, and the collector did not reach the target late (U6). */
 function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, task: TaskState): boolean {
   const { endTime, collectorEndTime, fromVersion: version } = task;
   if (plan.fleet.touched.has(name) || isSelected(plan, policy, { name, version }) !== true) return false;
   return endTime === null || collectorEndTime === null || collectorEndTime <= endTime;
 }
 
-/** Time in ms that a process needs to find in a collector list that an attempt has timed out. */
+/** Time in ms that a process needs to find in a collector list that an attempt timed out. */
 const examinedMs = 10_000;
 
-/**
- * Returns the time at which the process certainly knew that an earlier attempt had timed out (U5); undefined if it may
- * not have known.
- */
+/** Returns when the process certainly knew that an attempt had timed out (U5); undefined if it may not know. */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
   const { plan, disturbances, sightings } = record;
   const { answer, process, collectorId, toVersion } = one;
@@ -152,10 +133,7 @@ function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost
   return seen.sentAtMs + examinedMs < post.atMs ? seen.sentAtMs : undefined;
 }
 
-/**
- * Returns whether a process knew an outcome, because it received the outcome or because another process had time to
- * write it to the ledger.
- */
+/** Returns whether the process received the outcome, or had time to read it from the ledger. */
 function isKnown({ plan, disturbances }: HistoryRecord, post: RolloutPost, { process, atMs }: TaskNews): boolean {
   if (process === post.process) return atMs < post.atMs - decidedMs;
   if (plan.apiFaults.requests > 0 || atMs >= post.atMs - writtenMs) return false;

@@ -1,20 +1,15 @@
-/**
- * Command that simulates the operator with many seeds, and prints how to replay each run that broke a rule. With a
- * single seed, `--trace` prints the steps of its run.
- */
+/** Command that simulates the operator with many seeds, and prints how to replay each failed run. */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { countFrom, HistoryPool } from './history-pool.ts';
 import { violationsTold } from './replay.ts';
 
 export interface HistoryKind {
-  /** Path of the command's file, relative to the project's root. */
+  /** Path of the command, relative to the project's root. */
   readonly program: string;
   /** Path of the program that worker threads run. */
   readonly worker: URL;
-  /**
-   * Runs one simulation on the main thread. `figures` is a text with numbers about the simulation, which is printed for people.
-   */
+  /** Runs one simulation on the main thread. `figures` is a text with numbers for the user. */
   readonly replay: (
     seed: number,
     directions: string | undefined,
@@ -22,7 +17,7 @@ export interface HistoryKind {
   ) => Promise<{ readonly violations: readonly string[]; readonly digest: string; readonly figures: string }>;
 }
 
-/** Runs the simulations that the command line names. The exit status is 1 if a simulation broke a rule. */
+/** Runs the simulations of the command line. The exit status is 1 if one broke a rule. */
 export async function runHistories(kind: HistoryKind): Promise<void> {
   const { values } = parseArgs({
     options: {

@@ -1,8 +1,8 @@
-/** Tests that the end of a worker thread stops only one simulated run, whose seed is reported. */
+/** Tests that a worker thread that ends stops only one simulation, whose seed is reported. */
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 
-/** Returns the program of a worker thread that ends unexpectedly when it simulates seed 2. */
+/** Returns a worker program that ends unexpectedly when it simulates seed 2. */
 function workerThat(dies: string): URL {
   const program = `
     import { parentPort } from 'node:worker_threads';

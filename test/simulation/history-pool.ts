@@ -1,7 +1,4 @@
-/**
- * Runs many simulations in parallel on worker threads. A simulation that does not end, or whose thread ends
- * unexpectedly, is reported by its seed.
- */
+/** Runs many simulations in parallel on worker threads, and reports the seed of each one that fails or hangs. */
 import { Worker } from 'node:worker_threads';
 import type { HistoryOrder, WorkerData, WorkerReply } from './history-worker.ts';
 import type { Mutation } from './mutated-sources.ts';
@@ -10,24 +7,18 @@ import { brokeOff } from './replay.ts';
 export interface HistoryBatch {
   readonly seeds: Iterable<number>;
   readonly directions?: string | undefined;
-  /** Called after each simulation. Returns true when no more simulations are wanted. */
+  /** Called after each simulation. Returns true to end the batch. */
   readonly onReply?: (reply: WorkerReply) => boolean;
 }
 
-/** Maximum processor time in ms of a simulation, which shows an endless loop even on a busy machine. */
+/** Maximum processor time in ms of a simulation. It detects endless loops even on a busy machine. */
 const usualProcessorMs = 30_000;
-/**
- * Maximum real time in ms of a simulation. This limit ends a simulation that waits forever without using processor
- * time.
- */
+/** Maximum real time in ms of a simulation that waits without using processor time. */
 const longestMs = 5 * 60_000;
 /** Interval in ms at which the processor time of a thread is read. */
 const readEveryMs = 500;
 
-/**
- * Number of simulations after which a thread is replaced, because simulated processes that were killed keep 10 to 20
- * MB.
- */
+/** A thread is replaced after this number of simulations, because killed processes keep 10 to 20 MB. */
 const mostPerThread = 30;
 
 export interface HistoryPoolOptions {
@@ -38,7 +29,6 @@ export interface HistoryPoolOptions {
   readonly longestProcessorMs?: number;
 }
 
-/** Programs of the worker threads: one simulates upgrades, one simulates exports, and one simulates schedules. */
 export const upgradeHistories = new URL('./history-worker.ts', import.meta.url);
 export const exportHistories = new URL('./exports/history-worker.ts', import.meta.url);
 export const scheduleHistories = new URL('./schedules/history-worker.ts', import.meta.url);
@@ -46,12 +36,12 @@ export const scheduleHistories = new URL('./schedules/history-worker.ts', import
 export class HistoryPool {
   readonly #threads: readonly HistoryThread[];
 
-  /** Creates a pool for the unchanged program, or for a mutant (the program with one rule broken) when `mutations` are given. */
+  /** `mutations` change the program. Without them, the unchanged program runs. */
   constructor({ threads, mutations = [], worker, longestProcessorMs = usualProcessorMs }: HistoryPoolOptions) {
     this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }, longestProcessorMs));
   }
 
-  /** Runs the simulations and returns those that broke a rule, in the order of their seeds. */
+  /** Returns the simulations that broke a rule, in the order of their seeds. */
   async run({ seeds, directions, onReply }: HistoryBatch): Promise<WorkerReply[]> {
     const left = seeds[Symbol.iterator]();
     const violated: WorkerReply[] = [];
@@ -72,7 +62,7 @@ export class HistoryPool {
   }
 }
 
-/** Worker thread that is started for its first simulation, and started again if it has ended. */
+/** Worker thread that starts with its first simulation, and restarts after it ended. */
 class HistoryThread {
   readonly #program: URL;
   readonly #data: WorkerData;
@@ -112,20 +102,17 @@ class HistoryThread {
     worker.once('exit', () => {
       if (this.#worker === worker) this.#worker = undefined;
     });
-    // A thread without work does not keep the process alive.
     worker.unref();
     return worker;
   }
 }
 
-/** Shared pools of worker threads. All test files of a process use them, so that the compiled code is reused. */
+/** Shared pools of worker threads, which reuse the compiled code. */
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
 export const schedulePool = new HistoryPool({ threads: 2, worker: scheduleHistories });
 
-/**
- * Runs a simulation on a worker thread. Resolves to the reply of the thread, or to the reason why there is no reply.
- */
+/** Runs a simulation on a worker thread. Resolves to its reply, or to the reason why there is none. */
 function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number): Promise<WorkerReply | string> {
   return new Promise((resolve) => {
     const stopGuard = guard(worker, longestProcessorMs, (why) => end(why));
@@ -141,9 +128,7 @@ function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number
   });
 }
 
-/**
- * Calls `tell` if the simulation that a worker thread begins now takes too long. Returns a function that ends this supervision.
- */
+/** Calls `tell` if the simulation takes too long. Returns a function that stops the timer. */
 function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) => void): () => void {
   const endMs = performance.now() + longestMs;
   let beforeMs: number | undefined;
@@ -161,7 +146,7 @@ function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) =
   return () => clearInterval(timer);
 }
 
-/** Returns the processor time in ms that a thread has used so far; undefined when the thread does not run. */
+/** Returns the processor time in ms that a thread has used; undefined if the thread does not run. */
 async function processorMs(worker: Worker): Promise<number | undefined> {
   try {
     const { user, system } = await worker.cpuUsage();

@@ -1,4 +1,4 @@
-/** Worker thread that runs simulated upgrades by seed, with the unchanged program or with one that breaks a rule. */
+/** Worker thread that simulates upgrades by seed. */
 import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compileCache } from '../support/compile-cache.ts';

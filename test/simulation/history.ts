@@ -1,6 +1,6 @@
 /**
- * Runs the whole operator on a virtual clock against a simulated service and API server. The run ends when all policies are
- * complete, or when time is up. The same plan always gives the same run.
+ * Runs the operator on a virtual clock against a simulated service and API server. The same plan always gives the same
+ * run.
  */
 import { createHash } from 'node:crypto';
 import { annotations } from '../../src/api/annotations.ts';
@@ -10,16 +10,16 @@ import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
 import { SimulationWorld } from './simulation-world.ts';
 
-/** Maximum time in ms after the last fault until all policies must be complete, or must report why they are not. */
+/** Maximum time in ms after the last fault until all policies are complete or report why not. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
-/** Time in ms for which all policies must stay complete, or must still report why they are not. */
+/** Time in ms for which all policies must stay complete. */
 const restMs = 90_000;
 
 export interface HistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** Hash of all requests that the service and the API server received. Two runs with the same hash are identical. */
+  /** Hash of all requests, which shows whether two runs are identical. */
   readonly digest: string;
   readonly record: HistoryRecord;
 }
@@ -37,14 +37,11 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }
 
-/**
- * Waits until all policies are complete or report why they are not, and then checks that they stay so. They may not stay so when
- * another tool changes a collector, or when an offline collector returns.
- */
+/** Waits until all policies are complete or report why not, and then checks that this does not change. */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
-  // Maintenance exclusions may begin later for the next leader, because its clock may be behind.
+  // Maintenance exclusions may begin later for the next leader, whose clock may be behind.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||
@@ -66,10 +63,7 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
   }
 }
 
-/**
- * Returns whether an upgrade may succeed long after it timed out (U6). Meanwhile, another policy may have become the owner of its
- * collector.
- */
+/** Returns whether an upgrade may succeed long after it timed out (U6). */
 function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
   const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);
   return policies.length > 1 && outcomes.some(({ end, duration }) => end === 'succeed' && duration !== undefined);

@@ -1,17 +1,14 @@
-/**
- * Checks that no more upgrades of a policy run at the service than `strategy.maxInProgress` allows. Upgrades of
- * collectors that already ran the target do not count, because lists show them as finished at once.
- */
+/** Checks that no policy has more upgrades in progress than `strategy.maxInProgress` allows. */
 import type { HistoryRecord, PostRecord } from './record.ts';
 import { textsAt } from './rollouts.ts';
 import { isSelected, shareOf } from './wanted.ts';
 
 export function inProgressViolations(record: HistoryRecord): string[] {
-  // The check is skipped after a restore, because the restored ledger may lack running upgrades. The operator cannot count these.
+  // A restored ledger may lack running upgrades, which the operator cannot count.
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>
-    // A request that repeats an earlier one with unknown outcome belongs to the same upgrade, so it is not counted.
+    // A repeated request belongs to the same upgrade, so it is not counted.
     policy === undefined
       ? []
       : posts.flatMap((post) => (post.intent?.probe ? [] : tooMany(record, policy, posts, post))),

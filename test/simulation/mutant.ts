@@ -5,13 +5,10 @@ import type { Mutation } from './mutated-sources.ts';
 export interface Mutant {
   readonly rule: string;
   readonly name: string;
-  /** Kind of simulated runs (see `directed-plans.ts`) that detects the mutant. */
+  /** Name of the plan in `directed-plans.ts` that detects the mutant. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
-  /**
-   * Beginning of the violation by which the mutant is detected. Absent if the violation begins with the mutant's own
-   * rule.
-   */
+  /** Beginning of the violation that detects the mutant. Absent if it is the mutant's own rule. */
   readonly shows?: string;
 }
 
@@ -29,10 +26,7 @@ export function mutant(
 
 const mostTold = 3;
 
-/**
- * Runs simulations until one detects the mutant, a copy of logfleet in which one rule is broken. If none does, returns a message
- * that lists other rules for which violations were found.
- */
+/** Runs simulations until one detects the mutant. If none does, returns a message about the violations. */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,
   worker: URL,

@@ -1,7 +1,5 @@
 /**
- * Mutants: copies of the program in which one expression is replaced, so that one rule of upgrades is broken. Simulated
- * runs must detect each mutant. The replaced text must occur exactly once in its file, so that a change of the code
- * cannot make a mutant ineffective unnoticed.
+ * Mutants for the rules of upgrades. Each one replaces an expression of the program, and simulated runs must detect it.
  */
 import { type Mutant, mutant } from './mutant.ts';
 
@@ -18,8 +16,7 @@ export const mutants: readonly Mutant[] = [
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
       },
-      // Without this second change, the mutant would restore most of the missing upgrade attempts from the policy's
-      // status.
+      // Without this change, the mutant would restore missing attempts from the policy's status.
       {
         file: 'policy/ledger/status-recovery.ts',
         find: 'const changes: EntryChange[] = [];',
@@ -50,7 +47,7 @@ export const mutants: readonly Mutant[] = [
         find: 'const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());',
         replace: 'const lifeMs = 1_000_000 * settings.intentLifeMs + decidedAtMs;',
       },
-      // The program checks in two places that the process holds the lease, so this mutant lacks both checks (L1).
+      // The program checks its lease in two places (L1).
       {
         file: 'account/budgets.ts',
         find: 'if (!leadership.isLeader()) return undefined;',
@@ -505,7 +502,7 @@ export const mutants: readonly Mutant[] = [
         find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
         replace: 'return { ...next, completedAtMs: wallMs, history };',
       },
-      // Without this second change, the mutant would reset the count of failures at its next decision.
+      // Without this change, the mutant would reset the count of failures again.
       {
         file: 'policy/ledger/rollout-header.ts',
         find: 'isAtTarget && header.tally.finished > 0',

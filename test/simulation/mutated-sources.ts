@@ -8,7 +8,7 @@ export interface Mutation {
   readonly replace: string;
 }
 
-/** Changes source files while they are imported. Throws if a text to replace does not occur exactly once. */
+/** Throws if a text to replace does not occur exactly once. */
 export function applyMutations(mutations: readonly Mutation[]): void {
   registerHooks({
     load(url, context, nextLoad) {

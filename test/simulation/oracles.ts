@@ -1,7 +1,4 @@
-/**
- * All checks of simulated upgrades. They read only what the service, the API server and the connections received. Each
- * violation begins with the name of the broken rule.
- */
+/** All checks of simulated upgrades. Each violation begins with the name of the broken rule. */
 import { maxShardBytes } from '../../src/host/host.ts';
 import { budgetViolations } from './budget-oracle.ts';
 import { addsUp } from './convergence.ts';
@@ -41,7 +38,7 @@ export function violationsOf(record: HistoryRecord): string[] {
   return oracles.flatMap((oracle) => oracle(record));
 }
 
-/** Checks that after the last fault, all policies are complete or report why they are not, and that this does not change. */
+/** Checks that all policies are complete, or report why not, after the last fault. */
 function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): string[] {
   const when = convergedAtMs === undefined ? 'did not converge' : 'did not stay converged';
   return missing.map((what) => `convergence: ${when}: ${what}`);
@@ -49,7 +46,7 @@ function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): strin
 
 const maxStatusBytes = 100 * 1024;
 
-/** Checks the size of ledgers and status, and that the numbers of collectors in each status add up. */
+/** Checks the size of ledgers and statuses, and the sums of the collector counts. */
 function boundViolations({ statuses, largestShardBytes }: HistoryRecord): string[] {
   const found: string[] = [];
   if (largestShardBytes > maxShardBytes) found.push(`U1: a ledger's shard has ${largestShardBytes} bytes`);

@@ -1,7 +1,4 @@
-/**
- * Plan of one simulated run, drawn from a seed: the fleet, policies, operator replicas, faults, and actions of users. Upgrades
- * and their time-outs are ten times as fast as in reality. Request limits and leases have their real values.
- */
+/** Draws the plan of one simulated run from a seed. Upgrades are ten times as fast as in reality. */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
@@ -22,7 +19,6 @@ import {
 
 export const pace = 10;
 
-/** Settings of the operator for upgrades that are ten times as fast as in reality. */
 export const fastSettings: Partial<PolicySettings> = {
   graceMs: 60_000 / pace,
   openLimitMs: (35 * 60_000) / pace,
@@ -32,12 +28,12 @@ export const fastSettings: Partial<PolicySettings> = {
   statusIntervalMs: 5_000,
 };
 
-/** Kill, freeze or stop of a process. `replica` modulo the number of running processes is the index of the process. */
+/** Kill, freeze or stop of a process. `replica` selects the process, modulo the number of processes. */
 export type ProcessAction =
   | { readonly kind: 'kill'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
   | { readonly kind: 'stop'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
   | { readonly kind: 'freeze'; readonly atMs: number; readonly replica: number; readonly forMs: number }
-  /** The process is killed at its nth request after this time, right before or right after the request is sent. */
+  /** The process is killed right before or right after its n-th request. */
   | {
       readonly kind: 'killAtRequest';
       readonly atMs: number;
@@ -47,7 +43,7 @@ export type ProcessAction =
       readonly againAfterMs: number;
     };
 
-/** Backup of all ledgers, or restore of the last backup. A restored ledger lacks everything that happened since its backup. */
+/** Backs up all ledgers, or restores the last backup. */
 export type BackupAction = { readonly kind: 'backup' | 'restore'; readonly atMs: number };
 
 export type Action =
@@ -66,7 +62,7 @@ export interface HistoryPlan {
   readonly actions: readonly Action[];
   readonly deaths: readonly DeathPlan[];
   readonly apiFaults: ApiFaultPlan;
-  /** Ratio (0 to 1) of status requests for upgrade tasks that are answered with the status of another task. */
+  /** Ratio (0 to 1) of status requests that are answered with the status of another task. */
   readonly mixedUpTasks: number;
   readonly replicas: number;
   readonly leaderElection: boolean;
@@ -77,10 +73,7 @@ export interface HistoryPlan {
   readonly calmAtMs: number;
 }
 
-/**
- * Draws the plan of a random run. With an even seed, rollouts have stages, windows and actions of users. With an odd seed, all
- * collectors are upgraded at the same time.
- */
+/** Even seeds give rollouts with stages, windows and user actions. Odd seeds upgrade all collectors at once. */
 export function planHistory(seed: number): HistoryPlan {
   const plan = planBasics(seed);
   return seed % 2 === 0 ? withRollouts(plan) : plan;

@@ -2,7 +2,7 @@
 import type { FaultScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Ratio (0 to 1) of requests to the API server that have a fault, and ratio of watch events that have a fault. */
+/** Ratio (0 to 1) of requests, and ratio of watch events, that have a fault. */
 export interface ApiFaultPlan {
   readonly untilMs: number;
   readonly requests: number;

@@ -1,6 +1,4 @@
-/**
- * Plans the fleet of a simulated run: builds, groups of collectors, outcomes of upgrades, and events such as an outage.
- */
+/** Plans the collectors of a simulated run: builds, outcomes of upgrades, and events such as an outage. */
 import type {
   CollectorGroup,
   EventScenario,
@@ -10,7 +8,7 @@ import type {
 } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Builds that the service offers, oldest first. The last one is the first target of most policies. */
+/** Builds that the service offers, oldest first. Most policies begin with the last one as target. */
 const versions = ['19.100-1', '19.200-5', '19.300-2', '19.404-12', '19.500-1'] as const;
 export const newestVersion = '19.500-1';
 
@@ -18,7 +16,7 @@ export interface GroupPlan {
   readonly name: string;
   readonly count: number;
   readonly osName: string;
-  /** Time zone that the service reports for the collectors; absent in runs without time zones. */
+  /** Time zone of the collectors; absent in runs without time zones. */
   readonly timeZone?: string;
 }
 
@@ -27,14 +25,10 @@ export interface FleetPlan {
   readonly events: Readonly<Record<string, EventScenario>>;
   readonly groups: readonly GroupPlan[];
   readonly builds: readonly string[];
-  /**
-   * Kind of the list of offered builds. `plain`: some builds run on no collector. `everyBuildRun`: each build runs on some
-   * collector. `single`: the service offers only the target.
-   */
+  /** In `everyBuildRun`, each offered build runs on a collector. In `single`, the service offers only the target. */
   readonly offer: 'plain' | 'everyBuildRun' | 'single';
-  /** True when every upgrade succeeds before its time-out. */
   readonly cannotFail: boolean;
-  /** Names of collectors that another tool upgrades or a person installs. */
+  /** Names of collectors that another tool or a user upgrades. */
   readonly touched: ReadonlySet<string>;
 }
 
@@ -82,8 +76,7 @@ export function planFleet(chance: Chance, calmAtMs: number): FleetPlan {
       builds,
       upgrade: {
         duration: chance.one(['3m', ['1m', '4m'], '8m'] as const),
-        // Delay until lists show a started upgrade. It is far below the time after which the operator suspects that the upgrade
-        // has not started.
+        // Delay until lists show a started upgrade.
         lockDelay: chance.one(['0s', '0s', '2s', '4s']),
         toRunningVersion: chance.one(['accept', 'accept', 'refuse']),
       },
@@ -111,10 +104,7 @@ function planList(chance: Chance): ListScenario {
   };
 }
 
-/**
- * Draws the outcomes of upgrades. Their durations are as in reality, but the clock of a simulated run is ten times as
- * fast.
- */
+/** Draws the outcomes of upgrades, with durations as in reality. */
 function planOutcomes(chance: Chance): readonly OutcomeScenario[] {
   const kinds: readonly OutcomeScenario[] = [
     { share: chance.between(0.1, 1), end: 'fail', message: 'Not enough disk space.' },

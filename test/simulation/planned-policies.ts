@@ -12,7 +12,7 @@ export interface SelectorSpec {
   }[];
 }
 
-/** Spec of a policy's manifest, without the defaults that the API server fills in. */
+/** Spec of a policy without the defaults that the API server fills in. */
 export interface PolicySpec {
   readonly name: string;
   readonly spec: Readonly<Record<string, unknown>> & {
@@ -47,8 +47,7 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        // If some upgrades never end, several must run at a time. Otherwise, the test would wait for one time-out after the
-        // other, which takes too long.
+        // If some upgrades never end, several must run at a time. Otherwise, the test takes too long.
         maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },

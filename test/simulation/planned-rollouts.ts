@@ -1,7 +1,4 @@
-/**
- * Adds rollouts to a plan: stages, failure policies, maintenance windows, changes of these fields, and collectors that
- * go offline.
- */
+/** Plans rollouts with stages, failure limits and maintenance windows, and collectors that go offline. */
 import type { CollectorGroup, OutcomeScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 import { type FleetPlan, newestVersion } from './planned-fleet.ts';
@@ -17,13 +14,10 @@ export interface DeathPlan {
 /** Wall time in ms at which the virtual clock begins. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
-/**
- * Time zones whose offsets differ by fractions of an hour. Therefore, windows that open every few minutes open at different times
- * in each zone.
- */
+/** The offsets differ by fractions of an hour, so short windows open at different times in each zone. */
 const zones = ['Europe/Berlin', 'Asia/Kathmandu', 'Asia/Kolkata', 'America/New_York'] as const;
 
-/** Returns the fleet with a time zone for each group of collectors. Some groups get an invalid time zone. */
+/** Gives each group of collectors a time zone. Some time zones are invalid. */
 export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
   const zoneOf = new Map(
     fleet.groups.map(({ name }) => [name, chance.happens(0.1) ? 'Nowhere/Land' : chance.one(zones)] as const),
@@ -39,7 +33,7 @@ export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
   };
 }
 
-/** Returns the fleet with a newest build whose upgrade fails on some collectors, always or only at the first attempt. */
+/** Adds a newest build whose upgrade fails on some collectors. */
 export function withBadBuild(chance: Chance, fleet: FleetPlan): FleetPlan {
   if (fleet.cannotFail || !chance.happens(0.6)) return fleet;
   const bad: OutcomeScenario = {
@@ -69,9 +63,7 @@ export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): D
 
 type Strategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
 
-/**
- * Returns the strategy with at least five upgrades at a time, because fewer would not fit into the maintenance windows.
- */
+/** Fewer than five upgrades at a time would not fit into the maintenance windows. */
 function widened({ stages, ...strategy }: Strategy): Strategy {
   const widen = <T extends Strategy>(one: T): T =>
     typeof one.maxInProgress === 'number' ? { ...one, maxInProgress: Math.max(5, one.maxInProgress) } : one;
@@ -141,7 +133,7 @@ function planMaintenance(chance: Chance): object {
 
 function planExclusion(chance: Chance): object {
   const startMs = epochMs + chance.whole(-600, 300) * 1_000;
-  // Some maintenance exclusions last longer than the simulated run, so that the policy waits until the end.
+  // Some exclusions last longer than the simulated run.
   const lengthMs = chance.happens(0.1) ? 30 * 24 * 3_600_000 : chance.whole(20, 600) * 1_000;
   return {
     name: 'frozen',
@@ -170,7 +162,7 @@ export function planReturns(
   });
 }
 
-/** Plans changes of single fields of the spec during the rollout. Many of them are reverted later. */
+/** Plans changes of the spec during the rollout. Many are reverted later. */
 export function planRolloutChanges(
   chance: Chance,
   fleet: FleetPlan,

@@ -1,4 +1,4 @@
-/** Checks that the policy still wanted each upgrade at the time of its request (U2, U11, U13). */
+/** Checks that the policy still wanted each upgrade when it was requested (U2, U11, U13). */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { settledAfterChangeMs } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -8,7 +8,7 @@ export function postViolations(record: HistoryRecord): string[] {
   const names = new Map(record.state.collectors.map(({ id, name }) => [id, name]));
   return record.posts.flatMap((post) => {
     const name = names.get(post.collectorId);
-    // The service no longer lists removed collectors, so their names are unknown and their upgrades are not checked.
+    // Removed collectors have no known name, so their upgrades are not checked.
     const what = name === undefined ? undefined : unwanted(record, post, name);
     return what === undefined
       ? []
@@ -23,7 +23,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (isHosted(subject)) return 'U11: a hosted collector';
   // Rollbacks are checked by `rollback-oracle.ts`.
   if (post.intent?.back) return undefined;
-  // The check uses the policies as the process knew them, because it may not have received their latest change.
+  // The process may not have received the latest change of the policies.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no active policy has this target';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);
@@ -34,7 +34,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   return ranTargetForLong(record, post) ? 'U7: the collector has run this version for long' : undefined;
 }
 
-/** Returns whether another policy with another target certainly owned the collector when the upgrade was requested. */
+/** Returns whether another policy with another target certainly owned the collector. */
 function goesFirst(
   { plan, policyChanges }: HistoryRecord,
   post: PostRecord,
@@ -44,7 +44,7 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // If the other policy has just changed, this policy may have decided on the upgrade before the change.
+      // The process may have decided before the other policy changed.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&
@@ -53,7 +53,7 @@ function goesFirst(
       compareRank(other, policy) < 0 &&
       targetOf(plan, other) !== undefined &&
       targetOf(plan, other) !== post.toVersion &&
-      // A policy keeps the collector while the outcome of its own upgrade request is unknown (U13).
+      // A policy keeps the collector while the outcome of its upgrade request is unknown (U13).
       !post.repeats &&
       post.intent?.probe !== true,
   );
@@ -68,7 +68,7 @@ function isDowngrade({ truth, toVersion }: PostRecord, policy: CollectorVersionP
   );
 }
 
-/** Maximum age in ms of the collector list with which a process decides to start an upgrade. */
+/** Maximum age in ms of the collector list with which a process starts an upgrade. */
 const longMs = 240_000;
 
 function ranTargetForLong({ disturbances }: HistoryRecord, { truth, toVersion, atMs }: PostRecord): boolean {

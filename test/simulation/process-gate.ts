@@ -1,10 +1,9 @@
 /**
- * Gate between a simulated process and its surroundings, which can freeze and kill the process. A dead process receives
- * nothing. A frozen process receives everything later, when it continues.
+ * Freezes and kills a simulated process. A dead process receives nothing. A frozen process receives everything later.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 
-/** Delivers answers, events and timers to a process: at once while it runs, later while it is frozen, and never when it is dead. */
+/** Delivers answers, events and timers while the process runs, and keeps them while it is frozen. */
 export class ProcessGate {
   state: 'running' | 'frozen' | 'dead' = 'running';
   #waiting: (() => void)[] = [];
@@ -30,13 +29,10 @@ export class ProcessGate {
   }
 }
 
-/**
- * Shortest delay of a timer in ms. A shorter delay is lost when it is added to the time of day, so virtual time would not
- * advance.
- */
+/** Shortest delay of a timer in ms. Time would not advance by a shorter delay, because of rounding. */
 const finestMs = 0.001;
 
-/** Clock of a simulated process. Time passes while the process is frozen, and timers that become due meanwhile fire when it thaws. */
+/** Clock of a simulated process. Timers that become due during a freeze fire when it ends. */
 export class ProcessClock implements Clock {
   readonly #clock: Clock;
   readonly #gate: ProcessGate;
@@ -72,7 +68,7 @@ export class ProcessClock implements Clock {
   }
 }
 
-/** Returns whether the process is dead. Any call may kill the process, so callers check again after each call. */
+/** Any call may kill the process, so callers check again after each call. */
 export function isDead(gate: ProcessGate): boolean {
   return gate.state === 'dead';
 }

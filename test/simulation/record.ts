@@ -1,7 +1,4 @@
-/**
- * Record of a simulated run: what the service, the API server and the connections saw. Times are in ms since the start, unless
- * their name says otherwise.
- */
+/** Record of a simulated run. Times are in ms since the start, unless their name says otherwise. */
 
 import type { JournalEntry } from '../../simulator/journal.ts';
 import type { SimulatorState } from '../../simulator/snapshot.ts';
@@ -10,48 +7,44 @@ import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { RequestRecord } from '../support/memory-api-server.ts';
 import type { HistoryPlan } from './plan.ts';
 
-/**
- * Interval in ms at which the versions of collectors are recorded. A recorded version may be older by this interval.
- */
+/** Interval in ms at which the versions of collectors are recorded. */
 export const versionLookMs = 5_000;
 
-/** A POST that creates an upgrade task, at the time when it left its process. */
+/** Request for an upgrade, at the time when it left its process. */
 export interface PostRecord {
   readonly atMs: number;
   readonly process: string;
   readonly collectorId: string;
   readonly toVersion: string;
-  /** All policies as the process knew them when it sent the POST. */
+  /** Policies as the process knew them when it sent the request. */
   readonly known: readonly CollectorVersionPolicy[];
-  /** Holder of the lease in the API server when the POST left; undefined without leader election. */
+  /** Holder of the lease when the request was sent; undefined without leader election. */
   readonly leaseHolder: string | undefined;
-  /** Version that the collector really ran when the POST was sent, and the time since which it had run this version. */
+  /** Version that the collector really ran when the request was sent. */
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
-  /** True if an earlier POST named the same collector and version. */
+  /** True if an earlier request named the same collector and version. */
   readonly repeats: boolean;
   readonly wallMs: number;
   /** True if the process knew that the kill switch was set. */
   readonly knownAllPaused: boolean;
-  /** Upgrade attempt that the operator wrote to a ledger before the POST; undefined if there is none. */
+  /** Upgrade attempt in the ledger before the request was sent; undefined if there is none. */
   readonly intent: Intent | undefined;
-  /** Answer to the POST that the process received; undefined when no answer arrived. */
+  /** Answer that the process received; undefined if none arrived. */
   answer: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
 }
 
-/** The upgrade attempt of a POST and its rollout, as they were stored in the ledger. */
 export interface Intent {
   readonly policy: string;
   readonly rolloutId: string;
   readonly target: string;
-  /** True if the POST repeats an earlier POST of the attempt, whose outcome is unknown (U3). */
+  /** True if the request repeats one whose outcome is unknown (U3). */
   readonly probe: boolean;
-  /** True if the attempt returns a collector to its former version in a rollback. */
+  /** True if the attempt belongs to a rollback. */
   readonly back: boolean;
-  /** Kind of stop of the rollout; undefined while the rollout continues. */
+  /** Reason why the rollout stopped; undefined while it continues. */
   readonly stop: 'failures' | 'rollback' | 'abort' | 'inconclusive' | undefined;
 }
 
-/** Number of ended upgrade attempts, and the failures among them. */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
@@ -60,15 +53,15 @@ export interface Tally {
 /** A started stage in the header of a ledger. */
 export interface RecordedStage {
   readonly name: string;
-  /** Ids of the collectors in the stage; undefined for a last stage that takes all remaining collectors. */
+  /** Ids of the stage's collectors; undefined for a last stage that takes all remaining collectors. */
   readonly members: readonly string[] | undefined;
   readonly maxFailures?: number | string;
   readonly maxInProgress?: number | string;
   readonly soakMs: number;
   readonly tally: Tally;
-  /** Wall time in ms at which the stage started, which identifies the stage if a retry starts it again. */
+  /** Wall time in ms of the stage's start. A retry starts the stage again. */
   readonly startedAtMs: number;
-  /** Wall time in ms at which the last collector of the stage reached the target; undefined until then. */
+  /** Wall time in ms at which the last collector reached the target; undefined until then. */
   readonly updatedAtMs?: number;
   /** Wall time in ms at which the stage ended; undefined until then. */
   readonly endedAtMs?: number;
@@ -81,10 +74,10 @@ export interface LedgerWrite {
   readonly rolloutId: string;
   readonly target: string;
   readonly stop: Intent['stop'];
-  /** Number of collectors that the policy selects. Percentages in stages refer to this number. */
+  /** Number of selected collectors, to which percentages in stages refer. */
   readonly selected: number | undefined;
   readonly tally: Tally & { readonly number: number };
-  /** Number of upgrade attempts in the ledger so far, including those of former rollouts. */
+  /** Number of upgrade attempts in the ledger, including those of earlier rollouts. */
   readonly attempts: number;
   /** Wall time in ms of the rollout's last completion. */
   readonly completedAtMs: number | undefined;
@@ -99,11 +92,10 @@ export interface TaskNews {
   readonly outcome: 'succeeded' | 'failed';
 }
 
-/** Collector that goes offline after its upgrade, as planned for the simulated run. */
+/** Collector that goes offline after its upgrade. */
 export interface Death {
   readonly name: string;
   readonly atMs: number;
-  /** Time at which the collector came back online; Infinity if it never did. */
   readonly untilMs: number;
 }
 
@@ -112,7 +104,7 @@ export interface SettingsChange {
   readonly paused: boolean;
 }
 
-/** A row of a collector in a page of the collector list that a process received. */
+/** Row of a collector in a list that a process received. */
 export interface Sighting {
   readonly sentAtMs: number;
   readonly process: string;
@@ -132,7 +124,7 @@ export interface PolicyChange {
   readonly deleted: boolean;
 }
 
-/** An event after which the outcomes of requests in flight may be unknown, such as a kill of their process. */
+/** Event that may hide the outcomes of running requests, such as a kill. */
 export interface Disturbance {
   readonly atMs: number;
   readonly what: string;
@@ -144,7 +136,7 @@ export interface HistoryRecord {
   readonly startMs: number;
   readonly api: readonly RequestRecord[];
   readonly posts: readonly PostRecord[];
-  /** Rows of the collector list that processes received, by collector id, in order of receipt. */
+  /** Collector rows that processes received, by collector id, oldest first. */
   readonly sightings: ReadonlyMap<string, readonly Sighting[]>;
   readonly statuses: readonly StatusRecord[];
   readonly ledgerWrites: readonly LedgerWrite[];
@@ -153,14 +145,14 @@ export interface HistoryRecord {
   readonly taskNews: readonly TaskNews[];
   readonly deaths: readonly Death[];
   readonly disturbances: readonly Disturbance[];
-  /** Versions that each collector ran, with the time at which it began to run each version, by collector id. */
+  /** Versions that each collector ran, with their start times, by collector id. */
   readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;
-  /** Ledger objects at the end, by the uid of the policy. */
+  /** Ledger objects at the end, by policy uid. */
   readonly ledgers: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly largestShardBytes: number;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** Time at which all policies were complete or reported why they were not. Undefined if this never happened. */
+  /** Time at which all policies were complete or reported why not; undefined if never. */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
   readonly endMs: number;

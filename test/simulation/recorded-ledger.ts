@@ -1,16 +1,12 @@
-/**
- * Reads the upgrade attempts and stages in stored ledgers, for the checks of simulated runs. It shares no code with the
- * operator.
- */
+/** Reads upgrade attempts and stages from stored ledgers. It shares no code with the operator. */
 import type { Intent, LedgerWrite, RecordedStage } from './record.ts';
 
-/** Contents of the objects that store one ledger, by object name. */
+/** Contents of the objects of one ledger, by object name. */
 export type Shards = ReadonlyMap<string, string>;
 
-/** Fields of a ledger's first object, which is named `head`. */
 interface Head {
   readonly header: Header;
-  /** For each started stage, the number of ledger objects that list its collectors. */
+  /** Number of ledger objects that list a stage's collectors, for each started stage. */
   readonly memberShards: readonly number[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
@@ -27,29 +23,21 @@ interface Header {
 }
 
 interface Stage extends Omit<RecordedStage, 'members'> {
-  /** Number of collectors of the stage; absent for a last stage that takes all remaining collectors. */
+  /** Number of the stage's collectors; absent for a last stage that takes all remaining collectors. */
   readonly members?: number;
 }
 
-/**
- * Last fields of a stored ledger entry: the number of the rollout's failure count, the index of the stage, and 1 for a rollback.
- */
+/** Last fields of a ledger entry: number of the failure count, index of the stage, 1 for a rollback. */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
-/**
- * Stored ledger entry of a collector, as an array: its id, its former version, the number of attempts, how often others changed
- * the version, and how it ended.
- */
+/** Ledger entry of a collector: id, former version, attempts, changes by others, and outcome. */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
-/**
- * Stored upgrade attempt, as an array: its number, target version, state and task id, 1 if logfleet created the task, and 1 if
- * the request was repeated.
- */
+/** Upgrade attempt: number, target, state, task id, 1 if logfleet created the task, 1 if repeated. */
 type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 
-/** State of an upgrade attempt that was written to the ledger and not yet sent. */
+/** State of an upgrade attempt that is in the ledger, but was not sent yet. */
 const intended = 0;
 
-/** Finds the upgrade attempt in the ledgers that a request to upgrade carries out. */
+/** Finds the upgrade attempt in the ledgers that belongs to an upgrade request. */
 export function intentOf(
   ledgers: ReadonlyMap<string, Shards>,
   collectorId: string,
@@ -76,7 +64,6 @@ export function intentOf(
 
 const emptyHead = '{"header":{},"memberShards":[],"open":[]}';
 
-/** Reads the header of a ledger, together with the collectors of its stages. */
 export function ledgerWrite(atMs: number, policy: string, shards: Shards): LedgerWrite {
   const { header, memberShards } = JSON.parse(shards.get('head') ?? emptyHead) as Head;
   const { rolloutId, target, stop, selected, tally, attempts, stages = [] } = header;
@@ -103,5 +90,5 @@ function membersOf(shards: Shards, stage: number, count: number): readonly strin
   );
 }
 
-/** Placeholder for the collectors in a ledger object that is missing in the API server, although the ledger names it. */
+/** Placeholder for the collectors of a missing ledger object. */
 export const missingMember = 'missing shard';

@@ -1,6 +1,6 @@
-/** Report of a simulated run that broke a rule: the command that replays the run, and the first violations. */
+/** Prints the command that replays a failed simulation, and its first violations. */
 
-/** Paths of the programs that run simulations, relative to the project's root. */
+/** Paths of the simulation programs, relative to the project's root. */
 export const upgradeProgram = 'test/simulation/run.ts';
 export const exportProgram = 'test/simulation/exports/run.ts';
 
@@ -16,7 +16,7 @@ export function violationsTold(
   return [replay, ...violations.slice(0, mostTold)].join('\n  ');
 }
 
-/** Returns a report of a simulated run that ended too early, because of an error or because its thread ended. */
+/** Reports a simulation that ended with an error. */
 export function brokeOff(error: unknown): string {
   return `the history broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

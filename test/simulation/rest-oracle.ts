@@ -1,10 +1,8 @@
-/** Checks how many requests the operator sends while no policy has anything to upgrade (U9). */
+/** Checks how many requests the operator sends while there is nothing to upgrade (U9). */
 import { parseDuration } from '../../src/base/duration.ts';
 import type { HistoryRecord } from './record.ts';
 
-/**
- * Maximum number of requests that a policy without pending upgrades needs to read the builds and the collectors once.
- */
+/** Maximum number of requests to read the builds and the collectors once. */
 const sweepRequests = 6;
 const spareRequests = 8;
 
@@ -20,7 +18,7 @@ export function restViolations({ plan, journal, startMs, convergedAtMs, endMs, p
   return [...found, ...sweepViolations(atRest, plan.latencyMs, endMs - convergedAtMs)];
 }
 
-/** Checks that the time between two reads of the collector list is at least ten times the duration of one read. */
+/** Checks that the interval between two reads of the collector list is at least ten times their duration. */
 function sweepViolations(atRest: HistoryRecord['journal'], latencyMs: number, restMs: number): string[] {
   const lists = atRest.filter(({ operation }) => operation === 'listCollectors');
   const busyMs = lists.reduce((sum, { at, end }) => sum + (end - at) + 2 * latencyMs, 0);

@@ -1,7 +1,4 @@
-/**
- * Checks rollbacks (U14, R7). A rollback returns only collectors that its rollout upgraded, and only to their former
- * versions.
- */
+/** Checks that a rollback returns only upgraded collectors, and only to their former versions (U14, R7). */
 import { isByZone } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
 import { isUnsteady, type Rollout, type RolloutPost, retriesOf, rolloutsOf, textsOf } from './rollouts.ts';
@@ -18,9 +15,7 @@ export function rollbackViolations(record: HistoryRecord): string[] {
   ]);
 }
 
-/**
- * Finds collectors that still run the target after a rollback. Applies only if there is a single policy, and no user changed it.
- */
+/** Finds collectors that still run the target after a rollback. */
 function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }: Rollout): string[] {
   const { plan, convergedAtMs, statuses, state } = record;
   const texts = textsOf(record, policy);
@@ -30,8 +25,7 @@ function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }:
   const { status } = statuses.findLast(({ uid }) => uid === policy) ?? {};
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   if (ready !== 'RolledBack' || status?.rollout?.id !== rolloutId) return [];
-  // If the service offers only one build, no list shows the collectors that run it. So a new process does not know their time
-  // zones, and thus their maintenance windows.
+  // If no list shows the collectors, a new process does not know their time zones.
   if (plan.fleet.offer === 'single' && texts.some(isByZone)) return [];
   const tried = new Set(posts.filter(({ intent }) => intent.back).map(({ collectorId }) => collectorId));
   const there = new Set(
@@ -54,8 +48,7 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   const upgrade = firstUpgrade(record, post);
   if (!upgrade) return 'the rollout never upgraded it';
   if (isUnsteady(record, name)) return undefined;
-  // Any earlier version of the collector is accepted, because the collector list may lag and show an older version to the
-  // operator.
+  // Any earlier version is accepted, because the collector list may lag.
   const former = record.versions.get(collectorId)?.filter(({ sinceMs }) => sinceMs <= upgrade.atMs) ?? [];
   if (!former.some(({ version }) => version === toVersion)) return `its former version was ${former.at(-1)?.version}`;
   const hasReached = record.versions
@@ -64,10 +57,7 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   return hasReached ? undefined : 'it was never at the target';
 }
 
-/**
- * Returns the upgrade that a rollback attempt undoes. Usually, the same rollout requested this upgrade. After a disturbance such
- * as a kill, it may come from another policy (U3). It may also come from an earlier rollout.
- */
+/** Returns the upgrade that a rollback attempt undoes. After a kill, it may belong to another policy (U3). */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;
   const mayBeUnknown = disturbances.some((disturbance) => disturbance.atMs < atMs);

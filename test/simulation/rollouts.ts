@@ -1,6 +1,4 @@
-/**
- * Collects the rollouts of a simulated run: their upgrade requests with the outcomes, and their stages in the ledger.
- */
+/** Collects the rollouts of a simulated run: their upgrade requests, outcomes and stages. */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { annotations, parseApproval } from '../../src/api/annotations.ts';
@@ -12,32 +10,31 @@ export type RolloutKey = Pick<Intent, 'policy' | 'rolloutId'>;
 export interface Rollout extends RolloutKey {
   readonly target: string;
   readonly posts: readonly RolloutPost[];
-  /** POSTs of the rollout that upgrade collectors, without its rollback attempts. */
+  /** Upgrade requests of the rollout, without its rollback. */
   readonly upgrades: readonly RolloutPost[];
   readonly writes: readonly LedgerWrite[];
 }
 
-/** A POST of a rollout, and the task that it created when the service accepted it. */
 export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Final statuses of the task that the POST created, as far as a process received them. */
+  /** Final statuses of the task that a process received. */
   readonly news: readonly TaskNews[];
-  /** Policy of the rollout, as the process knew it when it sent the POST. */
+  /** Policy as the process knew it when it sent the request. */
   readonly policy: CollectorVersionPolicy;
 }
 
-/** One run of a stage from its start until its end. A retry of an inconclusive stage begins another run. */
+/** One run of a stage. A retry of an inconclusive stage begins another run. */
 export interface StageRun {
   readonly stage: RecordedStage;
   /** Time at which the stage was first written to the ledger. */
   readonly startAtMs: number;
-  /** Time of the first ledger write in which the stage has ended; undefined if it never ended. */
+  /** Time at which the end of the stage was written to the ledger; undefined if never. */
   readonly endAtMs: number | undefined;
 }
 
-/** Returns all rollouts in the ledgers of a simulated run. Requests without a known rollout are left out. */
+/** Returns all rollouts of a simulated run. */
 export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
   const posts = Map.groupBy(rolloutPosts(record), ({ intent }) => keyOf(intent));
   const writes = Map.groupBy(record.ledgerWrites, keyOf);
@@ -48,7 +45,6 @@ export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
   });
 }
 
-/** Returns the previous rollout of this policy to this target. */
 export function formerRollout(rollouts: readonly Rollout[], { policy, target, rolloutId }: Intent | Rollout) {
   const numberOf = (id: string) => Number.parseInt(id, 10);
   return rollouts.findLast(
@@ -86,12 +82,11 @@ export function stageRunsOf({ writes }: Rollout): readonly StageRun[] {
   return [...runs.values()];
 }
 
-/** Returns the stages of a rollout that had started by this time. */
 export function stagesAt({ writes }: Rollout, atMs: number): readonly RecordedStage[] {
   return writes.findLast((write) => write.atMs <= atMs)?.stages ?? [];
 }
 
-/** Returns the stage that lists the collector, or else the last stage if it takes all remaining collectors. */
+/** Returns the stage that lists the collector, or a last stage that takes all remaining collectors. */
 export function stageOf(stages: readonly RecordedStage[], collectorId: string): RecordedStage | undefined {
   return stages.find(({ members }) => members?.includes(collectorId)) ?? stages.find(({ members }) => !members);
 }
@@ -106,7 +101,6 @@ export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId 
   });
 }
 
-/** Returns whether a user had approved the given stage of the rollout by the given time. */
 export function wasApproved(
   { policyChanges }: HistoryRecord,
   { policy, rolloutId }: RolloutKey,
@@ -119,7 +113,7 @@ export function wasApproved(
   });
 }
 
-/** Returns whether the value of an approval annotation approves the given stage of the given rollout. */
+/** Returns whether an annotation value approves this stage of this rollout. */
 export function isApproval(
   value: string | undefined,
   rolloutId: string | undefined,
@@ -132,10 +126,7 @@ export function isApproval(
 /** Maximum time in ms until a process acts on a changed policy, even if watches fail. */
 const heardMs = 60_000;
 
-/**
- * Returns the versions of a policy that a process may have known at this time: the newest version, and versions that were
- * replaced just before.
- */
+/** Returns the versions of a policy that a process may have known at this time. */
 export function textsAt(
   { policyChanges }: HistoryRecord,
   uid: string,
@@ -156,18 +147,12 @@ export function versionAt({ versions }: HistoryRecord, id: string, atMs: number)
   return versions.get(id)?.findLast(({ sinceMs }) => sinceMs <= atMs)?.version;
 }
 
-/**
- * Returns whether another tool, an outage, or the removal of collectors may change this collector during the simulated
- * run.
- */
+/** Returns whether another tool, an outage or a removal may change this collector. */
 export function isUnsteady(record: HistoryRecord, name: string): boolean {
   return record.plan.deaths.some((death) => death.name === name) || isTouched(record, name);
 }
 
-/**
- * Returns whether a planned event or another tool changes this collector. Does not count outages after upgrades, unlike
- * `isUnsteady`.
- */
+/** Returns whether an event or another tool changes this collector. Outages after upgrades do not count. */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;
   return Object.values(fleet.events).some((event) => JSON.stringify(event).includes(`"${name}"`));

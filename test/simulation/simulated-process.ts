@@ -1,7 +1,4 @@
-/**
- * One process of the operator in a simulated run, with a clock and connections that can be frozen and killed. A dead process does
- * nothing, but requests that it sent before still take effect.
- */
+/** A simulated process of the operator. It can be frozen or killed, but its sent requests still take effect. */
 
 import type { InProcessService } from '../../simulator/in-process.ts';
 import type { Clock } from '../../src/base/clock.ts';
@@ -25,18 +22,14 @@ import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-ser
 import { serviceOrigin } from '../support/world.ts';
 import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
 
-/**
- * Observer of the requests of a simulated process, called at the same virtual time at which a request is sent or
- * answered.
- */
+/** Called when a simulated process sends a request or receives an answer. */
 export interface ProcessObserver {
-  /** Called right before the request is sent. The request is not sent when the observer kills the process. */
+  /** Called right before the request is sent. Killing the process here prevents the request. */
   sending(process: SimulatedProcess, request: Sending): void;
   /** Called right after the request was sent. The request takes effect even if the process is killed now. */
   sent(process: SimulatedProcess, request: Sending): void;
-  /** Called when the process receives the answer to a request. */
   answered(process: SimulatedProcess, request: Sending, answer: TransportResponse): void;
-  /** Returns the request that is sent instead of this request of the process. */
+  /** Returns the request that is sent instead. */
   divert(request: TransportRequest): TransportRequest;
 }
 
@@ -56,7 +49,6 @@ export interface SimulatedProcessOptions {
   /** Offset of the process's wall clock in ms. */
   readonly skewMs: number;
   readonly log?: Logger;
-  /** Connections to export destinations, which end with the process. */
   readonly exports?: (gate: ProcessGate) => NonNullable<OperatorOptions['exports']>;
 }
 
@@ -133,7 +125,7 @@ export class SimulatedProcess {
     this.#gate.open();
   }
 
-  /** Stops the process as SIGTERM does: the operator shuts down, and then the process ends. */
+  /** Stops the process as SIGTERM does. */
   async stop(): Promise<void> {
     await this.#operator.stop();
     await this.host.stop();

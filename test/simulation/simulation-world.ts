@@ -1,7 +1,4 @@
-/**
- * World of one simulated run: the service, the API server and the operator's processes. It records everything for the
- * later checks.
- */
+/** Simulates the service, the API server and the operator's processes, and records everything for the checks. */
 
 import { InProcessService } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -44,10 +41,7 @@ const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
-/**
- * Maximum duration in ms of a request whose answer the process certainly receives. During a longer request, the process may give
- * up waiting.
- */
+/** A process may give up waiting for an answer after this time in ms. */
 const heardWithinMs = 2_000;
 
 interface StoredLedger {
@@ -141,23 +135,21 @@ export class SimulationWorld {
     if (this.api.get(`${policiesPath}/${name}`)) this.api.patch(`${policiesPath}/${name}`, patch);
   }
 
-  /**
-   * Sets an annotation for the current rollout, as a user does. Does nothing if the policy's status shows no rollout.
-   */
+  /** Annotates the current rollout, as a user does. Does nothing without a rollout. */
   annotateRollout(name: string, annotation: string, what: string): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const id = policy?.status?.rollout?.id;
     if (id !== undefined) this.patchPolicy(name, { metadata: { annotations: { [annotation]: `${id}/${what}` } } });
   }
 
-  /** Acts as a user who checks the policy every `everyMs`, and approves a stage that waits for approval or is inconclusive. */
+  /** Acts as a user who approves waiting and inconclusive stages every `everyMs`. */
   approve(name: string, everyMs: number): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const { stages, rollout } = policy?.status ?? {};
     const waiting = rollout?.stopped?.reason === 'StageInconclusive' ? 'Stopped' : 'AwaitingApproval';
     const stage = stages?.find(({ state }) => state === waiting)?.name;
     if (stage !== undefined) {
-      // A rollback voids the former approval. Afterwards, an approval of the same stage needs a new annotation value (R9).
+      // A rollback voids the approval, so the same stage needs a new annotation value (R9).
       const isThere = isApproval(policy?.metadata.annotations[annotations.approve], rollout?.id, stage);
       const mark = isThere ? `/${Math.round(this.clock.monotonic())}` : '';
       this.annotateRollout(name, annotations.approve, `${stage}${mark}`);
@@ -181,7 +173,7 @@ export class SimulationWorld {
     this.#backup = this.#ledgerObjects();
   }
 
-  /** Kills all processes, restores the ledgers from the last backup, and starts the same number of new processes. */
+  /** Kills all processes, restores the ledgers from the last backup, and starts new processes. */
   restore(): void {
     const ended = [...this.#processes];
     for (const process of ended) {
@@ -191,7 +183,7 @@ export class SimulationWorld {
     this.#disturb('restore');
     for (const { metadata } of this.#ledgerObjects()) this.api.remove(`${ledgersPath}/${metadata.name}`);
     const isHead = (object: StoredObject) => (object as unknown as StoredLedger).shard === 'head';
-    // The object `head` of a ledger is written last, because its content names the other objects of the ledger.
+    // The object `head` is written last, because it names the other objects of the ledger.
     const ordered = [...this.#backup].sort((left, right) => Number(isHead(left)) - Number(isHead(right)));
     for (const { metadata, ...rest } of ordered) {
       const { name, namespace, labels, ownerReferences } = metadata;
@@ -318,7 +310,6 @@ export class SimulationWorld {
     return this.api.store.objects(ledgersCollection);
   }
 
-  /** Returns the ledger objects in the API server, by the uid of the policy. */
   #ledgers(): ReadonlyMap<string, Shards> {
     const ledgers = new Map<string, Map<string, string>>();
     for (const object of this.#ledgerObjects()) {
@@ -436,10 +427,7 @@ export class SimulationWorld {
     this.#countsDown(process, sending, 'after');
   }
 
-  /**
-   * Counts the requests of a process that will be killed at its n-th request. Returns true if the process was killed
-   * now.
-   */
+  /** Kills a process at its n-th request. Returns true if the process was killed now. */
   #countsDown(process: SimulatedProcess, sending: Sending, when: 'before' | 'after'): boolean {
     const due = this.#dueKills.get(process);
     if (!due || due.when !== when || (sending.to === 'api' && sending.request.path.includes('/leases'))) return false;
@@ -482,7 +470,7 @@ export class SimulationWorld {
   #answered(process: SimulatedProcess, { atMs, request }: Sending, answer: TransportResponse): void {
     const post = this.#pendingPosts.get(request as TransportRequest);
     if (post) {
-      // An answer with status 202 but without a task id does not tell the operator whether the upgrade was accepted.
+      // An answer without a task id does not tell the operator whether the upgrade was accepted.
       const understood = answer.status !== 202 || Buffer.from(answer.body).includes('"id"');
       const taskId =
         answer.status === 202 ? /"id":"(\d+)"/.exec(Buffer.from(answer.body).toString('utf8'))?.[1] : undefined;
@@ -514,7 +502,7 @@ export class SimulationWorld {
     }
   }
 
-  /** Replaces the task id in some status requests, so that the service answers with the status of another task (U4). */
+  /** Replaces the task id in some status requests, so that the answer is about another task (U4). */
   #divert(request: TransportRequest): TransportRequest {
     if (this.#calm || this.#plan.mixedUpTasks === 0 || request.method !== 'GET') return request;
     const match = /^(.*\/v1\/collectors\/upgrades\/)(\d+)$/.exec(request.path);

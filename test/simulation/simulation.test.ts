@@ -1,7 +1,4 @@
-/**
- * Tests the whole operator with random simulated runs. No fault makes it break a rule, and each run comes to rest. `make soak` runs 1,950
- * more.
- */
+/** Tests the whole operator in random simulated runs. No fault makes it break a rule. */
 import { expect, test } from 'vitest';
 import { runHistory } from './history.ts';
 import { countFrom, upgradePool } from './history-pool.ts';

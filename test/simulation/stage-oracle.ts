@@ -1,7 +1,4 @@
-/**
- * Checks the stages of rollouts: which collectors belong to a stage, when a stage starts and ends, that its soak lasts long
- * enough, and that each upgrade belongs to a started stage.
- */
+/** Checks the stages of rollouts: their collectors, start, end and soak. */
 import type { Stage } from '../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { parseDuration } from '../../src/base/duration.ts';
@@ -42,12 +39,12 @@ export function stageViolations(record: HistoryRecord): string[] {
   });
 }
 
-/** A rollout, together with the previous rollout of its policy to its target. */
+/** A rollout with the previous rollout of its policy to the same target. */
 interface ProvenRollout extends Rollout {
   readonly former: Rollout | undefined;
 }
 
-/** Checks that a started stage keeps its collectors, its limits and the start time of its soak. */
+/** Checks that a started stage keeps its collectors, its limits and its soak. */
 function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout): string[] {
   const found: string[] = [];
   const frozen = new Map<string, RecordedStage>();
@@ -66,7 +63,7 @@ function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Rollout)
       const before = frozen.get(key) ?? stage;
       frozen.set(key, stage);
       if (frozenText(before) !== frozenText(stage)) say(`members: stage ${stage.name} changed after its start`);
-      // A soak may begin again if the ledger was restored from a backup that is older than the start of the soak.
+      // A soak may begin again if the restored backup is older than its start.
       const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
       if (before.updatedAtMs !== undefined && before.updatedAtMs !== stage.updatedAtMs && !isRestored)
         say(`soak: the soak of stage ${stage.name} began again`);
@@ -79,10 +76,7 @@ function frozenText({ members, maxFailures, maxInProgress, soakMs }: RecordedSta
   return JSON.stringify([members, maxFailures, maxInProgress, soakMs]);
 }
 
-/**
- * Checks that a stage was approved and got the right collectors, according to a version of the policy that the process
- * may have known.
- */
+/** Checks that a stage was approved and got the right collectors. */
 function wrongStart(record: HistoryRecord, rollout: Rollout, run: StageRun): string[] {
   const { stage, startAtMs } = run;
   const write = rollout.writes.find(({ atMs }) => atMs === startAtMs) as LedgerWrite;
@@ -110,7 +104,7 @@ function wrongChoice(
 ): string | undefined {
   const { plan, state, versions } = record;
   const gone = versions.size - state.collectors.length;
-  // A collector whose upgrade is in flight stays selected, even if the selector no longer matches it (U12).
+  // A collector with a running upgrade stays selected (U12).
   const inFlight = new Set(record.posts.filter((post) => post.atMs < atMs).map(({ collectorId }) => collectorId));
   const most =
     state.collectors.filter((one) => isSelected(plan, text, one) !== false || inFlight.has(one.id)).length + gone;
@@ -131,7 +125,6 @@ function wrongChoice(
   return members.length < least ? `has ${members.length} members, at least ${least} can be upgraded` : undefined;
 }
 
-/** Returns whether the collector is offline at this time since the start of the simulated run. */
 function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, atMs: number): boolean {
   const returns = Object.values(fleet.events).some(
     (event) => JSON.stringify(event).includes(`"${name}"`) && (parseDuration(`${event.at}`) ?? 0) <= atMs,
@@ -139,7 +132,7 @@ function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, a
   return scenario.collectors?.[name]?.running === false && !returns;
 }
 
-/** Returns whether the collector needs an upgrade and the operator is able to upgrade it. */
+/** Returns whether the collector needs an upgrade and the operator can upgrade it. */
 function isUpgradable(
   record: HistoryRecord,
   text: CollectorVersionPolicy,
@@ -153,7 +146,7 @@ function isUpgradable(
   return wasThere && isOlder && isSelected(record.plan, text, subject) === true;
 }
 
-/** Returns whether several policies select the same fleet, so that a collector may move from one policy to another. */
+/** Returns whether a collector may move from one policy to another. */
 function isShared({ policyChanges }: HistoryRecord): boolean {
   return new Set(policyChanges.map(({ policy }) => policy.metadata.name)).size > 1;
 }
@@ -173,10 +166,7 @@ function wrongEnd(record: HistoryRecord, rollout: ProvenRollout, run: StageRun, 
   return what === undefined ? [] : [`${what}, and stage ${stage.name} (${startAtMs} to ${endAtMs}) has ended`];
 }
 
-/**
- * Finds a collector that still needs an upgrade when its stage ends. Collectors whose upgrade request has an unknown
- * outcome are left out.
- */
+/** Finds a collector that still needs an upgrade when its stage ends. */
 function unfinished(
   record: HistoryRecord,
   { policy, target, upgrades }: Rollout,
@@ -200,16 +190,13 @@ function unfinished(
     const isOver = own.every(({ task }) => (task?.endTime ?? Number.POSITIVE_INFINITY) - startMs <= endAtMs);
     return !isOver || own.length <= (retryPolicy?.limit ?? 0);
   });
-  // Collectors that another tool changes are ignored, because their version may have changed before their stage started.
+  // Another tool may have changed the version before the stage started.
   return left && !plan.fleet.touched.has(left.name)
     ? `order: ${left.name} of stage ${stage.name} has work left`
     : undefined;
 }
 
-/**
- * Checks that the soak of a stage lasts long enough. A collector list must confirm its success, and no collector may go offline
- * during it.
- */
+/** Checks that the soak is long enough, and that no collector goes offline during it. */
 function unsoaked(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -217,13 +204,13 @@ function unsoaked(
   members: readonly string[],
 ): string | undefined {
   const { plan, deaths, sightings } = record;
-  // A new leader has another clock. Therefore the measured soak may be too short by the difference between two clocks.
+  // A new leader has another clock, so the soak may be shorter by the difference.
   const soakMs = stage.soakMs - 2 * Math.abs(plan.skewMs);
   const fromMs = soakFromMs(record, rollout, members, { startAtMs, endAtMs });
   if (soakMs <= 0 || fromMs === undefined) return undefined;
   const untilMs = fromMs + soakMs;
   if (endAtMs < untilMs) return `soak: the last member was at the target at ${fromMs}, the soak is ${stage.soakMs} ms`;
-  // If the service offers only one build, no list shows which collectors run it. So no list can confirm the soak (U7).
+  // When the service offers only one build, no list can confirm the soak (U7).
   if (plan.fleet.offer === 'single') return undefined;
   const soakedMs = (stage.updatedAtMs ?? 0) - record.startMs + soakMs;
   const isSeen = members.some((id) => sightings.get(id)?.some((one) => isBetween(one.sentAtMs, soakedMs, endAtMs)));
@@ -245,17 +232,13 @@ function unsoaked(
   return dead && `soak: ${dead.name} has been dead since ${dead.atMs}`;
 }
 
-/** Maximum time in ms between two heartbeats of a collector. */
 const heartbeatMs = 15_000;
 
 function upgradedNames(rollout: Rollout | undefined): ReadonlySet<string> {
   return new Set(rollout?.upgrades.filter(({ task }) => task?.status === 2).map(({ name }) => name));
 }
 
-/**
- * Returns the time at which the last collector of the stage was upgraded to the target; undefined if the stage upgraded
- * none.
- */
+/** Returns when the last collector of the stage reached the target; undefined if the stage upgraded none. */
 function soakFromMs(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -275,10 +258,7 @@ function soakFromMs(
   return isUnproven(rollout) ? startAtMs : undefined;
 }
 
-/**
- * Returns whether the previous rollout to this target was stopped. In this case, each stage has a soak, even if it upgrades no
- * collector (R6).
- */
+/** Returns whether the previous rollout to this target was stopped, so that each stage has a soak (R6). */
 function isUnproven({ former }: ProvenRollout): boolean {
   return former?.writes.at(-1)?.stop !== undefined;
 }
@@ -287,7 +267,7 @@ function isBetween(atMs: number, fromMs: number, untilMs: number): boolean {
   return atMs >= fromMs && atMs <= untilMs;
 }
 
-/** Returns the time at which a collector first ran the given version; undefined when it never did. */
+/** Returns when a collector first ran the version; undefined if never. */
 function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, version: string): number | undefined {
   const tasks = state.tasks.filter(
     ({ collectorId, toVersion, status }) =>
@@ -302,17 +282,12 @@ function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, ve
 /** Maximum time in ms until collector lists show a change of a collector. */
 const listedMs = 6_000;
 
-/**
- * Returns the time in ms from the last heartbeat of a collector until the operator knows that the collector is offline.
- */
+/** Returns the time in ms after which the operator knows that a collector is offline. */
 function deathSeenAfterMs({ plan }: HistoryRecord): number {
   return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
-/**
- * Returns whether `maxFailures` allows one collector to go offline, so that its stage can end and the rollout
- * continues.
- */
+/** Returns whether the rollout continues although one collector of the stage goes offline. */
 function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
   return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {
     if (failurePolicy?.action === 'Continue') return true;

@@ -1,4 +1,4 @@
-/** Checks that the status of a policy never shows upgrades or numbers that are wrong (U4, U7, U10). */
+/** Checks that the status of a policy never shows wrong upgrades or numbers (U4, U7, U10). */
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { type HistoryRecord, type StatusRecord, versionLookMs } from './record.ts';
 import { isUnsteady } from './rollouts.ts';
@@ -7,10 +7,7 @@ import { isPaused } from './wanted.ts';
 export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
-  /**
-   * Latest collector counts in the status of each policy, with the target for which they were computed. A status keeps its old
-   * counts while the operator cannot list the collectors.
-   */
+  /** Latest collector counts of each policy. A status keeps them while the operator cannot list the collectors. */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
     const text = JSON.stringify([status.status.collectors, status.status.versions]);
@@ -29,10 +26,7 @@ export function statusViolations(record: HistoryRecord): string[] {
   return found;
 }
 
-/**
- * Checks that each upgrade that a status shows as succeeded really succeeded, by its task or by the collector's
- * version.
- */
+/** Checks that each upgrade in the status as succeeded really succeeded. */
 function falseSuccesses(
   record: HistoryRecord,
   { atMs, policy, status }: StatusRecord,
@@ -62,7 +56,7 @@ function tooManyUpdated(
   return updated > most ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${most} ever did`] : [];
 }
 
-/** Checks that the status shows no more updated collectors than collectors that run the target version. */
+/** Checks that the status counts no more updated collectors than run the target version. */
 function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
   const { collectors, versions = [] } = status;
   if (target === undefined || !collectors) return [];
@@ -72,7 +66,7 @@ function versionsApart({ atMs, policy, status }: StatusRecord, target: string | 
     : [];
 }
 
-/** Checks that the message of condition `Ready` agrees with the rest of the status about the numbers of collectors (H3). */
+/** Checks that the message of the `Ready` condition agrees with the counts in the status (H3). */
 function messageApart({ atMs, policy, status }: StatusRecord): string[] {
   const { collectors, conditions = [] } = status;
   const message = conditions.find(({ type }) => type === 'Ready')?.message ?? '';
@@ -88,24 +82,21 @@ function messageApart({ atMs, policy, status }: StatusRecord): string[] {
       ];
 }
 
-/** Checks that each collector shown as failed had an unsuccessful task of this policy, or an attempt with an unknown outcome. */
+/** Checks that each collector shown as failed had a failed task, or an attempt with an unknown outcome. */
 function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
   const { state, posts, disturbances, policyChanges } = record;
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
-  // Usually, an upgrade attempt that was never sent is sent later (U3). While the policy is paused, the attempt times out
-  // instead, and counts as failed (U5).
+  // While the policy is paused, an upgrade that was not sent yet times out and counts as failed (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  // If a user aborts the rollout and its ledger is restored from a backup, upgrade attempts without an outcome time out and count
-  // as failed.
+  // After an abort and a restore, upgrades without an outcome time out and count as failed.
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
-  // If another tool changes a collector right after its upgrade, no list ever shows the upgraded version. Then even a successful
-  // upgrade may count as failed.
+  // If another tool changes a collector right after its upgrade, the upgrade may count as failed.
   const mayFail = (task: TaskState) => !task.foreign && (task.status !== 2 || touched.has(task.collectorId));
-  // A collector that goes offline or leaves the target version during the soak of its stage counts as failed.
+  // A collector that goes offline or leaves the target version during the soak counts as failed.
   const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));
   for (const post of posts)
     if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);
@@ -124,15 +115,12 @@ function wasAt({ versions, state, startMs }: HistoryRecord, id: string, version:
   );
 }
 
-/**
- * Returns the time at which the upgraded collector reached the version, possibly after the time-out; undefined if it
- * never did.
- */
+/** Returns when the collector reached the version; undefined if never. */
 function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number | undefined {
   if (collectorEndTime === null || endTime === null) return undefined;
   const succeeded = status === 2 || status === undocumentedSuccess || collectorEndTime > endTime;
   return succeeded ? collectorEndTime : undefined;
 }
 
-/** Undocumented status code with which some simulated upgrades end, although they succeed. */
+/** Undocumented status code of some upgrades that succeed. */
 export const undocumentedSuccess = 5;

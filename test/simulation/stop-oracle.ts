@@ -1,7 +1,4 @@
-/**
- * Checks that no upgrade starts while a rollout is paused, aborted, or stopped by failures or an inconclusive stage
- * (U1, U2). A rollout to the target of a stopped rollout is also stopped (R6).
- */
+/** Checks that no upgrade starts while a rollout is paused, aborted or stopped (U1, U2, R6). */
 import { annotations } from '../../src/api/annotations.ts';
 import type { HistoryRecord, Intent, PostRecord, StatusRecord } from './record.ts';
 import { formerRollout, type Rollout, type RolloutKey, retriesOf, rolloutsOf, wasApproved } from './rollouts.ts';
@@ -28,20 +25,14 @@ function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined 
   return wasShownAsStopped(record, intent, post.atMs) ? 'U1: status showed the rollout as stopped' : undefined;
 }
 
-/**
- * Returns whether the process knew that a user aborted the rollout. An abort that the user combined with a retry does
- * not count.
- */
+/** Returns whether the process knew that a user aborted the rollout. */
 function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent): boolean {
   const set = known.find(({ metadata }) => metadata.uid === policy)?.metadata.annotations;
   const isOfRollout = (value: string | undefined) => value?.startsWith(`${rolloutId}/`) ?? false;
   return isOfRollout(set?.[annotations.abort]) && !isOfRollout(set?.[annotations.retry]);
 }
 
-/**
- * Returns whether the kill switch was set long before this POST, so that the process must know it. Returns false if a fault may
- * have delayed the process.
- */
+/** Returns whether the process must know that the kill switch is set. */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {
   if (plan.apiFaults.watches > 0 || plan.apiFaults.requests > 0) return false;
   const last = settingsChanges.findLast((change) => change.atMs < atMs);
@@ -51,16 +42,16 @@ function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord,
 
 const heardWithinMs = 1_000;
 
-/** Time in ms that the status may need to show that a rollout has stopped. */
+/** Maximum time in ms until the status shows that a rollout has stopped. */
 const unheardMs = 40_000;
 
-/** Returns whether the status showed that the rollout is stopped, and no user has continued it. */
+/** Returns whether the status showed that the rollout is stopped, and no user resumed it. */
 function wasShownAsStopped(record: HistoryRecord, rollout: RolloutKey, atMs: number): boolean {
   const shown = record.statuses.filter((status) => stopTimeOf(status, rollout) !== undefined && status.atMs < atMs);
   const last = shown.at(-1);
   if (!last) return false;
   const { stage, reason } = last.status.rollout?.stopped ?? {};
-  // If a rollout stopped at an inconclusive stage, a user can continue it by approving the stage.
+  // A user can approve an inconclusive stage, which resumes the rollout.
   if (stage !== undefined && reason === 'StageInconclusive' && wasApproved(record, rollout, stage, atMs)) return false;
   const first = shown.find((one) => stopTimeOf(one, rollout) === stopTimeOf(last, rollout)) ?? last;
   return retriesOf(record, rollout).every((retryMs) => retryMs <= first.atMs - unheardMs);
@@ -78,7 +69,7 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { in
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/** Returns whether the policy ever had another target. If not, this rollout began because a ledger was lost. */
+/** Returns whether the policy ever had another target. */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

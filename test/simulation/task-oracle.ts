@@ -1,4 +1,4 @@
-/** Checks the upgrade tasks that the service accepted: none runs twice, and there are no more than needed (U15). */
+/** Checks that no upgrade task runs twice, and that there are no more tasks than needed (U15). */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -11,10 +11,7 @@ export function taskViolations(record: HistoryRecord): string[] {
   return [...byCollector].flatMap(([id, tasks]) => [...overlaps(record, id, tasks), ...tooMany(record, id, tasks)]);
 }
 
-/**
- * Checks that no collector has two running upgrades of the operator. An upgrade that never ends counts until its
- * time-out, after which the service accepts another one.
- */
+/** Checks that the operator never runs two upgrades of a collector at once. */
 function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const { startMs, plan, state } = record;
   const found: string[] = [];
@@ -36,19 +33,13 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
   return found;
 }
 
-/**
- * Returns whether all knowledge of the upgrades in flight is lost, because the policy was deleted with its ledger, and the
- * process ended.
- */
+/** Returns whether the policy was deleted with its ledger, so that nobody knows the running upgrades. */
 function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
   const isBetween = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs <= untilMs;
   return policyChanges.some((one) => one.deleted && isBetween(one)) && disturbances.some(isBetween);
 }
 
-/**
- * Checks the number of upgrade tasks of a collector. One task is allowed for each rollout, each retry, each unknown outcome, and
- * each change by another tool.
- */
+/** Allows one task per rollout, retry, unknown outcome, and change by another tool. */
 function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const found: string[] = [];
   for (const [toVersion, accepted] of Map.groupBy(tasks, (task) => task.toVersion)) {
@@ -56,7 +47,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const retries = record.plan.fleet.cannotFail ? 0 : limit;
     const posts = record.posts.filter((post) => post.collectorId === id && post.toVersion === toVersion);
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
-    // Another policy may upgrade the collector and later give it back. The first policy then upgrades the collector again.
+    // Another policy may upgrade the collector. The first policy then upgrades it again.
     const elsewhere = tasks.length - accepted.length;
     const renewed = renewals(record) * (1 + mostRetries(record));
     const most = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;
@@ -69,7 +60,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
   return found;
 }
 
-/** Returns the number of rollouts to this version, and the largest number of retries that one of them allows. */
+/** Returns the number of rollouts to this version, and the largest number of retries of one rollout. */
 function rolloutsTowards(
   { plan, policyChanges }: HistoryRecord,
   toVersion: string,
@@ -87,7 +78,7 @@ function rolloutsTowards(
   return { rollouts, limit };
 }
 
-/** Returns the number of times that a retry, a rollback or a restored ledger may have caused further upgrades. */
+/** Returns how often a retry, a rollback or a restored ledger may have caused further upgrades. */
 function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): number {
   const retries = new Set(policyChanges.map(({ policy }) => policy.metadata.annotations[annotations.retry])).size - 1;
   const back = new Set(posts.filter(({ intent }) => intent?.back).map(({ intent }) => intent?.rolloutId)).size;
@@ -99,16 +90,16 @@ function mostRetries({ plan, policyChanges }: HistoryRecord): number {
   return plan.fleet.cannotFail ? 0 : Math.max(...policyChanges.map(({ policy }) => policy.spec.retryPolicy.limit));
 }
 
-/** Returns the number of times that another tool or a user may have changed the collector. */
+/** Returns how often another tool or a user may have changed the collector. */
 function interventions({ plan, state }: HistoryRecord, id: string): number {
   const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
   return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;
 }
 
-/** Times in ms before and after a kill or another disturbance. In this period, the outcome of a request may be lost. */
+/** Times in ms before and after a kill, in which the outcome of a request may be lost. */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
-/** Returns whether the outcome of the POST that requested an upgrade may be unknown to the operator. */
+/** Returns whether the outcome of the upgrade request may be unknown to the operator. */
 export function isUnknown({ disturbances }: HistoryRecord, { atMs, answer }: PostRecord): boolean {
   if (answer === undefined || (answer.status !== 202 && Math.floor(answer.status / 100) !== 4)) return true;
   return disturbances.some(

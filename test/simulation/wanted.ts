@@ -1,4 +1,4 @@
-/** Computes from the specs of policies which collectors they select, own and upgrade, without code of the operator. */
+/** Computes which collectors each policy selects, owns and upgrades, without code of the operator. */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { SelectorSpec } from './planned-policies.ts';
@@ -17,10 +17,7 @@ export function isHosted(subject: Subject): boolean {
   return subject.name.startsWith('cloud-');
 }
 
-/**
- * Returns whether the policy selects the collector; undefined if this depends on the version, which may have changed
- * since the last list.
- */
+/** Returns whether the policy selects the collector; undefined if an unknown version decides this. */
 export function isSelected(plan: HistoryPlan, policy: CollectorVersionPolicy, subject: Subject): boolean | undefined {
   const { selector, exclude = [] } = policy.spec;
   const excluded = (exclude as readonly SelectorSpec[]).some(({ matchNames = [] }) =>
@@ -51,7 +48,7 @@ export function matchesVersion(policy: CollectorVersionPolicy, version: string):
   return expressions.every(({ values }) => version !== '' && compareVersions(version, values[0] as string) < 0);
 }
 
-/** Returns the version that a policy asks for; undefined when the service does not offer the version. */
+/** Returns the policy's target; undefined if the service does not offer it. */
 export function targetOf(plan: HistoryPlan, policy: CollectorVersionPolicy): string | undefined {
   const { target } = policy.spec;
   if (target.version === undefined) return plan.fleet.builds.at(-1);
@@ -62,18 +59,16 @@ export function isPaused(policy: CollectorVersionPolicy): boolean {
   return policy.spec.paused || policy.metadata.annotations?.['logfleet.dev/paused'] === 'true';
 }
 
-/** Returns whether the policy or one of its stages sets `maxFailures`. */
 export function tolerates({ spec }: CollectorVersionPolicy): boolean {
   const stages = spec.strategy.stages ?? [];
   return spec.failurePolicy?.maxFailures !== undefined || stages.some(({ maxFailures }) => maxFailures !== undefined);
 }
 
-/** Converts a number or a percentage of collectors to a number. A percentage is rounded up, and gives at least 1. */
+/** Converts a percentage of collectors to a number: rounded up, at least 1. */
 export function shareOf(share: number | string, of: number): number {
   return typeof share === 'number' ? share : Math.max(1, Math.ceil((Number(share.slice(0, -1)) * of) / 100));
 }
 
-/** Returns whether the selector of a stage matches the collector. False for a stage without a selector. */
 export function isInSelector(plan: HistoryPlan, selector: SelectorSpec | undefined, subject: Subject): boolean {
   if (!selector) return false;
   const { matchNames, matchFields } = selector;
@@ -85,7 +80,7 @@ export function acts(policy: CollectorVersionPolicy): boolean {
   return policy.spec.mode === 'Enforce' && !isPaused(policy) && policy.metadata.deletionTimestamp === undefined;
 }
 
-/** Compares two policies that select the same collector. Negative when `left` takes precedence (U13). */
+/** Negative when the policy `left` takes precedence over `right` (U13). */
 export function compareRank(left: CollectorVersionPolicy, right: CollectorVersionPolicy): number {
   if (left.spec.mode !== right.spec.mode) return left.spec.mode === 'Enforce' ? -1 : 1;
   if (left.spec.priority !== right.spec.priority) return right.spec.priority - left.spec.priority;

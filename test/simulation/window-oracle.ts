@@ -1,6 +1,4 @@
-/**
- * Checks that upgrades start only while a maintenance window is open (R8), without the operator's code for calendars.
- */
+/** Checks that upgrades start only in a maintenance window (R8), without the operator's code for calendars. */
 import type { Maintenance, MaintenanceWindow } from '../../src/api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../src/base/duration.ts';
 import type { HistoryRecord } from './record.ts';
@@ -22,9 +20,7 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
   });
 }
 
-/**
- * Returns whether a window is open at this time and for the whole `cutoff` after it, during which no upgrade may start.
- */
+/** Returns whether a window is open now and until `cutoff` has passed. */
 export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);
   for (let atMs = wallMs; atMs <= untilMs; atMs = Math.floor(atMs / secondMs + 1) * secondMs) {
@@ -41,7 +37,7 @@ function isOpen({ windows = [], exclusions = [] }: Maintenance, wallMs: number, 
   return windows.length === 0 || windows.some((window) => isWindowOpen(window, wallMs, zone));
 }
 
-/** Returns whether a window is open at this time. No time zone changes its offset during a simulated run. */
+/** No time zone changes its offset during a simulated run. */
 function isWindowOpen(
   { schedule, duration, timeZone, timeZoneSource }: MaintenanceWindow,
   wallMs: number,

@@ -1,6 +1,6 @@
 /**
- * Runs random simulated rollouts with a message analysis. Each judgement of the analysis is compared with the scenario,
- * which knows which collectors stop sending logs.
+ * Simulates rollouts with a message analysis, and compares each result with the collectors that really stopped sending
+ * logs.
  */
 import { drawFor } from '../../../simulator/chance.ts';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
@@ -22,12 +22,10 @@ interface AnalysisPlan {
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /** Minimum ratio of messages, in percent. */
   readonly minRatio: number;
-  /** Delay in ms of the start of a simulated run, so that the runs start at different times of day. */
   readonly laterMs: number;
   readonly stopsShipping: number;
   readonly drops: number;
   readonly fault: FaultScenario | undefined;
-  /** Times after the start at which the process is killed and started again, in ms. */
   readonly killsMs: readonly number[];
 }
 
@@ -54,8 +52,7 @@ export function planAnalysis(seed: number): AnalysisPlan {
   const baseline = pick(['BeforeUpgrade', 'DayBefore', 'WeekBefore'] as const);
   const fault = isChosen(0.5) ? pick(faults) : undefined;
   const messagesPerMinute = pick([1, 5, 20, 100]);
-  // The number of messages varies with the time of day, so only baselines from the same time of day are correct. Each half hour
-  // has enough messages for a judgement.
+  // The number of messages varies with the time of day, so baselines must come from the same time of day.
   const rhythms = [0, 0.5, 0.9].filter(
     (rhythm) => messagesPerMinute * durationMinutes * (1 - rhythm) > 2 * minMessages,
   );
@@ -74,7 +71,6 @@ export function planAnalysis(seed: number): AnalysisPlan {
   };
 }
 
-/** Plans a simulated run with a healthy build, and with traffic that varies by the time of day. */
 export function planHealthy(seed: number): AnalysisPlan {
   const random = seededRandom(seed);
   const pick = pickWith(random);
@@ -94,7 +90,6 @@ function pickWith(random: Random) {
   return <T>(of: readonly T[]): T => of[Math.floor(random.next() * of.length)] as T;
 }
 
-/** Simulates one rollout, and returns a sentence for each rule that was broken. */
 export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]> {
   const world = worldOf(plan);
   const snapshot = () => world.model.snapshot(world.service.nowMs());
@@ -145,7 +140,7 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
   return violations;
 }
 
-/** Computes from the scenario how many collectors of the stage can be judged, and which ones stopped sending logs. */
+/** Returns how many collectors of the stage can be judged, and which ones stopped sending logs. */
 function truthOf(plan: AnalysisPlan, ids: readonly string[]): { judged: number; quiet: ReadonlySet<string> } {
   if (plan.messagesPerMinute * durationMinutes < minMessages) return { judged: 0, quiet: new Set() };
   const ratio = 100 * (1 - plan.drops);

@@ -1,6 +1,4 @@
-/**
- * Tests message analyses with random simulated runs: no judgement is wrong, and none is counted twice. `make soak` runs 1,000 of each kind.
- */
+/** Tests message analyses in random simulated runs: no result is wrong, and no result is counted twice. */
 import { expect, test } from 'vitest';
 import { planAnalysis, planHealthy, runAnalysis } from './analysis-history.ts';
 

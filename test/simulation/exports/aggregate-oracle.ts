@@ -40,15 +40,11 @@ function standingViolations(
     : [`E11: ${where} lack messages that were there in time`];
 }
 
-/** Returns true if the search covered its whole time range, and a client received its results. */
 function isDone(search: LiveSearch): boolean {
   return search.expected(search.range) !== undefined && (search.isRead || search.passed.length === 0);
 }
 
-/**
- * Returns the expected rows of an aggregation, including messages at the exact end of the range, because a service may
- * treat the end as inclusive (E10).
- */
+/** Includes messages at the exact end of the range, because a service may treat the end as inclusive (E10). */
 function recordsOf(search: LiveSearch, aggregation: AggregationPlan): string[] {
   return expectedRecords(
     aggregation,

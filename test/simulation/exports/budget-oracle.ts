@@ -1,7 +1,4 @@
-/**
- * Checks that a simulated export never exceeded the request limits of the service (B1), and lost no search job because
- * of missing polls (B4).
- */
+/** Checks that a simulated export kept the request limits (B1), and polled its search jobs often enough (B4). */
 import { busiest } from '../../support/world.ts';
 import type { ExportHistoryRecord } from './record.ts';
 
@@ -10,8 +7,7 @@ const mostAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  // When a frozen process continues, its requests from before and after the freeze may arrive in the same second. The limits
-  // cannot be checked then.
+  // After a freeze, requests from before and after it may arrive in the same second.
   if (disturbances.some((what) => what.startsWith('freeze'))) return found;
   const { faults = {} } = plan.scenario;
   const isLate = Object.values(faults).some(({ kind }) => kind === 'stall' || kind === 'delay');
@@ -22,7 +18,7 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
     if (perSecond > mostPerSecond) {
       found.push(`B1: ${perSecond} arrivals of ${user} within the second before ${endMs - startMs}`);
     }
-    // When a process is killed, its stalled requests stay open at the server. No later process can know and count them (B6).
+    // No later process knows the stalled requests of a killed process (B6).
     if (atOnce > mostAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} requests of ${user} at once`);
   }
   const isDisturbed = isKilled || Object.keys(faults).length > 0;

@@ -1,7 +1,4 @@
-/**
- * Checks each time range that an export manifest declares proven. An aggregation that began after the last search of the range
- * must have returned the same row counts (E6).
- */
+/** Checks each time range that an export manifest calls complete: a later aggregation must count the same rows (E6). */
 import { createHash } from 'node:crypto';
 import { manifestKind } from '../../../src/destination/manifest.ts';
 import type { SliceSummary } from '../../../src/destination/slice-figures.ts';
@@ -33,9 +30,7 @@ function sameInterval(left: StandingRecord['record'], right: StandingRecord['rec
   return left.segment === right.segment && left.toMs === right.toMs;
 }
 
-/**
- * Returns whether an aggregation that began after the write of the commit record found as many distinct rows as the record has.
- */
+/** Returns whether a later aggregation counted as many distinct rows as the commit record has. */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRecord): boolean {
   return digests.some((search) => {
     const expected = search.beganAtMs >= atMs ? search.expected(record) : undefined;
@@ -47,10 +42,7 @@ function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRec
 
 type Index = 1 | 2 | 3 | 4;
 
-/**
- * Returns whether these rows agree with the numbers that are stored for each short period: row count, oldest and newest time, and
- * sum of the times.
- */
+/** Returns whether the rows agree with the stored count and times of each period. */
 function areTimesOf(
   { lengthMs, shared, whole }: SliceSummary,
   { fromMs, toMs }: StandingRecord['record'],

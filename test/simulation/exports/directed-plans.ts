@@ -1,7 +1,4 @@
-/**
- * Plans of simulated exports. Each kind leads directly to situations to which one rule applies, so that a few runs
- * detect a program that breaks the rule.
- */
+/** Plans of simulated exports. Each plan creates the situations of one rule. */
 import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
 import { Chance } from '../chance.ts';
 import {
@@ -26,17 +23,14 @@ interface Direction {
 }
 
 const directions: Readonly<Record<string, Direction>> = {
-  /** Scenario: two processes work on the same export and commit the same intervals. */
+  /** Two processes run the same export and commit the same intervals. */
   raced: {
     more: (chance) => ({
       actions: [{ kind: 'start', atMs: chance.whole(0, 4_000), seat: 'second' }],
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /**
-   * Scenario: two processes run the same export while messages arrive, so that the processes plan and find different
-   * messages.
-   */
+  /** Two processes run the same export while messages arrive, so they find different messages. */
   racedLate: {
     messages: (chance) => late(chance, plain(chance, 300)),
     more: (chance) => ({
@@ -44,7 +38,7 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** Scenario: files with several parts are compressed concurrently. The processes that do this are killed. */
+  /** The process is killed while several parts of a file are compressed at the same time. */
   packed: {
     more: (chance) => ({
       maxPartBytes: 4_000,
@@ -59,10 +53,7 @@ const directions: Readonly<Record<string, Direction>> = {
       actions: killedAnywhere(chance),
     }),
   },
-  /**
-   * Scenario: the first process is killed after it wrote a file and before it wrote the commit record that names the
-   * file.
-   */
+  /** The first process is killed after it wrote a file, and before it wrote the commit record. */
   unrecorded: {
     more: (chance) => ({
       maxPartBytes: 1_000,
@@ -75,51 +66,33 @@ const directions: Readonly<Record<string, Direction>> = {
     }),
   },
   cut: {},
-  /**
-   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. Some messages
-   * arrive late, and the service stores some messages twice.
-   */
+  /** Some messages arrive late, and the service stores some messages twice. */
   digested: {
     messages: (chance) =>
       late(chance, plain(chance, 200)).map((message) => ({ ...message, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /**
-   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. The checked
-   * intervals begin and end where the row limit cut off a search.
-   */
+  /** Exported intervals begin and end where the row limit cut off a search. */
   digestedCut: {
     messages: (chance) => plain(chance, 300, 40),
     more: (_, plan) => ({ ...withLowerLimit(plan), proof: 'Digest' }),
   },
-  /**
-   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. The service
-   * stores some rows twice.
-   */
+  /** The service stores some rows twice. */
   digestedTwice: {
     messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /**
-   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. The service omits
-   * some rows in pages and in searches.
-   */
+  /** The service omits some rows in pages and in searches. */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),
     more: () => ({ proof: 'Digest', flaws: { missShard: 0.2, holes: 0, forget: 0.2 } }),
   },
-  /**
-   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. Processes are
-   * killed meanwhile.
-   */
+  /** Processes are killed while they check the exported rows. */
   digestedKilled: {
     messages: (chance) => late(chance, plain(chance, 60)),
     more: (chance) => ({ proof: 'Digest', actions: killedAnywhere(chance) }),
   },
-  /**
-   * Scenario: the export proves its rows by digests, which are aggregations that check exported rows. Two processes do this at
-   * the same time.
-   */
+  /** Two processes check the exported rows at the same time. */
   digestedRaced: {
     messages: (chance) => late(chance, plain(chance, 100)),
     more: (chance) => ({
@@ -128,10 +101,7 @@ const directions: Readonly<Record<string, Direction>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /**
-   * Scenario: the export has a row limit. Its first searches stay below the limit. The searches that are repeated to
-   * prove the rows exceed it.
-   */
+  /** The export exceeds its row limit only when it repeats its searches. */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),
     more: (chance) => ({ proof: 'Digest', parallelism: 1, limits: { maxMessages: chance.whole(100, 200) } }),
@@ -140,19 +110,13 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => received(chance, plain(chance, 100)),
     more: () => ({ proof: 'Digest', byReceiptTime: true }),
   },
-  /**
-   * Scenario: some milliseconds have so many messages that the service's row limit cuts a search within one
-   * millisecond.
-   */
+  /** One millisecond has more messages than one search returns. */
   crowded: {
     messages: (chance) => plain(chance, 300, 40),
     search: { status: { bucketLength: '3h' } },
     more: (_, plan) => withLowerLimit(plan),
   },
-  /**
-   * Scenario: some milliseconds have more rows than one search returns, even if the search is divided by the last
-   * digits of message ids.
-   */
+  /** One millisecond has more rows than several searches by message id return. */
   dense: {
     messages: (chance) => plain(chance, 1_600, 0),
     more: () => ({ parallelism: 2 }),
@@ -165,10 +129,7 @@ const directions: Readonly<Record<string, Direction>> = {
       limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
     }),
   },
-  /**
-   * Scenario: the export reaches its limit of scanned bytes while it is planned, or while it searches one or several
-   * segments at a time.
-   */
+  /** The export reaches its limit of scanned bytes at different times. */
   scanned: {
     more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
   },
@@ -184,25 +145,21 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { atMessageLimit: 'done', status: { bucketLength: '3h' } },
     more: () => ({ isLimitSilent: true }),
   },
-  /**
-   * Scenario: the service returns at most one thousand rows per search and does not report that it reached this limit.
-   */
+  /** The service returns at most 1,000 rows per search, and does not report this limit. */
   round: {
     messages: (chance) => plain(chance, 10_000 + chance.whole(1, 2_000)),
     search: { atMessageLimit: 'done', messageLimit: 10_000 },
     more: () => ({ isLimitSilent: true, smallestLimit: 10_000 }),
   },
   warned: { search: { atMessageLimit: 'doneWithWarning' } },
-  /**
-   * Scenario: the service cuts off searches of single segments, so the export succeeds only by halving the segments.
-   */
+  /** The service cuts off searches, so the export must halve its segments. */
   byReceiptTime: {
     messages: (chance) => received(chance, plain(chance, 200)),
     more: (_, plan) => ({ ...withLowerLimit(plan), byReceiptTime: true, cutsByPage: true }),
   },
   disordered: { messages: (chance) => displaced(chance, plain(chance, 150)), more: (_, plan) => withLowerLimit(plan) },
   erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
-  /** Scenario: a search job reports its error in a single status, which is usually lost. */
+  /** A search job reports its error in a single status, which is usually lost. */
   erringUnheard: {
     more: (_, plan) => ({ ...withLostStatuses(plan), flaws: { missShard: 0.5, holes: 0, forget: 0 } }),
   },
@@ -214,15 +171,12 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { messageLimit: 1_000 },
     more: () => ({ flaws: { missShard: 0, holes: 0, forget: 0.5 }, smallestLimit: 1_000 }),
   },
-  /**
-   * Scenario: the export writes the rows of an aggregation, which has no row limit and may summarize more messages than
-   * a search returns.
-   */
+  /** The export writes the rows of an aggregation, which has no row limit. */
   added: {
     search: { status: { bucketLength: '3h' } },
     more: (chance, plan) => ({ ...aggregated(chance, plan), isLimitSilent: true }),
   },
-  /** Scenario: the results that an aggregation reports before its end are wrong. */
+  /** The results that an aggregation reports before its end are wrong. */
   addedEarly: {
     search: { duration: '40s', histogramFirst: true },
     more: (chance, plan) => aggregated(chance, plan),
@@ -239,7 +193,7 @@ const directions: Readonly<Record<string, Direction>> = {
   addedForgetful: {
     more: (chance, plan) => ({ ...aggregated(chance, plan), flaws: { missShard: 0, holes: 0, forget: 0.5 } }),
   },
-  /** Scenario: the service ends the search of an aggregation before the search is done. */
+  /** The service ends the search of an aggregation too early. */
   addedEndless: {
     search: { rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: (chance, plan) => ({
@@ -253,10 +207,7 @@ const directions: Readonly<Record<string, Direction>> = {
   },
   limited: { more: (chance) => withQueryLimit(chance.whole(45, 120)) },
   doubled: { messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.one([1, 1, 2]) })) },
-  /**
-   * Scenario: three messages share an id and a time. Two would not suffice, because logfleet handles the first message
-   * of a millisecond separately.
-   */
+  /** Three messages share an id and a time. */
   sharedIds: {
     messages: (chance) =>
       plain(chance, 200).map((each, index, all) => {
@@ -265,15 +216,12 @@ const directions: Readonly<Record<string, Direction>> = {
       }),
   },
   inclusive: { messages: (chance) => plain(chance, 300, 60), search: { toInclusive: true } },
-  /** Scenario: the range of the export ends now or soon, and messages arrive as late as the settle delay allows. */
+  /** The time range ends now or soon, and messages arrive as late as `settleDelay` allows. */
   recent: {
     messages: (chance) => plain(chance, 60),
     more: (chance, plan) => recent(chance, plan),
   },
-  /**
-   * Scenario: the range ends now or soon. A second process, whose clock is ahead, finds the plan of the first process
-   * and continues the export.
-   */
+  /** A second process, whose clock is ahead, continues an export whose time range ends now or soon. */
   recentTaken: {
     messages: (chance) => plain(chance, 120),
     more: (chance, plan) => ({
@@ -293,7 +241,7 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { messageLimit: 1_000, rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: () => ({ smallestLimit: 1_000, completeWithinMs: 24 * hourMs }),
   },
-  /** Scenario: removing a temporary file sometimes fails, and a killed process leaves temporary files behind. */
+  /** Removing a temporary file sometimes fails, and a killed process leaves temporary files behind. */
   littered: {
     more: (chance) => ({
       maxPartBytes: 600,
@@ -356,7 +304,7 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
   return { ...plan, ...more(chance, plan) };
 }
 
-/** Returns the plan with a service that lowers its row limit after the export is planned. */
+/** Makes the service lower its row limit after the export is planned. */
 function withLowerLimit({ scenario }: ExportHistoryPlan): Partial<ExportHistoryPlan> {
   const messageLimit = 17;
   const events = { limit: { at: '7s', patch: { search: { messageLimit } } } };
@@ -376,7 +324,7 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
   };
 }
 
-/** Returns messages at random times of the range. With `moments`, they are in this number of different milliseconds. */
+/** Returns messages at random times. `moments` is the number of different milliseconds. */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
   const places =
     moments === undefined

@@ -1,4 +1,4 @@
-/** Tests exports with simulated runs that each lead to the situations to which one rule applies. */
+/** Tests exports in simulated runs, each of which creates the situations of one rule. */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
 import { exportProgram, violationsTold } from '../replay.ts';

@@ -1,6 +1,5 @@
 /**
- * Checks the end of a simulated export. The export is complete, or has failed for a true reason, and has left no search jobs or
- * temporary files (E3, E15).
+ * Checks the end of a simulated export: it is complete, or failed for a true reason, and left nothing behind (E3, E15).
  */
 
 import { allSegmentsOf } from '../../../src/destination/coverage.ts';
@@ -25,11 +24,11 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Returns the reasons why no program can export all rows of this simulated run. */
+/** Returns why no program can export all rows of this simulated run. */
 function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
-  // An aggregation has no row limit. Only the maximum duration of a search job can cut it short (E13).
+  // Only the maximum duration of a search job can cut off an aggregation (E13).
   const isEndless = scenario.search?.rangePerSecond !== undefined;
   if (aggregation && isEndless) reasons.add('TimeOver');
   if (!task.isSplittable && !aggregation && corpus.messages.length >= smallestLimit) reasons.add('LimitReached');
@@ -38,10 +37,7 @@ function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string
   return reasons;
 }
 
-/**
- * Returns the largest number of rows whose millisecond and last two digits of the id are equal. The export does not divide such
- * rows further (E4).
- */
+/** Returns the largest number of rows with the same millisecond and the same last two digits of the id (E4). */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();
   for (const { atMs, receivedMs, copies, id } of corpus.messages) {
@@ -51,7 +47,7 @@ function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   return Math.max(0, ...counts.values());
 }
 
-/** Checks that the export flags an interval as incomplete only for a true reason (E6). */
+/** Checks that the export marks an interval as incomplete only for a true reason (E6). */
 function flagViolations({ plan, records }: ExportHistoryRecord, lasting: ReadonlySet<string>): string[] {
   const reasons = new Set(mayDiffer(plan) ? [...lasting, 'CountDiffers'] : lasting);
   return records.flatMap(({ record: { fromMs, toMs, incomplete } }) =>
@@ -61,14 +57,13 @@ function flagViolations({ plan, records }: ExportHistoryRecord, lasting: Readonl
   );
 }
 
-/** Returns whether two searches of the same range may find different rows in this simulated run. */
+/** Returns whether two searches of the same range may find different rows. */
 function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
   const isFlawed = flaws.missShard > 0 || flaws.holes > 0 || flaws.forget > 0;
   const isGrowing = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   return isFlawed || isGrowing || Object.keys(scenario.faults ?? {}).length > 0;
 }
 
-/** Finds temporary files that remain at the end of a simulated export. */
 function leftovers({ task, store, counters, told }: ExportHistoryRecord): string[] {
   const found: string[] = [];
   const isOver = told.every(({ isComplete }) => isComplete);
@@ -87,10 +82,7 @@ function leftovers({ task, store, counters, told }: ExportHistoryRecord): string
   return found;
 }
 
-/**
- * Checks that the commit records cover the planned segments without gaps, and that the export manifest names them all
- * (E2, E3).
- */
+/** Checks that the commit records cover the planned time range without gaps (E2, E3). */
 function manifestViolations({ task, store, records, plan, voided }: ExportHistoryRecord): string[] {
   const { layout } = task;
   const content = store.objects.get(layout.manifest);

@@ -1,8 +1,8 @@
-/** The expected rows of an aggregation, computed from the planned messages without code of the program or the simulator. */
+/** Computes the expected rows of an aggregation without code of the program or the simulator. */
 import type { AggregationPlan, Figure, GroupKey } from './planned-aggregation.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
-/** Returns the expected rows of the aggregation of these messages, as texts that can be compared, in any order. */
+/** Returns the expected rows of the aggregation as texts, in any order. */
 export function expectedRecords(plan: AggregationPlan, messages: readonly PlannedMessage[]): string[] {
   const groups = new Map<string, PlannedMessage[]>();
   for (const message of messages) {
@@ -10,7 +10,6 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
     const id = JSON.stringify(values);
     const group = groups.get(id) ?? [];
     groups.set(id, group);
-    // A message that a search finds twice counts as two messages.
     for (let copy = 0; copy < message.copies; copy++) group.push(message);
   }
   const wanted = [...groups].filter(([, group]) => group.length > (plan.moreThan ?? 0));
@@ -22,10 +21,10 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
   });
 }
 
-/** Returns an aggregation row as text. The text omits empty fields, and does not depend on the notation of numbers and times. */
+/** Returns an aggregation row as text that does not depend on the notation of numbers and times. */
 export function recordText(members: Readonly<Record<string, unknown>>): string {
   const { _rest: rest, ...others } = members;
-  // In a Parquet file, the field `_rest` of a row contains the values that do not fit into their columns.
+  // In a Parquet file, the field `_rest` has the values that do not fit into their columns.
   const all = typeof rest === 'string' && rest !== '' ? { ...others, ...(JSON.parse(rest) as object) } : others;
   return Object.entries(all)
     .map(([name, value]) => [name, plainText(value)])

@@ -1,7 +1,4 @@
-/**
- * Simulated world of one export: the service, the destination, the operator's processes, and all observations for later
- * checks.
- */
+/** Simulates one export: the service, the destination and the operator's processes. */
 
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import { ServiceModel } from '../../../simulator/model.ts';
@@ -27,7 +24,6 @@ import type { ExportHistoryRecord, StandingRecord } from './record.ts';
 import { voidedOf } from './standing-verdicts.ts';
 import { TellingService } from './telling-service.ts';
 
-/** Maximum time in ms for compressing one piece of a file. */
 const longestPackingMs = 300;
 
 interface DueKill {
@@ -53,12 +49,10 @@ export class ExportHistoryWorld {
   readonly #disturbances: string[] = [];
   readonly #starts: number[] = [];
   readonly #unheardCalls: string[] = [];
-  /** Commit records of the export, each with the time of its first write. */
   readonly #records = new Map<string, StandingRecord>();
   readonly #resource: ExportResource | undefined;
   #isPaused = false;
   #isCalm = false;
-  /** Number of processes that were killed and will be restarted. */
   #missing = 0;
 
   constructor(plan: ExportHistoryPlan, trace?: (line: string) => void) {
@@ -104,7 +98,7 @@ export class ExportHistoryWorld {
     return isHeard && this.#missing === 0 && this.processes.every(({ running }) => running);
   }
 
-  /** Ends all faults, continues frozen processes and restarts killed ones. Then requests a check of the export. */
+  /** Ends all faults, continues frozen processes and restarts killed processes. */
   calm(): void {
     this.#isCalm = true;
     this.#resource?.calm();
@@ -144,7 +138,7 @@ export class ExportHistoryWorld {
       strike: (call, object) => this.#strike(call, object),
     };
     const resource = this.#resource;
-    // Without leader election, only the process that started first may send requests.
+    // Without leader election, only the first process may send requests.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, task: this.task },
@@ -247,7 +241,7 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** Tells the client the row limit of the service, because no answer of this simulated service shows the limit. */
+  /** Tells the client the row limit of the service, because no answer shows it. */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts: string[] = [];
@@ -291,7 +285,7 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // The fault `exists` means that an earlier attempt of the write has created the object. So the write has taken effect.
+    // The fault `exists` means that an earlier attempt of the write created the object.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);
@@ -306,7 +300,6 @@ export class ExportHistoryWorld {
     );
   }
 
-  /** Records the first write of each object in the store. */
   #followStore(): void {
     const { objects } = this.store;
     const set = objects.set.bind(objects);

@@ -1,7 +1,4 @@
-/**
- * One simulated process that works on an export, with a clock and connections that can be frozen or killed. Requests
- * that the process sent before its death still take effect.
- */
+/** A simulated process of an export. It can be frozen or killed, but its sent requests still take effect. */
 
 import type { InProcessService } from '../../../simulator/in-process.ts';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
@@ -37,7 +34,6 @@ export interface ExportProcessOptions {
   readonly store: MemoryStore;
   readonly task: ExportTask;
   readonly observer: DestinationObserver;
-  /** Limits of the export (rows, time, scanned bytes) in the latest spec that the process knows. */
   readonly limits: () => WorkLimits;
   readonly seed: number;
   readonly skewMs: number;
@@ -102,7 +98,6 @@ export class ExportProcess implements HistoryProcess {
     this.#wake();
   }
 
-  /** Tells the process that the spec has changed, or that a user requests a retry. */
   tell(isToTryAgain: boolean): void {
     this.#gate.deliver(() => {
       if (isToTryAgain) this.#work.tryAgain();

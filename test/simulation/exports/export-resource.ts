@@ -1,4 +1,4 @@
-/** The Export resource of a simulated run, with the changes by users and every status that the operator wrote. */
+/** Export resource of a simulated run, with the changes by users and each status that the operator wrote. */
 import { annotations } from '../../../src/api/annotations.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
@@ -14,7 +14,7 @@ import type { ExportHistoryPlan } from './plan.ts';
 export interface ExportStatusRecord {
   readonly atMs: number;
   readonly status: NonNullable<SearchExport['status']>;
-  /** True if the export manifest existed at the destination when the status was written. */
+  /** True if the export manifest existed when the status was written. */
   readonly hasManifest: boolean;
 }
 
@@ -83,12 +83,11 @@ export class ExportResource {
     this.api.patch(path, { spec: { paused } });
   }
 
-  /** Adds the annotation with which a user requests that all exported data is checked again. */
+  /** Sets the annotation with which a user requests a check of all exported data. */
   askAgain(): void {
     this.api.patch(path, { metadata: { annotations: { [annotations.requestedAt]: `time ${++this.#requests}` } } });
   }
 
-  /** Returns true if the operator has handled the user's latest request for a check. */
   get isHeard(): boolean {
     const asked = this.#resource.metadata.annotations?.[annotations.requestedAt];
     return asked === this.#resource.status?.lastHandledReconcileAt;
@@ -104,7 +103,6 @@ export class ExportResource {
   }
 }
 
-/** Returns the reason in `status.conditions` that belongs to this message. */
 function reasonOf(message: string): string {
   if (/^the millisecond .* has .* rows, but a search returns /.test(message)) return 'MillisecondTooDense';
   return message.includes('the query cannot be split into intervals') ? 'LimitReached' : message;

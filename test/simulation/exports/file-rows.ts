@@ -1,9 +1,9 @@
-/** Reads the rows of exported files without code of logfleet. A message row is returned as the text `<id> <text>`. */
+/** Reads the rows of exported files without code of logfleet. */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { recordText } from './expected-records.ts';
 
-/** Returns the rows of all data files at the destination, by object name. */
+/** Returns the rows of all exported files, by object name. */
 export async function rowsOfFiles(
   objects: ReadonlyMap<string, Uint8Array>,
   results: 'Messages' | 'Records',
@@ -16,7 +16,7 @@ export async function rowsOfFiles(
   return rows;
 }
 
-/** Returns the rows of one data file. An unreadable file is returned as a single row with the error message. */
+/** Returns the rows of one file; for an unreadable file, a single row with the error message. */
 async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) => string): Promise<readonly string[]> {
   try {
     return (await membersOf(name, content)).map(textOf);
@@ -31,10 +31,7 @@ export function messageText(id: string, raw: string): string {
   return `${id} ${raw}`;
 }
 
-/**
- * Returns the text of an exported message. The case of its field names and the type of its id depend on the file
- * format.
- */
+/** Returns the text of an exported message in any file format. */
 function rowText(row: Members): string {
   return messageText(String(row['_messageid'] ?? row['_messageId'] ?? ''), String(row['_raw'] ?? ''));
 }

@@ -1,4 +1,4 @@
-/** Connection of one simulated process to the destination. Calls to the destination can be cut off, delayed or made to fail. */
+/** Connection of a simulated process to the destination. Its calls can be cut off, delayed or made to fail. */
 import {
   type DestinationCall,
   type DestinationFault,
@@ -7,7 +7,6 @@ import {
 } from '../../support/memory-destination.ts';
 import { isDead, never, type ProcessGate } from '../process-gate.ts';
 
-/** Observer of the calls of a process to the export destination, in the order in which they are sent. */
 export interface DestinationObserver {
   /** Called before a destination call is sent. Killing the process here prevents the call. */
   before(effect: string): void;

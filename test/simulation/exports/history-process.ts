@@ -1,11 +1,10 @@
-/** A process of a simulated export, which is either a whole operator or only the export itself. */
+/** A process of a simulated export: a whole operator, or only the export itself. */
 import type { Seat } from './planned-actions.ts';
 
 export interface HistoryProcess {
   readonly name: string;
   readonly seat: Seat;
   readonly running: boolean;
-  /** State of the export that the process reported last; undefined before its first report. */
   readonly told: ToldState | undefined;
   start(): void;
   /** Tells the process that the spec has changed, or that a user requests a retry. */
@@ -21,7 +20,7 @@ export interface ToldState {
   readonly isComplete: boolean;
   /** True if the export cannot continue until a user acts. */
   readonly isStalled: boolean;
-  /** Intervals that are not proven complete, each with the reason and the message in the status. */
+  /** Incomplete intervals with the reason and message of the status. */
   readonly unproven: readonly { readonly reason: string; readonly message: string }[];
   /** State of the export in words, for people. */
   readonly text: string;

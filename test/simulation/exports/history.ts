@@ -1,4 +1,4 @@
-/** Runs one simulated export until all processes are done or time is up. The same plan always gives the same run. */
+/** Simulates one export until it ends or time is up. The same plan always gives the same run. */
 import { createHash } from 'node:crypto';
 import { ExportHistoryWorld } from './export-history-world.ts';
 import { rowsOfFiles } from './file-rows.ts';
@@ -10,17 +10,14 @@ import type { ExportHistoryRecord } from './record.ts';
 
 const lookEveryMs = 5_000;
 const steadyLooks = 3;
-/** Maximum number of checks of the exported data that users request after all faults have ended. */
 const mostAsked = 2;
-/** Time in ms after which all work has ended and abandoned search jobs have expired. */
+/** Time in ms after which abandoned search jobs have expired. */
 const restMs = 90_000;
 
 export interface ExportHistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /**
-   * Hash of all requests to the service and of the destination's content. Two runs with the same hash are identical.
-   */
+  /** Hash of all requests and of the destination's content, which shows whether two runs are identical. */
   readonly digest: string;
   readonly record: ExportHistoryRecord;
 }
@@ -45,7 +42,7 @@ export async function runHistory(
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }
 
-/** Waits until each process has completed the export, or has reported for a while that a user must act. */
+/** Waits until each process has completed the export, or waits for a user. */
 async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): Promise<boolean> {
   const deadlineMs = world.clock.monotonic() + completeWithinMs;
   let asked = 0;
@@ -57,8 +54,7 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
     const areEnded = isWhole && processes.every((process) => process.told?.isComplete || isWaiting(process));
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
-    // A user has asked the operator to check the export again, but a fault may have interrupted this check. So the user asks once
-    // more.
+    // A fault may have interrupted the check that the user requested, so the user requests it again.
     if (asked === mostAsked || !processes.some(isWaiting)) return true;
     asked++;
     looks = 0;

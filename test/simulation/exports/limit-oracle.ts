@@ -1,33 +1,25 @@
-/** Checks that an export keeps its limits on rows, time and scanned bytes until a user raises them. */
+/** Checks that an export keeps its limits on rows, time and scanned bytes. */
 import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { countingRecords } from './standing-verdicts.ts';
 
-/** Maximum time in ms that a request takes from the process to the service. */
 const underWayMs = 1_000;
-/** Maximum time in ms from the moment an export reaches its limit until its last search ends. */
 const stoppedWithinMs = 1_000 + 2 * underWayMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
-  // Two processes that run the same export cannot keep its limits together, because neither knows the searches of the
-  // other one.
+  // Two processes of one export cannot keep its limits, because neither knows the searches of the other.
   if (history.plan.actions.some(({ kind }) => kind === 'start')) return [];
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
 
-/**
- * Checks that an export stops at `maxMessages`, which it may exceed by the rows of one search job or of one
- * millisecond.
- */
+/** Checks that an export stops at `maxMessages`, plus the rows of one search job or one millisecond. */
 function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
-  // The check is skipped if the service changes its row limit, because the export cannot know in advance how many rows a search
-  // returns.
+  // If the service changes its row limit, the export cannot predict how many rows a search returns.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // The write of a commit record may succeed but be answered with an error. Until the process lists all commit records, it does
-  // not know this record.
+  // A failed write of a commit record may have succeeded, which the process notices only when it lists the records.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
@@ -44,8 +36,7 @@ function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls 
 
 function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHistoryRecord): string[] {
   const { limits, skewMs, calmAtMs } = plan;
-  // The check is skipped after a freeze, because a process may send a request after the deadline that it prepared before the
-  // freeze.
+  // A process may send a request after the deadline if it was frozen meanwhile.
   if (limits.deadlineAfterMs === undefined || disturbances.some((what) => what.startsWith('freeze'))) return [];
   const overMs = startMs + limits.deadlineAfterMs + skewMs + underWayMs;
   const late = journal.filter(
@@ -54,13 +45,12 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
   return late.map(({ at }) => `limits: a search was begun ${at - startMs} ms after the begin, when time was over`);
 }
 
-/** Checks the limit of scanned bytes for each process, because a process knows only the search jobs that it created. */
+/** Checks the limit of scanned bytes of each process, which knows only its own search jobs. */
 function scanViolations({ plan, searches, startMs, starts, disturbances }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // The check is skipped in two cases. A process cannot read the scanned bytes of an invalid status, and a process that was
-  // frozen sends requests late.
+  // A process cannot read the scanned bytes of an invalid status, and sends requests late after a freeze.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {
@@ -68,7 +58,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
     const own = searches.filter(({ beganAtMs }) => beganAtMs >= beginMs && beganAtMs < endMs);
     const overMs = scannedOutAtMs(own, maxBytesScanned) + stoppedWithinMs;
     if (overMs >= endMs) return [];
-    // Count queries are not checked, because the export may send them after it has reached its limit of scanned bytes.
+    // The export may send count queries after it has reached its limit of scanned bytes.
     const finding = own.filter(({ query }) => query !== undefined && !query.endsWith('| count'));
     const isBegun = ({ beganAtMs }: LiveSearch) => beganAtMs > overMs;
     const goesOn = ({ heard, endedAtMs = Number.POSITIVE_INFINITY }: LiveSearch) =>
@@ -82,10 +72,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   });
 }
 
-/**
- * Returns the time at which the statuses of all search jobs had reported this number of scanned bytes in total;
- * infinite if they never did.
- */
+/** Returns when all search jobs together had reported this number of scanned bytes; infinite if never. */
 function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {
   const heard = searches.flatMap((search) => search.heard.map((status) => ({ ...status, search })));
   const scanned = new Map<LiveSearch, number>();

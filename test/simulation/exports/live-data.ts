@@ -1,15 +1,14 @@
 /**
- * Messages for simulated searches. Messages become searchable while a search runs, and a search may return wrong or
- * missing rows. Each search also stores the correct result, for later checks.
+ * Messages for simulated searches, which may return wrong or missing rows. Each search also stores the correct result.
  */
 import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../../simulator/log-data/log-data.ts';
 import { messageFields } from '../../../simulator/query/message-fields.ts';
 import type { FieldDescriptor, Filter, Row } from '../../../simulator/query/row.ts';
 import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 
-/** Errors that the simulated service makes in one search. */
+/** Errors that the service makes in one search. */
 export interface SearchFlaws {
-  /** Part of the service's data that the search misses. The search job reports this error in one of its statuses. */
+  /** Part of the data that the search misses, as one of its statuses reports. */
   readonly missedShard: number | undefined;
   /** True if a search omits one message when the row limit cuts it off. */
   readonly hasHole: boolean;
@@ -25,14 +24,11 @@ export interface LiveDataOptions {
   readonly nowMs: () => number;
   /** Returns the errors for a search that begins now. */
   readonly flaws: () => SearchFlaws;
-  /** True if a running search also returns new messages in the part of the time range that it has already searched. */
+  /** True if a search also returns new messages in a period that it already searched. */
   readonly lateJoin: boolean;
-  /** True if the service runs a separate search for the histogram of a search job. */
+  /** True if the service runs a separate search for the histogram. */
   readonly histogramFirst: boolean;
-  /**
-   * True if a search by receipt time may omit rows of any receipt time when it exceeds its row limit. The reason is that the
-   * service sorts the rows by message time.
-   */
+  /** True if a search by receipt time omits arbitrary rows above its row limit. */
   readonly cutsByPage: boolean;
 }
 
@@ -47,7 +43,6 @@ export interface StoredMessage {
 
 export class LiveData implements LogData {
   readonly fields: readonly FieldDescriptor[];
-  /** Searches of the simulated service, one per search job, in order of creation. */
   readonly searches: LiveSearch[] = [];
   readonly #options: LiveDataOptions;
   readonly #byMessageTime: readonly StoredMessage[];
@@ -76,8 +71,7 @@ export class LiveData implements LogData {
     const inside = slice(messages, timeOf, range);
     const search = new LiveSearch({
       ...{ inside, timeOf, range, filter, nowMs, lateJoin, cutsByPage: cutsByPage && range.byReceiptTime },
-      // The service runs a separate search for the histogram. If the main search misses a part of the data, the search for the
-      // histogram misses the same part.
+      // If the main search misses data, the separate search for the histogram misses the same data.
       flaws: of ? { ...noFlaws, missedShard: of.flaws.missedShard } : flaws(),
     });
     if (!of) this.searches.push(search);
@@ -86,7 +80,6 @@ export class LiveData implements LogData {
 }
 
 interface LiveSearchOptions {
-  /** Messages in the time range of the search, in order of time. */
   readonly inside: readonly StoredMessage[];
   readonly timeOf: (message: StoredMessage) => number;
   readonly range: SearchRange;
@@ -105,33 +98,27 @@ export class LiveSearch implements Search {
   /** Time at which the search ended or reached its row limit; undefined while it runs. */
   endedAtMs: number | undefined;
   hasTold = false;
-  /** Query of the search job; undefined if the id of the search job never reached a client. */
+  /** Query of the search job; undefined if no client received the job's id. */
   query: string | undefined;
-  /**
-   * Numbers of scanned bytes that clients have read in statuses of the search job, each with its time in ms since the
-   * epoch.
-   */
+  /** Scanned bytes that clients read in the statuses of the search job, with the time of each read. */
   readonly heard: { readonly atMs: number; readonly bytes: number }[] = [];
   records = 0;
   isRead = false;
   scannedBytes = 0;
   reachedMs: number;
   readonly #options: LiveSearchOptions;
-  /** Number of messages in the time range that the search has yet to reach. A search begins with the newest message. */
+  /** Number of messages that the search has not reached. A search begins with the newest message. */
   #left: number;
   /** Messages that became searchable too late for this search. */
   #unseen: StoredMessage[] = [];
   /** Messages that the search found, in page order. */
   #found: StoredMessage[] = [];
-  /** Messages that the search would return if the simulated service made no errors. */
+  /** Messages that the search would return without errors of the service. */
   readonly #expected = new Set<StoredMessage>();
   #isSorted = true;
   #hole: StoredMessage | undefined;
   #hasBegun = false;
-  /**
-   * True if the row limit cut off the search within a millisecond, so that only some rows of the millisecond were
-   * returned.
-   */
+  /** True if the row limit cut off the search within a millisecond. */
   #isCutWithin = false;
   #joinedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -148,25 +135,19 @@ export class LiveSearch implements Search {
     return this.#found.length;
   }
 
-  /**
-   * Returns the start of the part of the range for which the search has returned all rows. Searches run from the newest
-   * message to the oldest.
-   */
+  /** Returns the time from which on the search has returned all rows. */
   get wholeFromMs(): number {
     const { cutsByPage, range } = this.#options;
     if (cutsByPage && (this.#isCutWithin || this.endedAtMs === undefined)) return range.toMs;
     return this.reachedMs + (this.#isCutWithin ? 1 : 0);
   }
 
-  /** Returns the messages of the time range that the search has reached, including those that it wrongly omitted. */
+  /** Returns the messages that the search has reached, including wrongly omitted ones. */
   get passed(): readonly StoredMessage[] {
     return [...this.#expected];
   }
 
-  /**
-   * Returns the messages that the search should return for an interval, or undefined if the search did not cover the whole
-   * interval.
-   */
+  /** Returns the correct messages of an interval; undefined if the search did not cover all of it. */
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
     queryLimit = Number.POSITIVE_INFINITY,
@@ -216,10 +197,7 @@ export class LiveSearch implements Search {
     return { rows: elements.length, bytes: body.length, pieces: () => [body] };
   }
 
-  /**
-   * Chooses a message for the search to omit. A search below its row limit omits none, because no program could detect
-   * that.
-   */
+  /** Chooses a message to omit. A search below its row limit omits none, because no program could detect that. */
   #begin(mostMatches: number): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;

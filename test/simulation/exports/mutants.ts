@@ -1,7 +1,6 @@
 /**
- * Mutants: copies of the program in which one expression is replaced, so that one rule of exports is broken. Simulated
- * exports must detect each mutant. The replaced text must occur exactly once in its file, so that a change of the code
- * cannot make a mutant ineffective unnoticed.
+ * Mutants for the rules of exports. Each one replaces an expression of the program, and simulated exports must detect
+ * it.
  */
 
 import { type Mutant, mutant } from '../mutant.ts';

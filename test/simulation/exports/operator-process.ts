@@ -21,7 +21,7 @@ export interface OperatorProcessOptions {
   readonly observer: DestinationObserver;
   readonly seed: number;
   readonly skewMs: number;
-  /** True if several operator processes may work on the export, so that they elect a leader. */
+  /** True if several operators may run, so that they elect a leader. */
   readonly leaderElection: boolean;
 }
 
@@ -64,7 +64,7 @@ export class OperatorProcess implements HistoryProcess {
     this.#process.start();
   }
 
-  /** Does nothing, because an operator notices changes through its watch of the API server. */
+  /** An operator notices changes by itself, through its watches. */
   tell(): void {}
 
   kill(): void {

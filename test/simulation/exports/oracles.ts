@@ -1,7 +1,4 @@
-/**
- * All checks of a simulated export. They read only the requests that the service received and the content of the
- * destination. Each violation begins with the name of the broken rule.
- */
+/** All checks of a simulated export. Each violation begins with the name of the broken rule. */
 import { aggregateViolations } from './aggregate-oracle.ts';
 import { budgetViolations } from './budget-oracle.ts';
 import { digestViolations } from './digest-oracle.ts';

@@ -1,7 +1,4 @@
-/**
- * Replaces the compression threads of `node:zlib` in simulations, because threads do not follow a virtual clock. The
- * same code compresses the same bytes on the main thread.
- */
+/** Replaces the compression threads of `node:zlib` in simulations, because threads do not follow a virtual clock. */
 import { createGzip, createZstdCompress, type Gzip, type ZstdCompress } from 'node:zlib';
 
 interface Handle {
@@ -10,15 +7,13 @@ interface Handle {
   writeSync(...work: unknown[]): unknown;
 }
 
-/** Called when compression starts in a simulated run. Calls `done` at the time at which the compression ends. */
+/** Called when compression starts. Calls `done` when the compression ends. */
 export type Packing = (done: () => void) => void;
 
 let packing: Packing | undefined;
 const goOn = new WeakMap<Handle, () => void>();
 
-/**
- * Sets the times at which compression finishes in this thread; undefined restores the normal behavior of `node:zlib`.
- */
+/** Sets the times at which compression ends; undefined restores `node:zlib`. */
 export function packBy(next: Packing | undefined): void {
   packing = next;
 }

@@ -1,4 +1,4 @@
-/** The plan of one simulated export, which depends only on a seed. */
+/** Draws the plan of one simulated export from a seed. */
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
@@ -11,9 +11,9 @@ import { planSearchFaults } from './planned-search-faults.ts';
 
 export interface ExportHistoryPlan {
   readonly seed: number;
-  /** True if whole operators work on an Export resource of an API server; false if only the export's work runs. */
+  /** True if whole operators run; false if only the export runs. */
   readonly isWhole: boolean;
-  /** True if the export runs as two workers of one Kubernetes Job, which share the segments of the export. */
+  /** True if the export runs as two workers of one Kubernetes Job. */
   readonly areWorkers: boolean;
   readonly apiFaults: ApiFaultPlan;
   readonly query: string;
@@ -21,24 +21,21 @@ export interface ExportHistoryPlan {
   readonly scope: Scope;
   /** Aggregation whose rows the export writes; undefined for an export of messages. */
   readonly aggregation: AggregationPlan | undefined;
-  /** Row limit in the text of the query. The export cannot divide such a query into intervals (E8). */
+  /** Row limit in the query text. Such a query cannot be divided into intervals (E8). */
   readonly queryLimit: number | undefined;
   readonly byReceiptTime: boolean;
-  /** Range [from, to) of the export in ms since the epoch. */
+  /** Start of the exported range, in ms since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly settleMs: number;
   readonly corpus: CorpusPlan;
   readonly scenario: Scenario;
-  /** Smallest row limit of a search that the service has during this simulated run. */
+  /** Smallest row limit of a search during this run. */
   readonly smallestLimit: number;
   /** True if no answer of the service shows that a search reached the row limit. */
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
-  /**
-   * True if a search by receipt time may omit rows of any receipt time when it exceeds its row limit. The reason is that the
-   * service sorts the rows by message time.
-   */
+  /** True if a search by receipt time omits arbitrary rows above its row limit. */
   readonly cutsByPage: boolean;
   readonly flaws: FlawPlan;
   readonly destination: DestinationFaultPlan;
@@ -48,7 +45,7 @@ export interface ExportHistoryPlan {
   readonly output: OutputPlan;
   readonly limits: LimitPlan;
   readonly maxPartBytes: number;
-  /** Offset of the processes' wall clocks in ms. Processes are alternately ahead and behind by this time. */
+  /** Difference in ms between a process's clock and the real time, alternately ahead and behind. */
   readonly skewMs: number;
   readonly latencyMs: number;
   readonly jitterMs: number;
@@ -59,14 +56,14 @@ export interface ExportHistoryPlan {
   readonly completeWithinMs: number;
 }
 
-/** Ratio (0 to 1) of searches that have each kind of error. */
+/** Ratio (0 to 1) of searches with each error. */
 export interface FlawPlan {
   readonly missShard: number;
   readonly holes: number;
   readonly forget: number;
 }
 
-/** Limits of the export while faults occur. A simulated user then raises the limits. */
+/** Limits of the export, which a simulated user raises later. */
 export interface LimitPlan {
   readonly maxMessages?: number;
   readonly deadlineAfterMs?: number;
@@ -111,12 +108,11 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const calmAtMs = chance.whole(1, 12) * minuteMs;
   const spanMs = chance.one([50, 20_000, 60 * minuteMs, 7 * 24 * 60 * minuteMs]);
   const settleMs = chance.one([0, 60_000, 180_000]);
-  // The time range of most simulated exports is long past. Some time ranges end in the future.
+  // Most simulated exports have a time range in the past. Some end in the future.
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;
-  // In large plans, the row limit is a round number of at least ten thousand. Only then does logfleet suspect a row limit that
-  // the service does not report.
+  // Logfleet suspects an unreported row limit only at round numbers of at least 10,000.
   const limit = isLarge ? chance.one([10_000, 11_000, 12_000]) : chance.whole(4, 120);
   const search = planSearch(chance, { limit, spanMs, isLarge, isWhole });
   const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);
@@ -124,7 +120,6 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const queryLimit = chance.happens(0.12) ? chance.whole(1, 2 * limit) : undefined;
   const corpusOptions = { fromMs, toMs, startMs: historyStartMs, settleMs, limit, isLarge };
   const corpus = planCorpus(chance, { ...corpusOptions, calmAtMs: historyStartMs + calmAtMs });
-  // After this time in ms, no faults occur and users do nothing.
   const lastMs = Math.max(0, ...corpus.messages.map(({ searchableMs }) => searchableMs - historyStartMs));
   const hasLate = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   const apiFaults = isQuiet ? { untilMs: 0, requests: 0, watches: 0 } : planApiFaults(chance, calmAtMs);
@@ -154,8 +149,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // No search omits a message if another error could hide the omission. Such errors are a wrong histogram and an additional
-      // late message.
+      // No search omits a message if another error of the service could hide this.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },
@@ -222,7 +216,7 @@ function planSearch(chance: Chance, { limit, spanMs, isLarge, isWhole }: SearchP
   const bucketMs = chance.one([undefined, undefined, 1, Math.ceil(spanMs / 50), 3 * spanMs]);
   return {
     messageLimit: limit,
-    // An operator learns the row limit only from a search that reaches the limit.
+    // An operator learns the row limit only from a search that reaches it.
     atMessageLimit: chance.one(['forcePaused', isWhole ? 'forcePaused' : 'done', 'doneWithWarning'] as const),
     duration: chance.one<SearchScenario['duration'] & {}>(
       isLarge ? ['5s', '25s'] : ['0s', '1s', ['0s', '15s'], '9s', '40s'],

@@ -1,17 +1,13 @@
 /** Plans the faults of processes and the actions of users in a simulated export. */
 import type { Chance } from '../chance.ts';
 
-/** Name of one of the two processes that may work on the export. */
 export type Seat = 'first' | 'second';
 
 export type ExportAction =
-  /** A second process starts while the first one still runs, as if the first one had not noticed that it lost the leadership. */
+  /** Starts a second process while the first one still runs. */
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
-  /**
-   * Kill of a process at its n-th request or destination call after `atMs`. If `named` is given, only calls whose names contain
-   * this text are counted.
-   */
+  /** Kills a process at its n-th call after `atMs`. `named` counts only calls whose names contain it. */
   | {
       readonly kind: 'killAtEffect';
       readonly atMs: number;

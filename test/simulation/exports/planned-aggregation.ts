@@ -1,25 +1,18 @@
-/**
- * Plans the aggregation of an export: its groups, and the numbers that it computes. The query is built from this plan.
- */
+/** Plans the aggregation of an export: its groups, and the numbers that it computes. */
 import type { Chance } from '../chance.ts';
 
 export interface AggregationPlan {
-  /** Keys by which messages are grouped. Without keys, all messages form one group. */
   readonly keys: readonly GroupKey[];
   readonly figures: readonly Figure[];
   /** Length in ms of the periods by which the aggregation groups messages. */
   readonly sliceMs: number;
-  /** Only groups with more messages than this number give a row. Undefined if all groups do. */
+  /** Only groups with more messages give a row; undefined if all groups do. */
   readonly moreThan: number | undefined;
 }
 
-/**
- * Key by which an aggregation groups messages: a field, the last digit of the text (`digit`), or the period of the
- * message time (`slice`).
- */
+/** Key by which messages are grouped: a field, the last digit of the text, or the period of the message time. */
 export type GroupKey = 'kind' | 'digit' | 'slice' | '_size' | '_messageid';
 
-/** Number that an aggregation computes for each group. Each row has the number of messages and may have others. */
 export type Figure = 'messages' | 'bytes' | 'mean' | 'first' | 'last' | 'ids';
 
 const groupKeys: readonly GroupKey[] = ['kind', 'digit', 'slice', '_size', '_messageid'];
@@ -41,7 +34,7 @@ export function planAggregation(chance: Chance, spanMs: number): AggregationPlan
   };
 }
 
-/** Returns the operators of the query, which follow the search expression. Each operator begins with a pipe. */
+/** Returns the operators that follow the search expression, each with a leading pipe. */
 export function operatorsOf({ keys, figures, sliceMs, moreThan }: AggregationPlan): string {
   const operators = keys.flatMap((key) => {
     if (key === 'kind') return ['parse regex "^(?<kind>app|db) " nodrop'];

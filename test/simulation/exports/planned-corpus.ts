@@ -1,4 +1,4 @@
-/** Plans the messages of a simulated export: their number, density and delay, and the errors of the service. */
+/** Plans the messages of a simulated export, and the errors of the service. */
 import type { Chance } from '../chance.ts';
 
 /** Messages that an export selects. */
@@ -17,13 +17,12 @@ export interface PlannedMessage {
   /** Message time in ms since the epoch. */
   readonly atMs: number;
   readonly receivedMs: number;
-  /** Time in ms from which on searches find the message. */
   readonly searchableMs: number;
   readonly id: string;
   readonly raw: string;
   /** Number of times that a search finds the message. */
   readonly copies: 1 | 2;
-  /** Difference in ms between the message's time and the time by which result pages sort the message. */
+  /** Difference in ms between the message time and the time by which pages sort the message. */
   readonly displacedMs: number;
 }
 
@@ -32,9 +31,8 @@ export interface CorpusOptions {
   readonly toMs: number;
   readonly startMs: number;
   readonly settleMs: number;
-  /** Time in ms from which on searches find all messages. */
   readonly calmAtMs: number;
-  /** Approximate maximum number of rows of one search. A corpus has a few times as many messages, so that searches must be split. */
+  /** Approximate row limit of one search. There are a few times as many messages, so searches must be split. */
   readonly limit: number;
   readonly isLarge: boolean;
 }
@@ -56,9 +54,7 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // A millisecond with many messages needs several searches. If one message were late and another one found twice,
-    // the total count would be right although the rows are wrong. Messages in these milliseconds are therefore never
-    // late.
+    // Crowded milliseconds have no late messages, because a late one and a duplicate would give a correct count.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,
@@ -82,7 +78,7 @@ type Shape = 'even' | 'bursts' | 'heavy' | 'narrow';
 
 function momentOf(chance: Chance, shape: Shape, centers: readonly number[], options: CorpusOptions): number {
   const { fromMs, toMs } = options;
-  // Some messages are exactly at the ends of the export's time range, or just outside of it.
+  // Some messages are exactly at the ends of the time range, or just outside.
   if (chance.happens(0.03)) return chance.one([fromMs - 1, fromMs, toMs - 1, toMs, toMs + 1]);
   const spanMs = toMs - fromMs;
   const near = (center: number, widthMs: number) =>
@@ -99,10 +95,7 @@ function momentOf(chance: Chance, shape: Shape, centers: readonly number[], opti
   }
 }
 
-/**
- * Returns a random delay in ms from the receipt of a message until searches find it. The delay is sometimes longer than
- * `settleDelay`.
- */
+/** Returns a random delay in ms until searches find a message. It sometimes exceeds `settleDelay`. */
 function lateness(chance: Chance, atMs: number, receivedMs: number, options: CorpusOptions): number {
   const { settleMs, startMs, calmAtMs } = options;
   const isInTime = chance.happens(0.5);
@@ -116,7 +109,7 @@ function idOf(chance: Chance, index: number, end: 'any' | 'alike'): string {
   return `${chance.happens(0.4) ? -id : id}`;
 }
 
-/** Changes some messages, so that different messages share an id, or equal texts have different ids. */
+/** Gives some messages the same id, and some equal texts different ids. */
 function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): PlannedMessage[] {
   if (!chance.happens(0.3)) return [...messages];
   return messages.map((message, index) => {
@@ -128,10 +121,6 @@ function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): Pla
   });
 }
 
-/**
- * Messages that an export selects. They depend on its time range, its kind of time (message or receipt), its query and its
- * `settleDelay`.
- */
 export interface WantedMessages {
   readonly fromMs: number;
   readonly toMs: number;
@@ -140,7 +129,7 @@ export interface WantedMessages {
   readonly settleMs: number;
 }
 
-/** Returns whether the export must contain the message. It must if searches found the message within `settleDelay` (E11). */
+/** Returns whether searches found the message within `settleDelay`, so that the export must contain it (E11). */
 export function isInTime(
   { fromMs, toMs, byReceiptTime, scope, settleMs }: WantedMessages,
   message: PlannedMessage,

@@ -1,4 +1,4 @@
-/** Plans the faults of requests between an export and the service. All faults end before a given time. */
+/** Plans request faults between an export and the service. All faults end before a given time. */
 import type { FaultScenario } from '../../../simulator/scenario.ts';
 import type { Chance } from '../chance.ts';
 

@@ -1,10 +1,10 @@
-/** Mutants (programs with one rule broken) for the export rules about commit records and limits. */
+/** Mutants (copies of the program with one rule broken) for the rules about commit records and limits. */
 import { type Mutant, mutant } from '../mutant.ts';
 import type { Mutation } from '../mutated-sources.ts';
 
 const othersRows = 'rows:';
 
-/** Makes logfleet accept a search job that returns fewer rows than it has counted. */
+/** Makes logfleet accept a search job that returns fewer rows than it counted. */
 export const fewerThanCounted: readonly Mutation[] = [
   {
     file: 'export/search/search-verdict.ts',

@@ -1,4 +1,4 @@
-/** Observations of a simulated export, with which its rules are checked. */
+/** Observations of a simulated export, from which the rules are checked. */
 
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';
@@ -13,22 +13,17 @@ import type { ExportHistoryPlan } from './plan.ts';
 export interface StandingRecord {
   readonly name: string;
   readonly record: CommitRecord;
-  /** Time of the first write of the commit record, in ms since the epoch. */
   readonly atMs: number;
   readonly times: number;
 }
 
 export interface ExportHistoryRecord {
   readonly plan: ExportHistoryPlan;
-  /**
-   * Commit records that were rejected by a digest, the aggregation that checks exported rows. They are no longer
-   * checked.
-   */
+  /** Commit records that a check rejected. */
   readonly voided: ReadonlySet<CommitRecord>;
   readonly task: ExportTask;
   readonly startMs: number;
   readonly journal: readonly JournalEntry[];
-  /** Searches of the service, one per search job, in order of creation. */
   readonly searches: readonly LiveSearch[];
   readonly store: MemoryStore;
   readonly files: ReadonlyMap<string, readonly string[]>;
@@ -38,11 +33,10 @@ export interface ExportHistoryRecord {
   readonly starts: readonly number[];
   /** Calls to the destination that took effect, although the caller got an error. */
   readonly unheardCalls: readonly string[];
-  /** Time at which all processes had reported that the export is complete; undefined if they never did. */
+  /** Time at which all processes had reported the export as complete; undefined if never. */
   readonly completeAtMs: number | undefined;
   /** State that each process reported last. */
   readonly told: readonly ToldState[];
-  /** Every status that an operator wrote. Empty when no whole operator runs. */
   readonly statuses: readonly ExportStatusRecord[];
   readonly endMs: number;
 }

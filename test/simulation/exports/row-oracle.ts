@@ -1,7 +1,4 @@
-/**
- * Checks the files of each commit record. The rows of a record must be the messages that the search of its interval could find
- * (E4 to E11).
- */
+/** Checks that the files of each commit record contain exactly the messages that a search could find (E4 to E11). */
 import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { messageText } from './file-rows.ts';
@@ -28,7 +25,6 @@ export function rowViolations(history: ExportHistoryRecord): string[] {
   return [...found, ...missingInTime(history, everywhere)];
 }
 
-/** Checks a commit record that claims to contain all rows of its interval. */
 function recordViolations(
   history: ExportHistoryRecord,
   { record, atMs }: StandingRecord,
@@ -40,7 +36,7 @@ function recordViolations(
   const whole = searches.filter((search) => search.query === query).toReversed();
   let nearest: Difference | undefined;
   for (const search of whole) {
-    // If a count query found no rows in a part of the interval, the export need not search this part.
+    // The export need not search a period in which a count query found no rows.
     const isEmpty = count.source === 'Aggregate' && isCountedEmpty(searches, fromMs, search.wholeFromMs);
     const expected = search.expected({ fromMs: isEmpty ? search.wholeFromMs : fromMs, toMs }, queryLimit);
     if (!expected || !isHad(search, expected)) continue;
@@ -54,13 +50,10 @@ function recordViolations(
   return [`rows: ${where}: ${nearest.missing} are missing, ${nearest.extra} are too many, as ${nearest.example}`];
 }
 
-/**
- * Returns whether the rows of a commit record may come from this search. The search must have ended before the record was
- * written, and both ranges must have the same end.
- */
+/** Returns whether the rows of a commit record may come from this search. */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
-  // If a service treats the end of a range as inclusive, the range of the search may end one millisecond later than the interval.
+  // The searched range may end 1 ms later if the service treats the end as inclusive.
   return search.range.toMs === toMs || search.range.toMs === toMs + 1;
 }
 
@@ -68,18 +61,12 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
   return fromMs < toMs && searches.some((search) => search.expected({ fromMs, toMs })?.length === 0);
 }
 
-/**
- * Returns whether a process can know these rows, because a client read results of the search, or because the search found no
- * rows.
- */
+/** Returns whether a client read results of the search, or the search found no rows. */
 function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean {
   return isRead || rows.length === 0;
 }
 
-/**
- * Returns whether the rows of a single millisecond come from several searches, one for each last digit of the message
- * ids (E4). A search that is still too large is divided by a further digit.
- */
+/** Returns whether several searches by message id returned the rows of one millisecond (E4). */
 function isDivided(
   searches: readonly LiveSearch[],
   record: CommitRecord,
@@ -105,10 +92,7 @@ interface Difference {
   readonly example: string;
 }
 
-/**
- * Compares the rows of a commit record with the expected rows. Undefined if the record has exactly the expected rows,
- * each once.
- */
+/** Returns how the rows differ from the expected rows; undefined if they are equal. */
 function differenceOf(expected: readonly StoredMessage[], rows: readonly string[]): Difference | undefined {
   const wanted = new Set(expected.map(keyOf));
   if ([...wanted].sort().join('\n') === rows.toSorted().join('\n')) return undefined;
@@ -120,7 +104,7 @@ function differenceOf(expected: readonly StoredMessage[], rows: readonly string[
   };
 }
 
-/** Checks a commit record that declares some rows as missing. Each of its rows must have been found by some search. */
+/** Checks that some search found each row of an incomplete commit record. */
 function foreignRows({ searches }: ExportHistoryRecord, { record }: StandingRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches

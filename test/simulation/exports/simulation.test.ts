@@ -1,7 +1,4 @@
-/**
- * Tests exports with random simulated runs. Despite all faults, the exported files have exactly the rows that existed. `make soak` runs
- * 1,950 more.
- */
+/** Tests exports in random simulated runs. Despite all faults, the files contain exactly the existing rows. */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
 import { exportProgram, violationsTold } from '../replay.ts';

@@ -1,7 +1,4 @@
-/**
- * Reads from the destination which intervals of an export each digest proved. A digest is an aggregation that checks
- * rows.
- */
+/** Reads from the destination which intervals each aggregation confirmed. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
 import { type DigestVerdict, verdictKind } from '../../../src/destination/digest-verdict.ts';
@@ -15,10 +12,7 @@ interface Standing {
   readonly store: MemoryStore;
 }
 
-/**
- * Returns the stored results of digests, the aggregations that check exported rows, in the order in which they were
- * written.
- */
+/** Returns the stored results of the aggregations that check exported rows, oldest first. */
 export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
   for (let round = 1; ; round++) {
@@ -29,10 +23,7 @@ export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] 
   }
 }
 
-/**
- * Returns the commit records that a digest, the aggregation that checks exported rows, has rejected. The export
- * discarded the rows of these records.
- */
+/** Returns the commit records whose rows the export discarded after a failed check. */
 export function voidedOf(standing: Standing, records: readonly StandingRecord[]): ReadonlySet<CommitRecord> {
   const { task, store } = standing;
   const plan = store.objects.get(task.layout.plan);
@@ -42,7 +33,7 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
   return new Set(coverageOf(planKind.decode(task.layout.plan, plan), all, verdicts).voided);
 }
 
-/** Returns lists of the commit records that the export used: one list before its proof, and one after each round of the proof. */
+/** Returns the commit records that the export used before its check, and after each round of the check. */
 export function countingRecords(
   standing: Standing,
   records: readonly StandingRecord[],

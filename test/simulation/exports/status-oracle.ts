@@ -1,7 +1,4 @@
-/**
- * Checks the status of an export: it is complete if and only if the export manifest exists, and its numbers are
- * consistent.
- */
+/** Checks that an export's status is complete if and only if the manifest exists. */
 import { findCondition } from '../../../src/api/conditions.ts';
 import { manifestKind } from '../../../src/destination/manifest.ts';
 import type { ExportHistoryRecord } from './record.ts';

@@ -1,4 +1,4 @@
-/** Simulated service whose search jobs report the errors of their searches. Each error is reported in a single status. */
+/** Simulated service that reports the error of a search in a single status of the search job. */
 
 import {
   type InProcessAnswer,
@@ -37,14 +37,13 @@ export class TellingService extends InProcessService {
       const date = new Date(Math.floor(this.nowMs() / 1_000) * 1_000).toUTCString();
       return { ...answer, headers: { ...answer.headers, date } };
     } catch (error) {
-      // If the answer gets lost, its report of the error gets lost with it.
       const search = this.#untold(request);
       if (search && this.#options.chance.happens(0.5)) search.hasTold = true;
       throw error;
     }
   }
 
-  /** Adds the error of a search ("A shard was missed.") to one status answer of its search job. */
+  /** Adds the error of a search to one status of its search job. */
   #told(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const search = this.#untold(request);
     const isStatus = answer.status === 200 && answer.body.includes('"pendingErrors":[');
@@ -58,7 +57,7 @@ export class TellingService extends InProcessService {
     return { ...answer, body };
   }
 
-  /** Removes rows from a result page, so that the pages contain fewer rows than the service counts. */
+  /** Removes rows from a result page, so that pages have fewer rows than the service counts. */
   #without({ method, path }: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const [, id, offset] = /\/jobs\/([0-9A-F]{16})\/records\?.*offset=(\d+)/.exec(path) ?? [];
     const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
@@ -70,7 +69,6 @@ export class TellingService extends InProcessService {
     return { ...answer, body: JSON.stringify({ ...page, records: page['records'].slice(0, left) }) };
   }
 
-  /** Records which scanned bytes and rows a status reported to a client. */
   #noteStatus({ method, path }: InProcessRequest, answer: InProcessAnswer): void {
     const [, id] = /\/jobs\/([0-9A-F]{16})$/.exec(path) ?? [];
     const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
@@ -81,16 +79,13 @@ export class TellingService extends InProcessService {
     if (bytes !== undefined) search.heard.push({ atMs: this.nowMs(), bytes });
   }
 
-  /**
-   * Records the query of a search job when its id reaches a client, because no client can read results without the id.
-   */
   #noteQuery({ method, body = '' }: InProcessRequest, answer: InProcessAnswer): void {
     if (method !== 'POST' || answer.status !== 202) return;
     const search = this.#searchOf(/"([0-9A-F]{16})"/.exec(answer.body)?.[1]);
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
-  /** Returns the search that a status request is about, if the search has an error that no answer has reported yet. */
+  /** Returns the search of a status request if no answer has reported its error yet. */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;
@@ -102,15 +97,12 @@ export class TellingService extends InProcessService {
   }
 }
 
-/** Fields of a search job's status that these tests read. */
 interface StatusDocument {
   readonly recordCount: number;
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/**
- * Parses an answer as a JSON object. Returns undefined if the answer is not an object, for example because of a fault.
- */
+/** Parses an answer as a JSON object; undefined if it is not an object. */
 function documentOf({ body }: InProcessAnswer): Readonly<Record<string, unknown>> | undefined {
   try {
     const document: unknown = JSON.parse(body);

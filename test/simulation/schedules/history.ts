@@ -1,6 +1,6 @@
 /**
- * Random runs of a schedule by two operator replicas in virtual time. Requests and watches fail, replicas are killed,
- * and users change the schedule, its runs and its status.
+ * Simulates a schedule with two operator replicas, while requests fail, replicas are killed and users change the
+ * schedule.
  */
 
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
@@ -30,7 +30,7 @@ const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
 const steps = 10;
 const replicas = 2;
 
-/** Simulates one schedule. Returns the violated rules, each with its number. */
+/** Simulates one schedule. Returns the violated rules. */
 export async function scheduleHistory(seed: number): Promise<readonly string[]> {
   const history = new History(seed);
   await history.run();
@@ -43,16 +43,14 @@ class History {
   readonly #world: ScheduleWorld;
   #isTroubled = true;
   readonly #doomed = new Set<Replica>();
-  /** True if schedule records are removed from the destination; false if statuses and schedules are deleted instead. */
+  /** True if schedule records are removed from the destination; false if statuses and schedules are deleted. */
   readonly #losesRecords: boolean;
-  /**
-   * Contents of schedule records that disappeared, by name. The operator may write these records again, with the same content.
-   */
+  /** Removed schedule records by name. The operator may write them again with the same content. */
   readonly #removed = new Map<string, Uint8Array>();
   /** True if a manifest was removed, so that the rows of its run cannot be read. */
   #hasLostManifests = false;
   #before: SearchExportSchedule['status'];
-  /** Time in ms at which the delay of watch events ends. The delay starts when the answer to the creation of a run is lost. */
+  /** Time in ms until which watch events are delayed. */
   #lateUntilMs = 0;
   #mostActive = 2;
 
@@ -119,7 +117,7 @@ class History {
     this.violations.push(`${rule}: ${problem}`);
   }
 
-  /** Checks that a run is created only for time that neither another run nor a reported gap covers (S1, S5). */
+  /** Checks that a new run covers only time that no other run and no reported gap covers (S1, S5). */
   #checkCreated(name: string): void {
     const span = spanOf(name);
     const { status } = this.#world;
@@ -153,7 +151,6 @@ class History {
     this.#before = status;
   }
 
-  /** Deletes the schedule and its runs, and creates the schedule again later. */
   async #recreate(times: object): Promise<void> {
     const world = this.#world;
     for (const { metadata } of world.runs()) world.world.api.remove(`${exportsPath}/${metadata.name}`);
@@ -163,9 +160,7 @@ class History {
     world.add(times);
   }
 
-  /**
-   * Removes a schedule record, as a lifecycle rule of a bucket does. In half of the cases, also removes the manifest of its run.
-   */
+  /** Removes a schedule record, as a lifecycle rule of a bucket does. */
   #loseRecord(): void {
     const names = [...this.#world.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
     const name = names[this.#whole(names.length)];
@@ -183,20 +178,20 @@ class History {
     this.#hasLostManifests = true;
   }
 
-  /** Returns the name of the export manifest of the run that wrote this schedule record; undefined if there is none. */
+  /** Returns the name of the manifest of this schedule record's run; undefined if there is none. */
   #manifestOf(record: string): string | undefined {
     const run = record.slice('hourly/schedule/runs/'.length, -'.json'.length);
     const { objects } = this.#world.store;
     return [...objects.keys()].find((name) => name.startsWith(`hourly-${run}/`) && name.endsWith('/manifest.json'));
   }
 
-  /** Returns the time ranges of schedule records that disappeared and were not written again. */
+  /** Returns the time ranges of schedule records that were removed and not written again. */
   #timeOfRemoved(): readonly TimeRange[] {
     const { objects } = this.#world.store;
     return [...this.#removed.keys()].filter((name) => !objects.has(name)).map(spanOfRecord);
   }
 
-  /** Checks that at least the schedule records of the latest runs were written again, with the same content as before (S1). */
+  /** Checks that the latest schedule records were written again with the same content (S1). */
   #checkRestored(): void {
     const { objects } = this.#world.store;
     for (const [name, content] of this.#removed) {
@@ -211,9 +206,7 @@ class History {
     }
   }
 
-  /**
-   * Checks that schedule records cover all time since the start once, and that their files contain each message once.
-   */
+  /** Checks that schedule records cover all time once, and that their files contain each message once. */
   #checkRecords(fromMs: number): void {
     this.#checkRestored();
     const records = [...this.#world.records(), ...this.#timeOfRemoved()].sort((a, b) => a.fromMs - b.fromMs);
@@ -252,7 +245,7 @@ class History {
     return faults[this.#whole(faults.length)];
   }
 
-  /** Loses the answer to the creation of a run, delays the watch event, and changes the cron schedule. */
+  /** Loses the answer to the creation of a run, and changes the cron schedule. */
   #loseAnswer(): RequestFault {
     this.#lateUntilMs = this.#world.world.clock.monotonic() + 15_000;
     this.#world.world.clock.after(100, () => {

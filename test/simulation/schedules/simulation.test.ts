@@ -1,4 +1,4 @@
-/** Tests random simulations of schedules with faults and kills (S1 to S6). `make soak` runs a thousand more. */
+/** Tests random simulations of schedules with faults and kills (S1 to S6). */
 import { expect, test } from 'vitest';
 import { countFrom, schedulePool } from '../history-pool.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Tests of accounts (credentials and request budget of one service user): Secrets that share an account, repeated reads of a Secret, and
- * unusable Secrets.
- */
+/** Tests accounts: Secrets that share an account, repeated reads of a Secret, and unusable Secrets. */
 import { describe, expect, test } from 'vitest';
 import { type Account, Accounts } from '../../../src/account/accounts.ts';
 import type { LogfleetError } from '../../../src/base/errors.ts';
@@ -21,7 +18,6 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 const key: ResourceKey = { namespace: 'logging', name: 'log-service' };
 const good = { baseURL: 'https://api.example.com/api', accessId: 'id', accessKey: 'canary-key' };
 
-/** Network path to the service, on which TLS handshakes succeed at once. */
 const path: Path = { origin: 'https://a.test', probe: async () => {} };
 
 class World {
@@ -66,10 +62,7 @@ class World {
     if (members) this.write(members);
   }
 
-  /**
-   * Creates a test set-up in which environment variables replace the Secret, as when logfleet runs on a directory without a
-   * manifest of the Secret.
-   */
+  /** Replaces the Secret by environment variables. */
   static withVariables(members?: Record<string, string>): World {
     const world = new World(members);
     world.takesVariables = true;

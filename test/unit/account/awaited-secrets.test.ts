@@ -26,7 +26,7 @@ class World {
     },
   });
 
-  /** Acts like a resource that waits for its Secret: reads the Secret, and waits until the Secret changes. */
+  /** Reads the Secret, and waits until the Secret changes. */
   async stall(waiter: string, at = key): Promise<void> {
     const { changes } = this.secrets;
     await this.secrets.get(at).catch(() => undefined);

@@ -1,7 +1,4 @@
-/**
- * Tests how accounts share request budgets. The request rate is limited per user, and the number of concurrent requests per API
- * key. If several shares are configured, the smallest one applies (B6, B7, section 8 of docs/service.md).
- */
+/** Tests request budgets: requests per second are limited per user, concurrent requests per API key (B6, B7). */
 import { expect, test } from 'vitest';
 import { Budgets, type Spender } from '../../../src/account/budgets.ts';
 import type { KeyBudget } from '../../../src/service/budget/request-slot.ts';
@@ -25,10 +22,7 @@ function world(right: SendRight = everlastingRight) {
   return { clock, metrics, budgets: new Budgets({ clock, metrics, right }) };
 }
 
-/**
- * Returns the number of requests that start within `durationMs` when more requests always wait, and each request is answered
- * immediately.
- */
+/** Returns the number of requests that start within `durationMs` when more requests always wait. */
 async function startsWithin(clock: VirtualClock, keys: readonly KeyBudget[], durationMs: number): Promise<number> {
   let starts = 0;
   for (const key of keys) {

@@ -1,8 +1,6 @@
 /**
- * Random histories of exports in Kubernetes Jobs, without a real cluster. Jobs are created, lose their pods, end and are deleted.
- * The operator sees Jobs and pods through two watches that can be up to 30 s late. A new leader lists both before it works. After
- * each event, the request shares of all running pods and of the operator are added up, because the sum must not exceed the limits
- * of the service.
+ * Random histories of Kubernetes Jobs that export. All pods and the operator together must never exceed the request
+ * limits.
  */
 import {
   type HeldShare,
@@ -39,10 +37,7 @@ const latestWatchMs = 30_000;
 /** Time in ms for which the Job controller may still create pods of a deleted Job. */
 const latestPodMs = 10_000;
 
-/**
- * Runs a random history of Jobs and operators. Throws if all processes together ever exceed the request limits of the
- * user.
- */
+/** Throws if all processes together ever exceed the request limits of the user. */
 export function shareHistory(random: Random): ShareHistory {
   const pick = (count: number) => Math.floor(random.next() * count);
   const limits: RequestLimits = {
@@ -65,7 +60,7 @@ export function shareHistory(random: Random): ShareHistory {
     ...{ atMs: nowMs, number: ++states },
     jobs: new Map([...jobs].map(([name, job]) => [name, { ...job }])),
   });
-  /** Returns a random state that a watch may show now. It is not older than the last state that the watch showed. */
+  /** Returns a random state that a watch may show now, not older than the last one. */
   const shown = (before: number): Snapshot => {
     const possible = past.filter(({ number, atMs }) => number >= before && atMs >= nowMs - latestWatchMs);
     return possible[pick(possible.length)] ?? snapshot();
@@ -86,8 +81,7 @@ export function shareHistory(random: Random): ShareHistory {
         workers: 1 + pick(4),
         share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
       };
-      // When an export resumes, its new Job may have the name of the earlier Job. The operator's watches have already shown that
-      // the earlier Job was created and deleted.
+      // A resumed export may create a Job with the name of its earlier Job.
       const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
       const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
       const held = shares.reserve(name, wanted, limits);
@@ -118,8 +112,7 @@ export function shareHistory(random: Random): ShareHistory {
       if (job) job.deletedAtMs ??= nowMs;
     },
     () => observe(shown(shownJobs), shown(shownPods)),
-    // Another operator takes over. It lists all Jobs and pods before its first request, but cannot list Jobs that were
-    // already deleted. The history therefore assumes that the Job controller creates no more pods for deleted Jobs.
+    // A new operator cannot list Jobs that were already deleted, so no more pods are created for them.
     () => {
       shares = new WorkerShares();
       observe(snapshot(), snapshot());
@@ -149,10 +142,7 @@ export function shareHistory(random: Random): ShareHistory {
   return { mostWorkers };
 }
 
-/**
- * Returns the request shares that an operator knows from its watches. The share of a running Job comes from the Job. The share of
- * a deleted Job comes from the annotation of its pods.
- */
+/** Returns the request shares that an operator knows: from running Jobs, and from the pods of deleted Jobs. */
 function observed(ofJobs: Snapshot, ofPods: Snapshot): readonly ObservedShare[] {
   const names = new Set([...ofJobs.jobs.keys(), ...ofPods.jobs.keys()]);
   return [...names].flatMap((job): readonly ObservedShare[] => {

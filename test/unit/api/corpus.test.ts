@@ -54,8 +54,7 @@ describe('bad manifests of the corpus', () => {
         ),
       );
     const { spec } = schemas[kind].properties ?? {};
-    // `exclude` has the same fields as `selector`, and a template has the same fields as an export. These copies need no invalid
-    // values of their own.
+    // `exclude` has the same fields as `selector`, and a template has the same fields as an export.
     const copied = /^spec\.(exclude|template\.spec)\./;
     const fields = fieldsOf(spec ?? {}, 'spec').filter((path) => !copied.test(path));
     expect(fields.length).toBeGreaterThan(10);

@@ -1,7 +1,4 @@
-/**
- * Checks that destinations accept every setting that the CRD accepts, so that invalid settings are reported before an export
- * starts.
- */
+/** Tests that destinations accept every setting that the CRD accepts. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validateResource } from '../../../src/api/validation.ts';
@@ -19,7 +16,7 @@ function takes(destination: object): boolean {
   return findings.every(({ severity }) => severity !== 'error');
 }
 
-/** Texts that are almost valid names, with characters that have a meaning in paths and URLs. */
+/** Texts that are almost valid names. */
 const nearNames = fc
   .array(
     fc.oneof(

@@ -1,4 +1,4 @@
-/** Checks values that must be equal in several files of `manifests/`. */
+/** Tests that values in several files of `manifests/` are equal. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -3,9 +3,7 @@ import { renderExplanation } from '../../../src/api/finding.ts';
 import { renderPath } from '../../../src/api/json-path.ts';
 import { validateResource } from '../../../src/api/validation.ts';
 
-/**
- * Returns the findings of `validate` for a policy with this spec, as `severity path: message`, on a fixed day of 2026.
- */
+/** Returns the findings of `validate` as `severity path: message`, on a fixed day of 2026. */
 function say(spec: object, metadata: object = {}, rest: object = {}): readonly string[] {
   const policy = {
     apiVersion: 'logfleet.dev/v1alpha1',

@@ -70,7 +70,7 @@ describe('a query can be split (E8)', () => {
     expect(splittability(query)).toMatchObject({ isSplittable: false, reason: expect.stringContaining(reason) });
   });
 
-  // A service's rules for quotes and comments decide whether it reads a pipe in these queries as an operator or as text.
+  // The service's rules for quotes and comments decide whether a pipe is an operator.
   test.each([
     ['apostrophes', `* | parse '"' as a | count | where b = '"'`],
     ['backquotes', '* | where a = `"` | count | where b = `"`'],

@@ -1,7 +1,4 @@
-/**
- * Tests the comparison of JSON values, which works as on an API server: the order of members does not matter, and undefined
- * members are ignored.
- */
+/** Tests that JSON values are compared as an API server does: the order of members does not matter. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalText, sameValue } from '../../../src/base/canonical-text.ts';

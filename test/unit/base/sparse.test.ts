@@ -1,4 +1,4 @@
-/** Checks that sparse maps, sparse sets and multimaps behave like ordinary ones, for any sequence of operations. */
+/** Tests that sparse maps, sparse sets and multimaps behave like ordinary ones. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Multimap } from '../../../src/base/multimap.ts';

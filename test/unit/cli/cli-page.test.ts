@@ -1,4 +1,4 @@
-/** Checks that docs/cli.md and `--help` have the same commands and flags. */
+/** Tests that docs/cli.md and `--help` have the same commands and flags. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
@@ -19,12 +19,11 @@ function flagsIn(text: string): readonly string[] {
   return [...flags].sort();
 }
 
-/** Returns the flags at the start of a line of `--help`. Flags that descriptions or examples mention are ignored. */
+/** Returns the flags that begin a line of `--help`. */
 function flagsOf(helpText: string): readonly string[] {
   return flagsIn([...helpText.matchAll(/^ {2}(?:-\w, )?--[a-z-]+/gm)].map(([line]) => line).join('\n'));
 }
 
-/** Returns the rows of the tables below the heading of a command in docs/cli.md. */
 function sectionOf(command: string): string {
   const section = page.split(/^## /m).find((text) => text.split('\n')[0]?.split(', ').includes(`logfleet ${command}`));
   return (section ?? '')

@@ -15,7 +15,7 @@ import { samplePolicy } from './sample-policy.ts';
 const kind = 'CollectorVersionPolicy';
 const collection = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
 
-/** Kubernetes API with prepared answers. It records the requests that it receives. */
+/** Kubernetes API with prepared answers, which records its requests. */
 class ScriptedApi implements KubeApi {
   readonly requests: Omit<KubeRequest, 'signal'>[] = [];
   readonly answers: Partial<KubeResponse>[];
@@ -114,7 +114,6 @@ describe('ClusterReader', () => {
   });
 });
 
-/** Starts a reader that follows policies. Returns when the reader has reported its first list, which contains one policy. */
 async function followed() {
   const api = new ScriptedApi(listOf([production]));
   const clock = new VirtualClock();

@@ -1,4 +1,4 @@
-/** Tests the pause of all policies and exports in a cluster: which ConfigMap contains the pause, and how the command sets it. */
+/** Tests how commands pause all policies and exports in a cluster. */
 import { describe, expect, test } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -14,7 +14,6 @@ const configMaps = (namespace: string) => `/api/v1/namespaces/${namespace}/confi
 const settings = (namespace: string) => `${configMaps(namespace)}/logfleet-settings`;
 const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 
-/** Creates a fake cluster in which logfleet operators run in these namespaces. */
 function cluster(...namespaces: readonly string[]) {
   const clock = new VirtualClock();
   const renewTime = new Date(clock.now()).toISOString();

@@ -12,7 +12,7 @@ async function script(shell: string): Promise<string> {
 
 const bash = await script('bash');
 
-/** Returns the completions of the last word of a command line in bash. Only an interactive bash has `compopt`. */
+/** Returns the completions in an interactive bash, because only that has `compopt`. */
 function completionsOf(...words: readonly string[]): readonly string[] {
   const lines = [
     'compopt() { :; }',

@@ -1,4 +1,4 @@
-/** Tests the command `logfleet export`: its flags, the invalid command lines that it refuses, and its messages. */
+/** Tests `logfleet export`: its flags, invalid command lines, and messages. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -19,7 +19,6 @@ interface Arguments {
   readonly terminal?: Terminal;
 }
 
-/** Starts `logfleet get`. The promise `done` resolves to the exit status of the command. */
 function start(reader: MemoryReader, { kind, name, options, terminal }: Arguments) {
   const context = recordingContext(terminal);
   const clock = new VirtualClock(nowMs);

@@ -1,7 +1,4 @@
-/**
- * Tests `logfleet manifests`: the effects of its flags. A cluster test compares its remaining output with that of
- * kustomize.
- */
+/** Tests the flags of `logfleet manifests`. */
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runProgram } from '../../../src/cli/program.ts';

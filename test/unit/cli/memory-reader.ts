@@ -14,19 +14,16 @@ export class MemoryReader implements ResourceReader {
   readonly defaultNamespace: string | undefined;
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
   closed = false;
-  /** Error with which `follow`, the stream of resource changes, fails; undefined if it succeeds. */
+  /** Error with which `follow` fails; undefined for success. */
   failure: Error | undefined;
-  /** Tells the followers of resource changes that the connection has failed, or that it works again. */
+  /** Tells followers that the connection has failed, or that it works again. */
   trouble: (message: string | undefined) => void = () => {};
   idleNote: () => Promise<string | undefined> = async () => undefined;
   retained?: () => readonly RetainedResource[];
   #resources: readonly AnyResource[];
   readonly #followers = new Set<() => void>();
 
-  /**
-   * With `everyNamespace`, a resource name without a namespace is looked up in all namespaces; otherwise, only in the namespace
-   * `logging`.
-   */
+  /** With `everyNamespace`, a name without a namespace is looked up in all namespaces. */
   constructor(resources: readonly AnyResource[], { everyNamespace = false } = {}) {
     this.#resources = resources;
     this.defaultNamespace = everyNamespace ? undefined : 'logging';

@@ -1,4 +1,4 @@
-/** Tests the versions of operators that `logfleet version` prints, and its warnings. */
+/** Tests the operator versions that `logfleet version` prints, and its warnings. */
 import { describe, expect, test } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -15,7 +15,6 @@ interface Setting {
   /** Versions of the operators by namespace. */
   readonly versions: Readonly<Record<string, string | undefined>>;
   readonly options?: VersionOptions;
-  /** HTTP status with which the API server refuses to list Leases of all namespaces. */
   readonly refusal?: number;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Checks that logfleet can read simple kubeconfigs and the service account of a pod without the library client-node. The result
- * must be the API server that this library finds.
- */
+/** Tests that logfleet finds the same API server as the library client-node, without this library. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * Tests reading a file of JSON records from its end to its beginning: no record is lost or cut, regardless of the text
- * in the record.
- */
+/** Tests reading a file of JSON records from its end: no record is lost or cut. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * Fake `CommandContext` (environment of a CLI command) that records the command's output. A test can make the output a terminal
- * of any size.
- */
+/** Fake environment of a command, which records the command's output. */
 import type { CommandContext, Output, StopSignal } from '../../../src/cli/context.ts';
 
 export interface RecordingOutput extends Output {
@@ -20,7 +17,7 @@ export interface Terminal {
   readonly colour?: boolean;
 }
 
-/** Returns an output that records what is written to it. The output is a pipe if `terminal` is undefined. */
+/** Records what is written. The output is a pipe if `terminal` is undefined. */
 export function recordingOutput(terminal?: Terminal): RecordingOutput {
   return {
     text: '',
@@ -49,10 +46,7 @@ export function recordingContext(terminal?: Terminal): RecordingContext {
   };
 }
 
-/**
- * Returns the lines that a terminal shows after the recorded output. Supports only the control sequences that `Screen`
- * writes.
- */
+/** Returns the lines that a terminal shows after this output. */
 export function shownOn(text: string): readonly string[] {
   const lines: string[] = [''];
   let row = 0;

@@ -1,7 +1,4 @@
-/**
- * Tests `approve`, `retry` and `abort`: the annotations that they write, their messages, and the commands that they
- * refuse.
- */
+/** Tests `approve`, `retry` and `abort`: their annotations, their messages, and refused commands. */
 import { describe, expect, it } from 'vitest';
 import { parseApproval, parseRolloutRequest } from '../../../src/api/annotations.ts';
 import type {
@@ -42,7 +39,7 @@ const stages: readonly Stage[] = [
   { name: 'rest', soakDuration: '0s' },
 ];
 
-/** Reasons of the condition `Ready` while a rollout is stopped, each with the reason for the stop. */
+/** Reasons of the `Ready` condition while a rollout is stopped, each with the reason for the stop. */
 const stops: Readonly<Record<string, StoppedReason>> = {
   RolloutStopped: 'RolloutStopped',
   Aborted: 'Aborted',
@@ -51,7 +48,6 @@ const stops: Readonly<Record<string, StoppedReason>> = {
   RolledBack: 'RollingBack',
 };
 
-/** Returns a policy in a rollout, with these stages and this reason in its condition `Ready`. */
 function policy(
   status: Partial<CollectorVersionPolicyStatus>,
   reason = 'RollingOut',

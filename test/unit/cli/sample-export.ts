@@ -1,4 +1,4 @@
-/** Sample export that is running, with a value in every field of its status. */
+/** Sample of a running export, with a value in every field of its status. */
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
 import type { ObjectMeta, SearchExport } from '../../../src/api/kinds.ts';
 import { ago } from './sample-policy.ts';

@@ -75,10 +75,7 @@ export const rollingStatus: CollectorVersionPolicyStatus = {
   ],
 };
 
-/**
- * Sample status with stages: a completed canary, a soaking stage, a stage that waits for approval, and actions of
- * users.
- */
+/** Status with a completed stage, a soaking stage, and a stage that waits for approval. */
 export const stagedStatus: CollectorVersionPolicyStatus = {
   ...rollingStatus,
   rollout: {

@@ -1,4 +1,4 @@
-/** Checks that `logfleet run` prints no old status: a status that an earlier run has stored in the directory. */
+/** Tests that `logfleet run` does not print the status of an earlier run. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy, KindName } from '../../../src/api/kinds.ts';
 import { showHost } from '../../../src/cli/live/live-operator.ts';

@@ -27,7 +27,6 @@ function write(name: string, text: string): void {
   writeFileSync(join(directory, name), text);
 }
 
-/** Runs `logfleet validate` in the directory. The command reads the text `stdin` when the file name is `-`. */
 async function validate(args: readonly string[], stdin = '') {
   const context = { ...recordingContext(), cwd: directory, readStdin: async () => stdin };
   const status = await runProgram(['validate', ...args], context);

@@ -1,4 +1,4 @@
-/** Tests `logfleet verify`: how it selects exports, its output, and its exit status. */
+/** Tests `logfleet verify`: how it selects exports, its output and its exit status. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -216,7 +216,7 @@ describe('logfleet verify', () => {
   });
 
   test('finds an export in a deep folder, beside an unreadable folder', async () => {
-    // The path of this folder is longer than the system allows, so not even root can read the folder.
+    // The path is longer than the system allows, so not even root can read it.
     const half = Array(12).fill('0'.repeat(200)).join('/');
     for (const each of ['lost', 'found']) mkdirSync(join(directory, each, half), { recursive: true });
     renameSync(join(directory, 'found'), join(directory, 'lost', half, 'found'));

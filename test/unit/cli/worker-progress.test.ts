@@ -32,7 +32,6 @@ function worldOf(status: () => number) {
   return { clock, requests, progress, write, show, closed: () => isClosed };
 }
 
-/** Returns the items of `status.workers` that the worker has written. */
 function itemsOf(requests: readonly KubeRequest[]): readonly object[] {
   return requests.flatMap(
     ({ body }) => (body as { readonly status: { readonly workers: readonly object[] } }).status.workers,

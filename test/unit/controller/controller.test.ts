@@ -7,7 +7,7 @@ import type { ResourceKey } from '../../../src/host/host.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { CountingMetrics } from './counting-metrics.ts';
 
-/** Controller for which the test sets the list of resources, the leadership, and the results of reconciles. */
+/** Controller whose resources, leadership and results the test sets. */
 class World {
   readonly clock = new VirtualClock();
   readonly metrics = new CountingMetrics();

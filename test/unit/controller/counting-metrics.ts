@@ -1,4 +1,4 @@
-/** Metrics that tests read: the last or summed value of each series, by name and label values. */
+/** Metrics that tests read: the last or summed value of each series, by name and labels. */
 import type { Labels, Metrics, Sample } from '../../../src/base/metrics.ts';
 
 export class CountingMetrics implements Metrics {
@@ -35,7 +35,6 @@ export class CountingMetrics implements Metrics {
     this.#observed.push({ name, read });
   }
 
-  /** Returns the current series of the observed gauges, by name and label values. */
   observed(): ReadonlyMap<string, number> {
     const scrape = {};
     const samples = this.#observed.flatMap(({ name, read }) =>

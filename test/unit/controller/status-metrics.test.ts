@@ -1,7 +1,4 @@
-/**
- * Tests the status metrics of resources. All resources are counted, but only a limited number of resources has its own series
- * (C3).
- */
+/** Tests the status metrics of resources. Only a limited number of resources has its own series (C3). */
 import { expect, test } from 'vitest';
 import type { Condition } from '../../../src/api/conditions.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests how intervals of an export are committed (E3, E4, E6). When two processes search the same interval, one of them commits
- * it, and every millisecond is exported once.
- */
+/** Tests how two processes commit the intervals of an export, each of them once (E3, E4, E6). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, commit, readRecords, recordKind } from '../../../src/destination/commit-record.ts';
@@ -20,7 +17,6 @@ const endMs = startMs + 4 * hourMs;
 const slice = { fromMs: startMs, rows: 10, bytes: 20, oldestMs: startMs, newestMs: startMs + 9 };
 const slices = summaryOf({ lengthMs: hourMs, slices: [slice] }, { fromMs: startMs + 1, toMs: endMs });
 
-/** Makes the store write the object and lose its answer to the client. */
 const losesAnswer = (call: DestinationCall) =>
   call === 'create' ? ({ failure: 'exists', hasEffect: true } as const) : undefined;
 
@@ -210,10 +206,7 @@ describe('the committed part of an export', () => {
   });
 });
 
-/**
- * Simulates two operators that export to one destination. Each one repeatedly reads the committed records, exports a
- * random part of the remaining range, loses answers, and can crash before its commit.
- */
+/** Two operators export to one destination, lose answers, and can crash before each commit. */
 test('commits of two processes in any order cover the range once, and leave no other files (E3)', async () => {
   const step = fc.record({
     writer: fc.nat(1),

@@ -1,4 +1,4 @@
-/** Checks that `logfleet verify` reports damaged data files. Undamaged files are tested in `verify.test.ts`. */
+/** Tests that `logfleet verify` reports damaged data files. */
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Tests which proxy is used for requests to Google Cloud Storage. The same rules apply to requests to the log service. */
+/** Tests which proxy is used for Google Cloud Storage. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { GcsClient } from '../../../src/destination/gcs/gcs-client.ts';

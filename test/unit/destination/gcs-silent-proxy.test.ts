@@ -45,7 +45,7 @@ test('a request for a token that the proxy does not answer fails after 15 s, and
     ...systemClock,
     after: (delayMs, callback) => {
       delays.push(delayMs);
-      // The time limit passes when the proxy has received the request, so that a slow machine does not end the request before.
+      // On a slow machine, the time limit must not pass before the proxy has received the request.
       const cancelled = new AbortController();
       void proxy.requested.then(() => cancelled.signal.aborted || callback());
       return { cancel: () => cancelled.abort() };

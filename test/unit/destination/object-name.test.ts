@@ -1,4 +1,4 @@
-/** Tests which names of objects in a destination are valid. The tests in `test/store` use such names on real destinations. */
+/** Tests which names of objects in a destination are valid. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { folderSegments, nameProblem, nameSegments } from '../../../src/destination/object-name.ts';

@@ -1,4 +1,4 @@
-/** Tests the folders of partitions, also on days on which clocks change. The expected folders are computed with `Intl`. */
+/** Tests the folders of partitions, also on days on which clocks change. */
 import { expect, test } from 'vitest';
 import { type Partitioning, Partitions } from '../../../src/destination/partitions.ts';
 

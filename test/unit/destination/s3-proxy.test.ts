@@ -1,4 +1,4 @@
-/** Tests which proxy is used for requests to an S3 store. The same rules apply to requests to the log service. */
+/** Tests which proxy is used for an S3 store. */
 import { HeadBucketCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';

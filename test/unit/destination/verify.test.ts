@@ -1,7 +1,4 @@
-/**
- * Tests the verification of an export. It reports every change of the files after the export, and nothing if the files are
- * unchanged.
- */
+/** Tests that the verification of an export reports every change of its files. */
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, parquetWrite } from 'hyparquet-writer';
@@ -259,7 +256,6 @@ describe('verification', () => {
 });
 
 describe('partitions are checked', () => {
-  /** Returns the differences that `verify` finds in an export of two rows in the file `name`. */
   async function found(name: string, partitionBy: 'Day' | 'Hour' | undefined) {
     const at = [startMs + 10 * 60_000, startMs + 50 * 60_000];
     const content = Buffer.from(at.map((atMs) => `{"_messagetime":"${atMs}"}\n`).join(''));
@@ -279,7 +275,6 @@ describe('partitions are checked', () => {
     return (await verifyExport(place, root)).differences;
   }
 
-  // In the time zone of the export, its two rows have the times 5:40 and 6:20.
   test.each([
     ['data/dt=2026-11-01/x', 'Day', []],
     ['data/dt=2026-11-02/x', 'Day', [{ expected: 'dt=2026-11-01', found: 'dt=2026-11-02' }]],
@@ -319,7 +314,6 @@ describe('figures of slices are computed again (E6)', () => {
     return new Uint8Array(writer.getBytes());
   };
 
-  /** Creates an export whose commit record has the sizes and times of `rows`, although its file contains other rows. */
   async function found(
     format: 'NDJSON' | 'CSV' | 'Parquet',
     text: string | Uint8Array,

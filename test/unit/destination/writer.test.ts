@@ -1,4 +1,4 @@
-/** Tests the tokens of processes that write to a destination. A token shows other processes whether its process still runs (E15). */
+/** Tests the tokens that show other processes whether a process still runs (E15). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';

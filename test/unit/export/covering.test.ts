@@ -6,7 +6,7 @@ import { randomRuns } from '../../support/random-runs.ts';
 import { type ToyDestination, ToyOperator } from './toy-operator.ts';
 import { countToy, makeRows, type ToyRow, type ToyWorld, timeOf } from './toy-service.ts';
 
-/** Maximum number of steps of a tested export. A test fails if its export needs more steps. */
+/** A test fails if its export needs more steps. */
 const mostSteps = 20_000;
 
 interface Outcome {
@@ -27,7 +27,7 @@ function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCoun
 
 const name = ({ bytes }: ToyRow) => Buffer.from(bytes).toString();
 
-/** Returns the differences between exported and expected rows as texts. The list is empty if each row was exported once. */
+/** Returns the differences between exported and expected rows. */
 function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators }: Outcome): string[] {
   const { coverage, isCovered } = (operators[0] as ToyOperator).decide();
   const found: string[] = isCovered ? [] : ['not covered'];
@@ -69,7 +69,6 @@ describe('an export has every row of its range once', () => {
       fc.property(worlds, ({ seed, rowCount, spanMs, segments, operatorCount, ...rest }) => {
         const world = { ...rest, rows: makeRows(seededRandom(seed), rowCount, spanMs) };
         const steps = Array.from({ length: segments + 1 }, (_, index) => Math.floor((index * spanMs) / segments));
-        // The range of the export begins one millisecond later than the rows, so that some rows are outside of it.
         const plan = { boundariesMs: steps.map((stepMs, index) => (index === 0 ? 1 : stepMs)) };
         if (plan.boundariesMs[1] === 1) plan.boundariesMs.splice(1, 1);
         expect(complaints(world, plan, exportAll(world, plan, seed, operatorCount))).toEqual([]);
@@ -95,7 +94,6 @@ describe('an export has every row of its range once', () => {
     const plan = { boundariesMs: [0, 100] };
     const outcome = exportAll(one, plan, 1, 1);
     expect(complaints(one, plan, outcome)).toEqual([]);
-    // A search job that reaches the limit of ten rows leaves its oldest row to the next job.
     expect(outcome.operators[0]?.jobs).toBe(12);
   });
 

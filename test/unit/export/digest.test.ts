@@ -1,7 +1,4 @@
-/**
- * Tests the comparison of a digest (numbers, sizes and times of rows that the service computes) with the rows that the export has written.
- * The result is same, different, or unknown.
- */
+/** Tests the comparison of exported rows with the numbers, sizes and times that the service computes. */
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { joinProven } from '../../../src/destination/proof-range.ts';
@@ -136,7 +133,7 @@ describe('a comparison (E6)', () => {
 });
 
 describe('a comparison by slices (E6)', () => {
-  // The service counts rows in periods of 100 ms. The period that starts at 200 ms belongs to two exported intervals.
+  // The service counts rows in periods of 100 ms. The period from 200 ms on belongs to two intervals.
   const rows = [
     { atMs: 110, size: 5 },
     { atMs: 120, size: 6 },
@@ -198,7 +195,6 @@ describe('a comparison by slices (E6)', () => {
   });
 
   describe('by receipt time', () => {
-    // Rows of each interval are in slices of the other interval, too.
     const halves = [rows.filter((_, index) => index % 2 === 0), rows.filter((_, index) => index % 2 === 1)];
     const records = halves.map((half, index) => {
       const slices = slicesOf(half);

@@ -15,7 +15,6 @@ function input(more: Partial<ExportHealthInput> = {}, spec: object = {}): Export
   return { pausedBy: undefined, problem: undefined, view: viewOf(), limits, wording: resourceWording, ...more };
 }
 
-/** Status and reason of the condition `Ready`, and all other conditions. */
 type Expected = readonly [ready: string, reason: string, others: string];
 
 const order = { segment: 0, fromMs: 0, toMs: 100 };

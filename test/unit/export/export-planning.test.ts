@@ -1,4 +1,4 @@
-/** Tests the start of an export in virtual time: its plan, its requests, and the search job that planning leaves open for the export. */
+/** Tests the start of an export: its plan, its requests, and the search job that it leaves open. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { RowData } from '../../../simulator/test/search/row-data.ts';
@@ -40,7 +40,7 @@ class PlanningWorld {
   readonly purposes: string[] = [];
   readonly stop = new AbortController();
   jobs: JobSet | undefined;
-  /** Difference in ms by which the service's clock is behind the clock of the export. */
+  /** Time in ms by which the service's clock is behind. */
   serviceBehindMs = 0;
   readonly fromMs: number;
   readonly toMs: number;
@@ -161,7 +161,6 @@ describe('a range with more rows than a search returns', () => {
   );
 
   test('leaves a slice beyond the limit to the search that meets it', async () => {
-    // 900 messages lie in the last half second of the hour.
     const crowded = Array.from({ length: 900 }, (_, index) => index / 2);
     const world = new PlanningWorld([...crowded, ...evenly(300)], limitOf(100));
     const rows = world.rowsOf(await world.plan());
@@ -293,7 +292,6 @@ describe('a range that is newer than the settle delay (E11)', () => {
     expect(world.waits.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
     expect(world.waits.at(-1)?.isTried).toBe(false);
     expect(world.requests()).toEqual([]);
-    // As soon as it may create a search job, the export tests its query with a search.
     jobs.admit = admit;
     await world.simulated.clock.advance(70_000);
     expect(world.requests()).toEqual(['createJob', 'deleteJob']);

@@ -12,7 +12,7 @@ describe('a task', () => {
       ...{ query: '*', fromMs: 5, toMs: 10, timeZone: 'Europe/Berlin' },
       ...{ byReceiptTime: true, autoParsingMode: 'AutoParse', requiresRawMessages: true },
     });
-    // This local time occurs twice, because the clocks go back. It means its first occurrence.
+    // The clocks go back, so this local time occurs twice. The first one counts.
     expect(new Date(task.identity.fromMs).toISOString()).toBe('2026-10-25T00:30:00.000Z');
     expect(taskOf().order(hour, false).timeZone).toBe('UTC');
   });
@@ -140,7 +140,7 @@ describe('the observed quirks of a service', () => {
     const services = new QuirksOfServices();
     expect(services.of('a', false)).toBe(services.of('a', false));
     expect(services.of('a', false)).not.toBe(services.of('b', false));
-    // A service may treat the end of a range as inclusive for only one kind of time: message times or receipt times.
+    // A service may treat the end of a range as inclusive for only one kind of time.
     expect(services.of('a', true)).not.toBe(services.of('a', false));
   });
 });

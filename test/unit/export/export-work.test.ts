@@ -61,7 +61,7 @@ function failure(kind: 'backoff' | 'stall' = 'backoff', reason = 'Failed'): Logf
   return new LogfleetError({ code: 'test.failed', message: 'It failed.', handling: { kind }, reason });
 }
 
-/** Clock on which time passes between two reads of the clock, as on a real machine. */
+/** Clock that advances between two reads, as on a real machine. */
 class PassingClock extends VirtualClock {
   readingMs = 0;
   #passedMs = 0;
@@ -81,7 +81,7 @@ class WorkWorld {
   readonly work: ExportWork;
   limits = limits;
   changes = 0;
-  /** Error with which the next opening of the destination fails; undefined for success. */
+  /** Error with which the destination fails to open next; undefined for success. */
   openFails: LogfleetError | undefined;
   planning: (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
     plan: await settlePlan(destination, task.layout, plan),
@@ -107,7 +107,6 @@ class WorkWorld {
     });
   }
 
-  /** Runs the work of the export repeatedly, as a reconciler does, until nothing changes. */
   async advance(more: Partial<WorkLimits> = {}): Promise<WorkView> {
     this.limits = { ...this.limits, ...more };
     for (;;) {
@@ -140,7 +139,6 @@ class WorkWorld {
   }
 }
 
-/** Returns a fake search job that the planning of an export has left open. */
 function openJob() {
   const progress = { state: 'gatheringResults', messageCount: 0, warnings: [], scannedBytes: 0 };
   return { id: '1', order: order(0), progress, close: async () => {} } as unknown as SearchJob & {
@@ -156,8 +154,7 @@ test('a worker that waits reads again what others have written, however long a d
   await settle();
   const { requeueAfterMs } = work.advance(limits);
   expect(requeueAfterMs).toBeLessThanOrEqual(1_000);
-  // The timer fires shortly before the next read of the objects at the destination is due. The read becomes due while the next
-  // decision is made.
+  // The timer fires just before the next read is due, which becomes due during the next decision.
   await clock.advance(requeueAfterMs - 0.05);
   clock.readingMs = 0.02;
   expect(work.advance(limits).requeueAfterMs).toBeLessThanOrEqual(1_000);
@@ -249,7 +246,6 @@ describe('an export', () => {
     }
   });
 
-  /** Creates an export of three intervals with one file each. Only the last interval is not committed yet. */
   async function almostDone(): Promise<{ readonly world: WorkWorld; readonly last: ScriptedSearch }> {
     const world = new WorkWorld();
     await world.advance({ parallelism: 3 });
@@ -403,7 +399,6 @@ describe('an export', () => {
     const { requeueAfterMs } = await world.advance();
     expect(requeueAfterMs).toBeGreaterThan(15 * 60_000);
     expect(requeueAfterMs).toBeLessThan(20 * 60_000);
-    // When an export fails, its temporary files are also removed.
     await world.advance({ deadlineMs: 0 });
     await world.clock.advance(requeueAfterMs);
     await world.advance();
@@ -891,7 +886,7 @@ describe('a failure', () => {
       await world.advance();
     }
     expect(reads).toBe(2);
-    // A new commit record resolves the contradiction. Because its name is new, the export reads all records again.
+    // A new commit record resolves the contradiction, so the export reads all records again.
     await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });

@@ -11,7 +11,6 @@ import {
 } from '../../../src/export/plan/first-segments.ts';
 import { isRoundCount } from '../../../src/export/search/message-limit.ts';
 
-/** Returns row counts of consecutive periods of 10 ms from time 0 on. Periods without rows are omitted. */
 function slicesOf(rows: readonly number[]): SliceCount[] {
   const slices = rows.map((count, index) => ({ startMs: 10 * index, rows: count }));
   return slices.filter((slice) => slice.rows > 0);

@@ -1,4 +1,4 @@
-/** Tests the files of one interval: their partitions, and the maximum number of files. */
+/** Tests the files of one interval: their partitions, and their maximum number. */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -40,7 +40,6 @@ const crossing = evenly(600).map((message, index) => ({
   received: late(index),
 }));
 
-// The time zone is half an hour off UTC, so the interval of an hour has two partitions.
 test.each([
   [false, 'at'],
   [true, 'received'],
@@ -62,8 +61,7 @@ test.each([
   }
 });
 
-// The rows alternate between three hours. An export by message time has at most two open files at a time, so a row of the third
-// hour ends the file of the first hour.
+// At most two files are open at a time, so a row of the third hour ends the first file.
 test.each([
   [false, [1, 1, 1, 1]],
   [true, [2, 1, 1]],

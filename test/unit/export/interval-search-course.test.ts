@@ -1,7 +1,4 @@
-/**
- * Tests interval searches: when they read pages, where their ranges end, how they are stopped, and what they do when another
- * process has already committed the interval.
- */
+/** Tests interval searches: when they read pages, end, stop, or find that another process was faster. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
@@ -64,8 +61,7 @@ describe('a search that is stopped', () => {
       const search = world.begin();
       world.clock.after((part * spanMs) / 20, () => search.stop('DeadlineExceeded'));
       expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'DeadlineExceeded' });
-      // The service may have created a search job before the abort. The client does not know its id, so the job has to
-      // expire.
+      // The client does not know the id of a job that may exist, so the job has to expire.
       await world.clock.advance(60_000);
       expect(await world.leftovers()).toEqual([]);
       expect(await world.records()).toEqual([]);

@@ -1,7 +1,4 @@
-/**
- * Tests interval searches whose destination fails, before or after the effect of each call, and the file formats of the
- * exported rows.
- */
+/** Tests interval searches whose destination fails, and their file formats. */
 import { describe, expect, test } from 'vitest';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
@@ -14,7 +11,6 @@ const smallParts: ExportOutput = {
   maxPartBytes: 20_000,
 };
 
-/** Makes the `nth` call of a kind to the destination fail, or all such calls from the `nth` on. */
 function failing(
   world: SearchWorld,
   call: DestinationCall,
@@ -51,7 +47,7 @@ describe('a destination that fails', () => {
           error: { code: `destination.${failure}`, handling: { kind: handling } },
         });
         expect(await world.records()).toEqual([]);
-        // After a lost answer to `open`, the export does not know the new upload and cannot abort it.
+        // After a lost answer, the export does not know the upload and cannot abort it.
         const leftovers = await world.leftovers();
         expect(call === 'open' && hasEffect ? leftovers.slice(1) : leftovers).toEqual([]);
         world.destination.strike = () => undefined;
@@ -84,7 +80,6 @@ test('a slow destination delays the pages, which continue where they stopped', a
   const record = await world.committed();
   expect(await world.complaints(record)).toEqual([]);
   expect(record).toMatchObject({ received: 300, duplicates: 0 });
-  // The export reads the rows of a page only after it has written the previous page.
   expect(world.countOf('listMessages')).toBeGreaterThan(2);
   expect(chunks[0]).toBe(1);
   expect(chunks.at(-1)).toBeGreaterThan(2);

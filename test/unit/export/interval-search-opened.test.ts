@@ -1,7 +1,4 @@
-/**
- * Tests interval searches that take over a search job with a range longer than the interval. The planning of an export leaves
- * such a job open.
- */
+/** Tests interval searches that take over the search job that planning left open. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { evenly, hour, hourMs, SearchWorld, type SearchWorldOptions, startMs } from './search-world.ts';
@@ -10,7 +7,6 @@ const limited = (more: Scenario['search'] = {}): Scenario => ({
   search: { messageLimit: 250, pages: { maxMessages: 50 }, status: { bucketLength: '10m' }, ...more },
 });
 
-/** Opens a search job over the whole hour and, if `isDone`, waits for its end. An interval search from `fromMs` on takes the job over. */
 async function takenOver(
   options: SearchWorldOptions,
   { fromMs, countedRows, isDone = true }: { fromMs: number; countedRows?: number; isDone?: boolean },
@@ -23,12 +19,12 @@ async function takenOver(
   return { world, outcome };
 }
 
-/** Start of the last 20 minutes of the hour, which have 200 of the 600 messages, on four pages. */
+/** The last 20 minutes have 200 of the 600 messages, on four pages. */
 const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for a longer range', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
-    // The service may count one row too few. Therefore a search for the 200 rows of four pages also reads a fifth page.
+    // The service may count one row too few, so the search also reads a fifth page.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
     ['a separate count', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],

@@ -1,7 +1,4 @@
-/**
- * Checks with random messages, services and faults that consecutive searches of an interval export every row exactly
- * once.
- */
+/** Tests with random messages and faults that interval searches export every row exactly once. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
@@ -27,21 +24,19 @@ interface Plan {
   readonly histogramFirst: boolean;
   readonly maxMessages: number;
   readonly maxPartBytes: number;
-  /** Probability, from 0 to 1, that a request or a destination call fails. */
+  /** Probability (0 to 1) that a request or a destination call fails. */
   readonly trouble: number;
 }
 
 function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
   return Array.from({ length: count }, (_, index) => {
-    // Random messages: many of them share a millisecond, some are at or after the end of the range, and some are
-    // received late.
     const at = startMs + 2 - Math.floor(random.next() ** 2 * (spanMs + 2));
     const received = at + Math.floor(random.next() * 3);
     return { at, received, raw: `message ${index}`, fields: { _messageid: `${index * 7919 - 1_000}` } };
   });
 }
 
-/** Time in seconds after which no request and no destination call fails any more. */
+/** Time in seconds after which nothing fails any more. */
 const troubleS = 600;
 
 function scenarioOf(plan: Plan): Scenario {
@@ -79,7 +74,7 @@ function worldOf(plan: Plan): SearchWorld {
       output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes, csv },
     },
   });
-  // The simulated service may truncate results without reporting it. The export knows its row limit from an earlier search.
+  // The export knows the row limit, which the service may apply silently.
   const isLimitReached = true;
   const texts: string[] = [];
   const shown = {
@@ -110,7 +105,6 @@ function worldOf(plan: Plan): SearchWorld {
 
 const mostSearches = 500;
 
-/** Repeats the search until commit records cover the whole interval. */
 async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRecord[]> {
   const records: CommitRecord[] = [];
   let [fromMs, toMs, failedBefore] = [hour.fromMs, hour.toMs, 0];
@@ -176,7 +170,7 @@ test('every row is exported once, with any faults of the service and the destina
         found.push(...missing.map((complaint) => `${JSON.stringify(record)}: ${complaint}`));
       }
       expect(found).toEqual([]);
-      // After the cleanup, only discarded files that the export could not remove may remain.
+      // Only files that the export could not remove may remain.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

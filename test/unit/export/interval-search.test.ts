@@ -1,7 +1,4 @@
-/**
- * Tests the search of one export interval on the simulated service: each result of a search, its cause, and the files at the
- * destination.
- */
+/** Tests the search of one interval: each result, its cause, and the files at the destination. */
 import { describe, expect, test } from 'vitest';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
@@ -69,7 +66,7 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // The results are read a second time. Its first page is shorter, so all pages end at other rows than before.
+    // The first page of the second read is shorter, so all pages end at other rows.
     expect(readings).toBe(3);
   });
 
@@ -134,7 +131,7 @@ describe('a search with errors, or with a lost status answer (E5)', () => {
   test('is repeated when the aggregation reports errors while its records are read', async () => {
     const queries = ['*| count'];
     const slow = { kind: 'delay', delay: '20s', operations: ['listRecords'] } as const;
-    // While the records are read slowly, the client sends a second status request, whose answer reports an error.
+    // A second status request, during a slow read, reports an error.
     const error = {
       kind: 'pendingError',
       message: 'a shard is away',
@@ -179,7 +176,6 @@ describe('a search that reached the message limit (E4)', () => {
   const cut = (atMessageLimit: 'forcePaused' | 'done' | 'doneWithWarning', more: object = {}) => ({
     search: { messageLimit: 250, atMessageLimit, pages: { maxMessages: 50 }, ...more },
   });
-  /** Scenario with a single histogram bucket. The count of this bucket is not final. */
   const withoutBuckets = { status: { bucketLength: '2h' } };
 
   test.each(['forcePaused', 'doneWithWarning'] as const)(
@@ -277,7 +273,6 @@ describe('a search that reached the message limit (E4)', () => {
   });
 });
 
-/** Replaces the tenth row of a page by a copy of its ninth row. */
 function inPlaceOfTenth(receiver: RowReceiver): RowReceiver {
   let rows = 0;
   let ninth: PageRow | undefined;

@@ -21,7 +21,6 @@ async function readingsOf(readings: number, pages: PageScenario) {
   return bounds;
 }
 
-/** Reads all 600 rows of the search job. Returns the row offset after each page. */
 async function read(pages: JobPages, { tools }: SearchWorld): Promise<number[]> {
   const files = new IntervalFiles(tools, { segment: 0, ...hour }, []);
   const filter = new RowFilter({

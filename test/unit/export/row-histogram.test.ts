@@ -12,7 +12,6 @@ const found = (buckets: readonly HistogramBucket[]) => ({
 });
 const bucket = (startMs: number, lengthMs: number, count: number) => ({ startMs, lengthMs, count });
 
-/** Returns the time slices of a histogram with their row counts. Slices without rows are omitted. */
 function withRows(counts: readonly number[]): readonly (readonly [number, number])[] {
   return [...counts.entries()].filter(([, count]) => count !== 0);
 }

@@ -1,4 +1,4 @@
-/** Sample views (data from which the status is rendered) of an export in progress. */
+/** Sample data from which the status of a running export is rendered. */
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { proofRangesOf } from '../../../src/destination/proof-range.ts';
@@ -35,7 +35,6 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
   };
 }
 
-/** Returns the record of an interval with this many rows in one file. */
 export function intervalOf(fromMs: number, toMs: number, rows: number, more: Partial<CommitRecord> = {}): CommitRecord {
   const sha256 = 'a'.repeat(64);
   const file = { name: `data/${toMs}`, rows, bytes: 10 * rows, encodedBytes: 100 * rows, misfits: 0, sha256 };

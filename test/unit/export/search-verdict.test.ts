@@ -49,7 +49,6 @@ function run(more: Partial<SearchFacts> = {}): SearchFacts {
   };
 }
 
-/** Returns a search result that the service truncated at 12 rows, of which two are in the oldest millisecond. */
 function cutRun(more: Partial<SearchFacts> = {}): SearchFacts {
   return run({ sign: 'forcePaused', jobCount: 12, figures: figures({ left: 2 }), ...more });
 }

@@ -1,7 +1,4 @@
-/**
- * Test world for the search of one interval, in virtual time: the simulated service, a destination in memory, and checks of the written
- * rows.
- */
+/** Test set-up for an interval search: the simulated service, and a destination in memory. */
 
 import type { LogData } from '../../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -69,7 +66,7 @@ export interface SearchWorldOptions {
   readonly logData?: LogData;
   readonly request?: Partial<ExportRequest>;
   readonly destination?: MemoryDestination;
-  /** Number that is part of the names of written files, so that different processes write different names. */
+  /** Number in the names of written files, which differs between processes. */
   readonly token?: number;
 }
 
@@ -144,10 +141,7 @@ export class SearchWorld {
     });
   }
 
-  /**
-   * Returns the differences between the files of a commit record and the expected rows, and files or search jobs that
-   * were left behind. Empty if the search was correct.
-   */
+  /** Returns wrong rows in the files of a commit record, and leftover files and search jobs. */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
     const inside = this.messages.filter(({ at, received = at }) => {
@@ -165,10 +159,7 @@ export class SearchWorld {
     return [...found, ...(await this.leftovers(record.files.map(({ name }) => name)))];
   }
 
-  /**
-   * Returns the objects at the destination that are neither commit records nor the given files, and search jobs that
-   * remain at the service.
-   */
+  /** Returns leftover objects at the destination and search jobs at the service. */
   async leftovers(files: readonly string[] = []): Promise<string[]> {
     const found: string[] = [];
     const counted = new Set(files.map((name) => this.task.layout.within(name)));

@@ -1,4 +1,4 @@
-/** Minimal operator that runs an export on the toy log service. Several operators can share its destination. */
+/** Minimal operator that runs an export on the toy log service. */
 
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
@@ -18,7 +18,7 @@ import { decide, type ExportDecision } from '../../../src/export/work/export-dec
 import { onlyWorker } from '../../../src/export/work/worker-part.ts';
 import { countToy, searchToy, type ToyJob, type ToyRow, type ToyWorld } from './toy-service.ts';
 
-/** Commit records and rows at the destination, by the key that identifies a record (E3). */
+/** Commit records and rows at the destination, by record key (E3). */
 export type ToyDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly ToyRow[] }>;
 
 type Reading = Extract<Verdict, { kind: 'read' }>;
@@ -44,7 +44,7 @@ export class ToyOperator {
     this.#plan = plan;
     this.#destination = destination;
     this.#random = random;
-    // An operator knows from earlier searches the row limit of a service that truncates results without reporting it.
+    // The operator knows the row limit of a silent service from earlier searches.
     this.#smallestLimit = world.cutKinds.includes('silent') ? world.limit : undefined;
   }
 
@@ -67,13 +67,11 @@ export class ToyOperator {
     });
   }
 
-  /**
-   * Starts and stops searches as the export decides, and ends a random search. Returns false when the whole range is exported.
-   */
+  /** Executes one decision of the export, and ends a random search. Returns false when all is exported. */
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // In half of the steps, the export's request to stop searches has no effect, as if it came too late.
+    // In half of the steps, the request to stop searches comes too late.
     const stopped = this.#random.next() < 0.5 ? stop.map(({ search }) => search) : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

@@ -1,4 +1,4 @@
-/** Log service with a few rows for tests of export decisions. Its searches return incomplete results or fail in every possible way. */
+/** Toy log service whose searches return incomplete results or fail in every possible way. */
 import type { Random } from '../../../src/base/random.ts';
 import type { Interval } from '../../../src/export/search/message-limit.ts';
 import type { MessageHistogram } from '../../../src/service/jobs/job-gathering.ts';
@@ -17,9 +17,9 @@ export interface ToyWorld {
   readonly limit: number;
   readonly cutKinds: readonly ('forcePaused' | 'warning' | 'silent')[];
   readonly hasInclusiveEnds: boolean;
-  /** If false, the counts of the histogram do not add up to the message count. */
+  /** If false, the histogram counts do not add up to the message count. */
   readonly hasHistogram: boolean;
-  /** Probability from 0 to 1 that a search job fails in some way. */
+  /** Probability (0 to 1) that a search job fails. */
   readonly trouble: number;
 }
 
@@ -30,7 +30,7 @@ export interface ToyJob {
   readonly pendingErrors: readonly string[];
   readonly hasLostStatus: boolean;
   readonly histogram: MessageHistogram;
-  /** Rows on the pages of the search job, in order. If the pages are read again, they may have other rows. */
+  /** Rows on the pages at the first read. A second read may return other rows. */
   readonly firstReading: readonly ToyRow[];
   readonly rows: readonly ToyRow[];
 }
@@ -50,7 +50,7 @@ export function makeRows(random: Random, count: number, spanMs: number): ToyRow[
   });
 }
 
-/** Runs a search. `endMs` is the end of the range in the request. If `mayFail` is false, the service has no random faults. */
+/** `endMs` is the end of the requested range. With `mayFail` false, no random faults occur. */
 export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs: number, mayFail: boolean): ToyJob {
   const strikes = () => mayFail && random.next() < world.trouble;
   const firstMs = strikes() ? fromMs - 1 : fromMs;
@@ -59,14 +59,14 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   const isBroken = strikes();
   const newestFirst = inOrder(isBroken ? matching.filter(() => random.next() < 0.7) : matching);
   const isCut = newestFirst.length >= world.limit;
-  // When a search by receipt time exceeds the row limit, any row may be missing.
+  // A search by receipt time above the row limit may omit any row.
   const pool = world.byReceiptTime ? shuffled(newestFirst, random) : newestFirst;
   const found = inOrder(pool.slice(0, world.limit));
   const again = found[Math.floor(random.next() * found.length)];
   const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
-  // A lost status answer may have contained the only report of the error, so a job with a lost answer reports no error.
+  // The lost answer may have been the only one with the error.
   const hasLostStatus = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',
@@ -80,10 +80,7 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   };
 }
 
-/**
- * Returns the rows of a search job for the first read of its pages. Sometimes a row is missing, or is replaced by a copy of
- * another row.
- */
+/** Sometimes a row is missing, or is replaced by a copy of another row. */
 function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];

@@ -1,7 +1,4 @@
-/**
- * Tests how the collector list is read: the requests, their order, and what the operator knows about the fleet afterwards (U7,
- * U9).
- */
+/** Tests how the collector list is read, and what the operator knows afterwards (U7, U9). */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { FleetListing, type ListingUser } from '../../../src/fleet/fleet-listing.ts';
@@ -168,10 +165,7 @@ describe('U7: no collector is hidden', () => {
   });
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
-    /**
-     * Creates a fleet of 300 collectors. Before each read of a page, one more collector of the first page is upgraded,
-     * so no later page shows it.
-     */
+    /** Before each read of a page, a collector of the first page is upgraded, so no later page shows it. */
     async function rolling() {
       const { service, listing, swept } = world(300, middle);
       service.builds = [first, middle, last];
@@ -263,7 +257,7 @@ describe('U7: no collector is hidden', () => {
     await swept(0);
     let calls = 0;
     service.beforeAnswer = (call) => {
-      // A collector of the first page disappears after that page is read, so all later collectors move to earlier places.
+      // When a collector of the first page disappears, all later collectors move up.
       if (call.startsWith(first) && ++calls === 1)
         service.collectors = service.collectors.filter(({ id }) => id !== '1');
     };
@@ -535,7 +529,6 @@ test('nothing is sent without leadership, but later requests are', async () => {
 test('a request at the end of the loop is not lost', async () => {
   const { clock, service, listing, swept, attend } = world(3, middle);
   await swept(0);
-  // Each subscriber of the collector list requests a page `steps` microtasks after its notification.
   for (let steps = 0; steps < 12; steps++) {
     let asked = 0;
     attend(`user-${steps}`, () => {

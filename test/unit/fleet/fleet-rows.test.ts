@@ -1,4 +1,4 @@
-/** Tests of the rows of the collector list, their positions and their changes, while pages arrive. */
+/** Tests the rows of the collector list and their changes while pages arrive. */
 import { describe, expect, test } from 'vitest';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { collector, newerVersion, oldVersion, target } from '../policy/builders.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests what policies share. Policies of one account share a list of collectors. Policies of one service share a table that says
- * which policy owns each collector.
- */
+/** Tests the collector list of an account, and the table of collector owners of a service. */
 
 import { expect, test } from 'vitest';
 import type { Account } from '../../../src/account/accounts.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests the order of all collectors, which is merged from two lists that each hide some collectors. Also tests the predicted
- * positions of collectors in this order.
- */
+/** Tests the order of all collectors, merged from two lists that each hide some collectors. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Listed, ListOrder } from '../../../src/fleet/list-order.ts';

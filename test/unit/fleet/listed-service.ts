@@ -1,4 +1,4 @@
-/** Fake service that lists a fleet in pages. A test can delay the lists, hide collectors from them, and let requests fail. */
+/** Fake service that lists collectors in pages. Tests can delay lists and hide collectors. */
 import type { Clock } from '../../../src/base/clock.ts';
 import { sleep } from '../../../src/base/clock.ts';
 import type {
@@ -15,15 +15,15 @@ export class ListedService implements UpgradeService {
   readonly #clock: Clock;
   collectors: readonly Collector[] = [];
   builds: readonly string[] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'];
-  /** Whether a list that is requested for a build hides the collectors that run this build (section 10.4). */
+  /** True if a list that is requested for a build hides the collectors that run it (section 10.4). */
   hides = true;
   mostRows = 10_000;
   /** Maximum number of rows in a page, even if a request asks for more. */
   cutRows = Number.POSITIVE_INFINITY;
   latencyMs = 10;
-  /** Error with which the next calls fail. Undefined if they succeed. */
+  /** Errors of the next calls; undefined for success. */
   readonly failures: (Error | undefined)[] = [];
-  /** Recorded calls in order: `builds` for the list of builds, and `build offset+limit` for a page. */
+  /** Recorded calls: `builds` for the list of builds, `build offset+limit` for a page. */
   readonly calls: string[] = [];
   beforeAnswer: (call: string) => void = () => {};
   #underWay = 0;

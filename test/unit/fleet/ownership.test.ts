@@ -1,4 +1,4 @@
-/** Tests the table that shows, for each collector, the policy that owns it and the upgrade attempt that is in flight (U13). */
+/** Tests the table of each collector's owner and running upgrade attempt (U13). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Claimant, compareClaimants, type Flight, Ownership } from '../../../src/fleet/ownership.ts';

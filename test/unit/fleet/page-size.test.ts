@@ -1,4 +1,4 @@
-/** Tests how the operator finds the largest page size that a service accepts, from the answers of the service (U9). */
+/** Tests how the operator finds the largest page size that a service accepts (U9). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PageSize } from '../../../src/fleet/page-size.ts';
@@ -14,10 +14,6 @@ function refusal(status: number): ServiceError {
   });
 }
 
-/**
- * Reads all `rows`, and returns the page sizes that were requested. The service returns at most `cut` rows per page,
- * and rejects requests for more than `most` rows.
- */
 function sweep(size: PageSize, rows: number, { cut = Infinity, most = Infinity } = {}): readonly number[] {
   const limits: number[] = [];
   for (let offset = 0; limits.length < 1_000; ) {

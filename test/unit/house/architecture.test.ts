@@ -1,4 +1,4 @@
-/** Checks that ARCHITECTURE.md names the folders and files that exist. Biome checks the imports between them (`biome.json`). */
+/** Tests that ARCHITECTURE.md names existing folders and files. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,13 +1,13 @@
-/** Finds the parts of docs/service.md (sections, names, error identifiers) that no test in `test/contract/` mentions. */
+/** Finds the parts of docs/service.md that no test in `test/contract/` mentions. */
 import type { SourceFile, SyntaxNode } from './source-file.ts';
 
-/** The specification of the service is chapters 1 to 9 of docs/service.md. */
+/** Chapters 1 to 9 of docs/service.md specify the service. */
 const lastChapter = 9;
 
 export interface ContractLines {
   /** Number of a section, such as `4.6`, or of a chapter without sections, such as `8`. */
   readonly sections: readonly string[];
-  /** Names that the tables in chapters 2 to 4 of docs/service.md define, such as members and parameters. */
+  /** Names of members and parameters in the tables of chapters 2 to 4. */
   readonly names: readonly string[];
   /** Identifiers of the errors that chapter 7 defines. */
   readonly errors: readonly string[];
@@ -33,7 +33,7 @@ export function contractLines(markdown: string): ContractLines {
   };
 }
 
-/** Returns the texts in code style from the table columns that have one of these headers. */
+/** Returns the texts in code style from the table columns with these headers. */
 function quotedCells(markdown: string, headers: readonly string[]): string[] {
   const found = cells(markdown, headers).flatMap((cell) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
@@ -61,7 +61,7 @@ function cells(markdown: string, headers: readonly string[]): string[] {
 export interface ContractCitations {
   readonly titles: readonly string[];
   readonly sections: ReadonlySet<string>;
-  /** Texts in the source code of the contract tests, and the single words of these texts. */
+  /** Texts in the contract tests, and their single words. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -83,10 +83,7 @@ export function contractCitations(files: readonly SourceFile[]): ContractCitatio
   return { titles, sections, words };
 }
 
-/**
- * Returns a sentence for each part of docs/service.md that no test mentions. The sections `unseen` are left out,
- * because no client can observe them.
- */
+/** Returns each part of docs/service.md that no test mentions, except for the sections `unseen`. */
 export function uncitedLines(
   lines: ContractLines,
   { titles, sections, words }: ContractCitations,
@@ -111,7 +108,7 @@ function textsOf(node: SyntaxNode): readonly string[] {
 const groups = ['describe'];
 const tests = ['test', 'testSimulated'];
 
-/** Returns the name of a test or of a group of tests. For a table of tests, the name contains placeholders. */
+/** Returns the name of a test or a group of tests, with placeholders for a table of tests. */
 function titleOf(node: SyntaxNode): { readonly text: string; readonly isGroup: boolean } | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const called = rootName(node['callee'] as SyntaxNode);
@@ -121,7 +118,7 @@ function titleOf(node: SyntaxNode): { readonly text: string; readonly isGroup: b
   return text === undefined ? undefined : { text, isGroup: groups.includes(called) };
 }
 
-/** Returns the name of the called function, such as `test` of `test(…)`, `test.each(…)(…)` and `test.for(…)(…)`. */
+/** Returns the name of the called function, such as `test` of `test.each(...)(...)`. */
 function rootName(callee: SyntaxNode): string | undefined {
   switch (callee.type) {
     case 'Identifier':

@@ -1,9 +1,9 @@
-/** Checks that the contract suite tests every line of docs/service.md that describes behaviour a client can observe. */
+/** Tests that the contract suite covers all behaviour in docs/service.md that a client can observe. */
 import { describe, expect, test } from 'vitest';
 import { contractCitations, contractLines, uncitedLines } from './contract-lines.ts';
 import { parseSource, readText, sourcesBelow } from './source-file.ts';
 
-/** Sections of docs/service.md that the suite does not test, each with the reason. */
+/** Sections that the suite does not test, each with the reason. */
 const unseen = {
   '5.6': 'unspecified',
   '6': 'there are no events',

@@ -1,6 +1,4 @@
-/**
- * Checks the code blocks of the documentation without running them: programs, flags, arguments, targets, files and fields exist.
- */
+/** Tests that the code blocks of the documentation name existing programs, flags, files and fields. */
 import { existsSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
@@ -20,7 +18,7 @@ import {
 import { recordingContext } from '../cli/recording-context.ts';
 import { readText } from './source-file.ts';
 
-/** Commands in the text of pages, between backticks. Texts with `…` or the word COMMAND are patterns, not commands. */
+/** Commands between backticks. Texts with an ellipsis or the word COMMAND are patterns. */
 const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
   const text = readText(page);
   return [...text.matchAll(/(?<!`)`((?:npx )?logfleet [^`]+)`/g)]
@@ -32,10 +30,10 @@ const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
     .filter((command) => !/…|\bCOMMAND\b/.test(command.text));
 });
 
-/** Error that stops a correct command line before the command runs. */
+/** Stops a correct command line before the command runs. */
 class CorrectCommandLine extends Error {}
 
-/** Parses a command line of logfleet without running the command. Returns the error of the parser. */
+/** Parses a command line without running it, and returns the parser's error. */
 async function parseError(
   args: readonly string[],
 ): Promise<{ readonly code: string; readonly message: string } | undefined> {
@@ -56,14 +54,14 @@ async function parseError(
   }
 }
 
-/** Returns the arguments of logfleet in a program call, such as those after `npx logfleet`, or undefined for another program. */
+/** Returns the arguments of a logfleet call; undefined for another program. */
 function argumentsOfLogfleet(words: readonly string[]): readonly string[] | undefined {
   if (words[0] === 'logfleet') return words.slice(1);
   const at = words.indexOf('npx');
   return at >= 0 && words[at + 1] === 'logfleet' ? words.slice(at + 2) : undefined;
 }
 
-/** Runs the parser on all calls of logfleet. Returns the calls with an error that is not among the accepted codes. */
+/** Returns the logfleet calls that the parser rejects. */
 async function wrongCalls(
   commands: readonly DocsCommand[],
   accepted: readonly string[] = [],
@@ -119,7 +117,7 @@ describe('the commands of code blocks', () => {
 
 test('commands in the text have existing names and flags', async () => {
   expect(inlineCommands.length).toBeGreaterThan(50);
-  // A text often names only a command, such as `logfleet plan`, or one of its flags. So missing arguments are no error here.
+  // Text often names a command without its arguments.
   const incomplete = [
     'commander.missingArgument',
     'commander.missingMandatoryOptionValue',
@@ -129,7 +127,7 @@ test('commands in the text have existing names and flags', async () => {
   expect(await wrongCalls(inlineCommands, incomplete)).toEqual([]);
 });
 
-/** How to check one kind of YAML block in the documentation. `problems` returns the problems of a block. */
+/** Check of one kind of YAML block. `problems` returns the problems of a block. */
 interface YamlCheck {
   readonly applies: (block: CodeBlock) => boolean;
   readonly problems: (block: CodeBlock) => readonly unknown[] | Promise<readonly unknown[]>;
@@ -138,7 +136,7 @@ interface YamlCheck {
 const manifestProblems = (text: string) =>
   checkManifests([{ name: 'page', text }], checkCredentialsSecret, Date.UTC(2026, 10, 21)).findings;
 
-/** Specs of an export and of a policy. The fields of a code block in the documentation are added to them. */
+/** Specs to which the fields of a code block are added. */
 const exportSpec = {
   credentialsSecretRef: { name: 'log-service' },
   query: 'error',
@@ -146,26 +144,20 @@ const exportSpec = {
 };
 const policySpec = { credentialsSecretRef: { name: 'log-service' }, target: { version: '19.500-1' }, selector: {} };
 
-/**
- * Returns the errors of a manifest that contains the fields of the block. Warnings are ignored, because they may be
- * about fields that the block omits.
- */
+/** Returns the errors of a manifest with the fields of the block. Warnings may be about omitted fields. */
 const fragmentProblems = (kind: string, spec: object) =>
   manifestProblems(asManifest(kind, spec)).filter(({ severity }) => severity === 'error');
 
 const asManifest = (kind: string, spec: object) =>
   stringify({ apiVersion: 'logfleet.dev/v1alpha1', kind, metadata: { name: 'page', namespace: 'logging' }, spec });
 
-/**
- * Returns the missing folders of `manifests/` that a kustomization names. The kustomization is expected in the folder that
- * contains the checkout `logfleet`.
- */
+/** Returns the missing folders of `manifests/` that a kustomization names. */
 function missingBases(text: string): readonly string[] {
   const { resources = [], components = [] } = parse(text) as Readonly<Record<string, readonly string[] | undefined>>;
   return [...resources, ...components].filter((path) => !existsSync(path.replace(/^logfleet\//, '')));
 }
 
-/** Returns the invalid commands of logfleet in a CI pipeline, where the path of the program ends with `bin/logfleet`. */
+/** Returns the invalid logfleet commands of a CI pipeline. */
 function pipelineProblems({ page, line, text }: CodeBlock): Promise<readonly string[]> {
   const commands = [...text.matchAll(/bin\/logfleet"? ([^>|\n]+)/g)];
   expect(commands).not.toEqual([]);
@@ -182,7 +174,7 @@ const yamlChecks: readonly YamlCheck[] = [
     problems: ({ text }) => missingBases(text),
   },
   {
-    // `test/cluster/docs-manifests.test.ts` checks these manifests with a dry run on a real API server.
+    // `test/cluster/docs-manifests.test.ts` checks these manifests on a real API server.
     applies: ({ text }) => /^apiVersion: (?:v1|networking\.k8s\.io\/v1)\n/.test(text),
     problems: ({ text }) => ['kind', 'metadata'].filter((member) => !(member in parse(text))),
   },

@@ -1,7 +1,4 @@
-/**
- * Checks that all citations in code and tests are right: sections of docs/service.md such as `4.9`, and rules of docs/protocol.md
- * such as `U3`. Also checks that the links of every page lead to an existing target.
- */
+/** Tests that cited sections and rules exist, and that all links in the pages lead somewhere. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +10,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const service = readFileSync(join(root, 'docs/service.md'), 'utf8');
 const protocol = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
 
-/** Section numbers from the headings and the bold list items of docs/service.md. */
+/** Section numbers of the headings and the bold list items in docs/service.md. */
 const sections = new Set(
   [...service.matchAll(/^(?:#{2,3} |- \*\*)(\d{1,2}(?:\.\d{1,2})?)(?: |\*\*)/gm)].map((match) => match[1]),
 );
@@ -22,7 +19,7 @@ const rules = new Set([...protocol.matchAll(/^### ([BLUREH]\d{1,2}) /gm)].map((m
 const number = String.raw`\d{1,2}(?:\.\d{1,2})?`;
 const dotted = String.raw`\d{1,2}\.\d{1,2}`;
 const listOf = (one: string) => `${one}(?:(?:, | and | or | to |–)${one})*`;
-/** Three forms of a citation of a section: after a word such as `section`, alone in brackets, and at the start of a comment. */
+/** A section is cited after the word `section`, in brackets, or at the start of a comment. */
 const citationForms = [
   new RegExp(
     String.raw`(?:§ ?|\bspecification(?:'s)?,? (?:(?:sections?|chapters?) )?|\b(?:sections?|chapters?) )(${listOf(number)})(?![\d-])`,
@@ -37,10 +34,7 @@ interface Citation {
   readonly line: number;
 }
 
-/**
- * Returns the comments and test titles of a source file, with all other text replaced by blanks. Line numbers stay the
- * same.
- */
+/** Returns the comments and test titles of a source file. Blanks replace all other text. */
 function prose(source: string): string {
   const kept = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$|\b(?:describe|it|test)(?:\.\w+)?\((?:`[^`]*`|'(?:[^'\\\n]|\\.)*')/gm;
   let text = '';

@@ -1,4 +1,4 @@
-/** Checks that docs/exports.md has every condition reason of an export, and that its fields exist. */
+/** Tests that docs/exports.md has every condition reason of an export, and that its fields exist. */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { exportHealth } from '../../../src/export/status/export-health.ts';
@@ -8,7 +8,7 @@ import { readText } from './source-file.ts';
 
 const page = readText('docs/exports.md');
 
-/** Returns the first cell of each row of the table whose header begins with the given text. */
+/** Returns the first cell of each row of the table with this header. */
 function firstCells(head: string): readonly string[] {
   const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
   return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
@@ -30,7 +30,7 @@ describe('docs/exports.md', () => {
   test('has every reason of a failed search, such as a wrong address or certificate', () => {
     const searching = ['createJob', 'getJob', 'listMessages', 'listRecords'] as const;
     const met = outcomes.flatMap((outcome) => searching.map((operation) => treatmentOf(operation, outcome).reason));
-    // docs/exports.md omits the reasons about collectors, and the reasons that no condition shows.
+    // docs/exports.md omits reasons about collectors, and reasons that no condition shows.
     const { collectorRefused, callAborted, clientClosed, notLeading } = reasons;
     const others: readonly string[] = [collectorRefused, callAborted, clientClosed, notLeading];
     const told = [...firstCells('reason of `Ready`'), ...others];

@@ -1,4 +1,4 @@
-/** Checks the table of docs/metrics.md against the metrics of a running operator. */
+/** Tests the table of docs/metrics.md against the metrics of a running operator. */
 import { expect, test } from 'vitest';
 import { metricDefinitions } from '../../support/metric-catalogue.ts';
 import { readText } from './source-file.ts';

@@ -1,4 +1,4 @@
-/** Checks that each benchmark that docs/performance.md names exists, with the part that the flag `--only` selects. */
+/** Tests that each benchmark in docs/performance.md exists. */
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readText } from './source-file.ts';

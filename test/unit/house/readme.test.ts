@@ -1,7 +1,4 @@
-/**
- * Checks that the README names every command, and that its targets, folders, variables and figures exist. `docs-blocks.test.ts` checks the
- * arguments of its commands, and its manifests.
- */
+/** Tests that the README names every command, and that its targets, folders and variables exist. */
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
@@ -11,7 +8,7 @@ import { readText } from './source-file.ts';
 
 const readme = readText('README.md');
 
-/** Every command line of the README: in its console blocks, and in inline code that begins like a command. */
+/** Command lines of the README, in console blocks and in inline code. */
 const inConsoles = blockCommands.filter(({ page }) => page === 'README.md').map(({ text }) => text);
 const inText = [...readme.matchAll(/`((?:npx logfleet|logfleet|make|npm run) [^`]+)`/g)].map(([, line = '']) => line);
 const commandLines = [...inConsoles, ...inText];

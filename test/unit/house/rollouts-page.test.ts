@@ -1,6 +1,4 @@
-/**
- * Checks that the manifests in examples/ are valid, and that docs/rollouts.md lists every state, outcome, action and annotation.
- */
+/** Tests the manifests in examples/, and the tables of docs/rollouts.md. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +12,7 @@ import { readText } from './source-file.ts';
 const examples = join(import.meta.dirname, '../../../examples');
 const page = readText('docs/rollouts.md');
 
-/** Returns the first cell of each row of the table whose header begins with the given text. */
+/** Returns the first cell of each row of the table with this header. */
 function firstCells(head: string): readonly string[] {
   const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
   return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, cell = '']) => cell);

@@ -1,4 +1,4 @@
-/** Checks that docs/schedules.md has every reason of a schedule, that its fields exist, and that its example files are valid. */
+/** Tests that docs/schedules.md has every reason of a schedule, and valid example files. */
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
@@ -9,7 +9,7 @@ import { readText } from './source-file.ts';
 const page = readText('docs/schedules.md');
 const examples = [...page.matchAll(/\]\(\.\.\/([^)]+\.yaml)\)/g)].map(([, file = '']) => file);
 
-/** Returns the first cell of each row of the table whose header begins with the given text. */
+/** Returns the first cell of each row of the table with this header. */
 function firstCells(head: string): readonly string[] {
   const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
   return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>

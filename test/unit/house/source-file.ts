@@ -1,7 +1,4 @@
-/**
- * Parsed source files for the house tests (checks of this code base): the imports and all syntax-tree nodes of each
- * file. The parser comes with vitest.
- */
+/** Parses source files for the tests of this code base. The parser comes with vitest. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,14 +18,14 @@ export interface Comment {
   readonly line: number;
 }
 
-/** A reference to another module in a source file: `import`, `export … from`, `import()` or `import('…').Type`. */
+/** Reference to another module, by `import`, `export ... from` or `import()`. */
 export interface Import {
   readonly specifier: string;
   readonly line: number;
 }
 
 export interface SourceFile {
-  /** Path of the source file from the project root, with slashes, such as `src/base/clock.ts`. */
+  /** Path from the project root, such as `src/base/clock.ts`. */
   readonly path: string;
   readonly text: string;
   readonly imports: readonly Import[];
@@ -83,7 +80,6 @@ function walkNode(
   ancestors.pop();
 }
 
-/** Returns how many of the sorted numbers are below the given number. */
 function countBelow(numbers: readonly number[], number: number): number {
   let [from, to] = [0, numbers.length];
   while (from < to) {
@@ -98,7 +94,7 @@ function isNode(value: unknown): value is SyntaxNode {
   return typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
 }
 
-/** Returns the paths, from the project root, of all files below a folder whose names have the given ending. */
+/** Returns the paths of all files below a folder that have this ending. */
 export function pathsBelow(folder: string, ending = '.ts'): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
@@ -112,7 +108,7 @@ export function sourcesBelow(folder: string): readonly SourceFile[] {
   return known;
 }
 
-/** Cache of parsed source files by folder, because several tests read the same folder. */
+/** Parsed files by folder, because several tests read the same folder. */
 const sources = new Map<string, readonly SourceFile[]>();
 
 export function readText(path: string): string {

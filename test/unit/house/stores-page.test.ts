@@ -1,4 +1,4 @@
-/** Checks that the destinations in docs/stores.md are valid, and that its fields, keys, reasons and links exist. */
+/** Tests that the destinations, fields, keys, reasons and links in docs/stores.md are valid. */
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
@@ -66,7 +66,7 @@ describe('docs/stores.md', () => {
     const named = [...told.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = '']) => reason);
     const all = Object.values<string>(reasons);
     expect(named.filter((reason) => !all.includes(reason))).toEqual([]);
-    // docs/stores.md is about access, so it omits the reasons about damaged files and about speed.
+    // docs/stores.md omits the reasons about damaged files and about speed.
     const others = ['DestinationDamaged', 'DestinationSlow'];
     expect(all.filter((reason) => reason.startsWith('Destination')).sort()).toEqual([...named, ...others].sort());
   });

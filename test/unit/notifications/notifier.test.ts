@@ -1,4 +1,4 @@
-/** Tests notifications: which Events are notified, the body of a request, retries, limits, and that no secret leaks. */
+/** Tests notifications: their Events, body, retries and limits, and that no secret leaks. */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { failure } from '../../../src/base/errors.ts';

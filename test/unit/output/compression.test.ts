@@ -1,7 +1,4 @@
-/**
- * Tests the compression of the chunks of a file: its content and format, that the bytes are always the same, and that chunks can
- * be compressed concurrently.
- */
+/** Tests the compression of files in chunks, which must always give the same bytes. */
 import { createHash } from 'node:crypto';
 import { constants, crc32, createInflateRaw, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +7,7 @@ import { type Compression, packerOf } from '../../../src/output/compression.ts';
 const levels = Array.from({ length: 9 }, (_, index): Compression => ({ kind: 'gzip', level: index + 1 }));
 const compressions: readonly Compression[] = [...levels, { kind: 'zstd', level: 3 }, { kind: 'none' }];
 
-/** Returns text that compresses like logs: words repeat, also across chunks, and ids do not. */
+/** Returns text that compresses like logs: words repeat, and ids do not. */
 function logText(bytes: number): Buffer {
   const lines: string[] = [];
   for (let [line, length] = [0, 0]; length < bytes; line++) {
@@ -29,7 +26,7 @@ function chunksOf(content: Buffer, sizes: readonly number[]): Buffer[] {
   });
 }
 
-/** Compresses the chunks, at most as many at the same time as the packer allows, and overwrites the memory of each chunk afterwards. */
+/** Overwrites the memory of each chunk after its compression. */
 async function pack(compression: Compression, chunks: readonly Buffer[]): Promise<Buffer> {
   const packer = packerOf(compression);
   const running: Promise<readonly Uint8Array[]>[] = [];
@@ -65,7 +62,7 @@ describe.each(compressions)('$kind $level', (compression) => {
     const pieces = chunksOf(random, [512 * 1024, 512 * 1024, 1_500_000 - 1024 * 1024]);
     const file = await pack(compression, pieces);
     expect(unpacked(compression, file).equals(random)).toBe(true);
-    // The compressed bytes must not change when another file is compressed in between. Both files use the same gzip streams.
+    // Another file, compressed in between with the same gzip streams, must not change the bytes.
     await pack(compression, chunks);
     expect((await pack(compression, pieces)).equals(file)).toBe(true);
   });
@@ -118,6 +115,6 @@ test('gzip compresses a chunk to the same bytes, wherever the output buffers of 
   const packed = async () => Buffer.concat(await packer.pack(Buffer.from('a')));
   await packed();
   const first = await packed();
-  // Two output buffers of 128 KiB become full. A chunk has 7 bytes, so the two buffers end at different bytes of a chunk.
+  // A chunk has 7 bytes, so the two output buffers end at different bytes of a chunk.
   for (let bytes = 0; bytes < 2 * 128 * 1024; bytes += first.length) expect((await packed()).equals(first)).toBe(true);
 });

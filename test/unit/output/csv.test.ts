@@ -1,4 +1,4 @@
-/** Tests CSV files (RFC 4180): they are compared with the output of the library csv-stringify, and read by DuckDB. */
+/** Tests CSV files (RFC 4180) against csv-stringify and DuckDB. */
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,6 @@ function csv(set: ColumnSet, rows: readonly (string | Buffer)[], options = guard
   return encoded((spool) => new CsvEncoder(spool, set, options), rows, chunkBytes).toString();
 }
 
-/** Returns the lines of a CSV file with the single column `a`, without the header line. */
 function lines(values: readonly string[], options = guarded): string {
   const rows = values.map((value) => JSON.stringify({ a: value }));
   return csv(messageColumns(['a'], []), rows, options).replace('a\r\n', '');
@@ -124,10 +123,7 @@ describe('the formula guard', () => {
   });
 });
 
-/**
- * Returns the text of a CSV cell. This is a second implementation of the rules, with which the tests compare the
- * encoder.
- */
+/** Second implementation of the rules, with which the tests compare the encoder. */
 function cellText(value: unknown, isGuarded: boolean): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') return JSON.stringify(value);
@@ -136,10 +132,7 @@ function cellText(value: unknown, isGuarded: boolean): string {
   return isGuarded && isFormula ? `'${text}` : text;
 }
 
-/**
- * Returns the expected CSV file. It adds quotes to rows with one empty cell, because the library csv-stringify never quotes empty
- * cells.
- */
+/** Quotes rows with one empty cell, which the library csv-stringify does not do. */
 function expectedCsv(names: readonly string[], rows: readonly Members[], isGuarded: boolean): string {
   const values = rows.map((members) => sorted(names, members).values);
   const table = [names, ...values.map((each) => names.map((name) => each.get(name)))];
@@ -164,14 +157,14 @@ test('random rows in any notation equal the output of csv-stringify for JSON.par
   );
 });
 
-/** Replaces objects and arrays by null, because the encoder keeps their original text, which csv-stringify does not know. */
+/** Replaces objects and arrays by null, because csv-stringify does not know their original text. */
 function compact(value: unknown): unknown {
   return typeof value === 'object' ? null : value;
 }
 
 test('DuckDB reads the written values', async () => {
   const members = fc.sample(fc.tuple(texts, texts, texts), { numRuns: 300, seed: 7 });
-  // NUL characters are removed, because DuckDB does not support them in text. DuckDB reads empty cells as NULL.
+  // DuckDB does not support NUL characters, and reads empty cells as NULL.
   const rows = members.map((values) => values.map((value) => value.toWellFormed().replaceAll('\0', '')));
   const file = csv(
     messageColumns(['a', 'b', 'c'], []),

@@ -21,7 +21,7 @@ export async function describeParquet(file: Buffer): Promise<Record<string, unkn
   return Object.fromEntries(columns.map((column) => [column['column_name'], column['column_type']]));
 }
 
-/** DuckDB instance for all reads, because its start takes longer than a read. */
+/** One DuckDB instance for all reads, because its start takes longer than a read. */
 let connection: Promise<DuckDBConnection> | undefined;
 
 export async function query(file: Buffer, sql: (place: string) => string): Promise<ReadRow[]> {

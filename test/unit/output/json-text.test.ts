@@ -1,10 +1,9 @@
-/** Tests the functions that decode JSON strings and find the end of a JSON value, on valid JSON (RFC 8259). */
+/** Tests the functions that decode JSON strings and find the end of a JSON value. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nestedEnd, stringEnd, wordEnd, writeText } from '../../../src/output/json-text.ts';
 import { texts, values, writings, writtenRow } from './rows.ts';
 
-/** Returns the content of a JSON string, decoded as UTF-8. */
 function said(json: string): string {
   const bytes = Buffer.from(`${json},`);
   const target = Buffer.alloc(bytes.length, '?');
@@ -34,7 +33,6 @@ test('a string has the same text with any escapes', () => {
   fc.assert(
     fc.property(texts, writings, (text, { escapes }) => {
       const row = writtenRow([['a', text]], { space: '', escapes });
-      // In this JSON text, the whitespace is between a colon and an opening brace.
       expect(said(row.slice(row.indexOf(':') + 1, -1))).toBe(text.toWellFormed());
     }),
     { numRuns: 1_000 },

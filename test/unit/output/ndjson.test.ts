@@ -1,7 +1,4 @@
-/**
- * Tests NDJSON files. Their rows are as the service sent them, or reduced to the chosen fields. The expected rows are computed
- * with JSON.parse.
- */
+/** Tests NDJSON files. Their rows are as the service sent them, or have only the chosen fields. */
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

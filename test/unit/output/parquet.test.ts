@@ -1,6 +1,4 @@
-/**
- * Tests the types, row groups and values of Parquet files, as the independent readers hyparquet and DuckDB read them.
- */
+/** Tests Parquet files with two independent readers, hyparquet and DuckDB. */
 
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -19,7 +17,6 @@ function parquet(set: ColumnSet, rows: readonly (string | Buffer)[], compression
   return encoded((spool) => new ParquetEncoder(spool, set, { compression, groupBytes }), rows);
 }
 
-/** Reads a Parquet file with hyparquet, without converting BigInts to numbers. */
 function read(file: Buffer): Promise<Record<string, unknown>[]> {
   const compressors = {
     GZIP: (bytes: Uint8Array) => gunzipSync(bytes),
@@ -168,10 +165,7 @@ describe('values', () => {
 const compressions: readonly Compression[] = [none, { kind: 'gzip', level: 1 }, { kind: 'zstd', level: 3 }];
 
 describe.each(compressions)('with $kind', (compression) => {
-  /**
-   * Returns the fields of a row. Some texts repeat, some never repeat, and some are long. Ids are at the limits of
-   * their range.
-   */
+  /** Some texts repeat, some never repeat, and some are long. Ids are at the limits of their range. */
   const members = (index: number) => ({
     _messageid: String(index % 2 ? -(2n ** 63n) + BigInt(index) : 2n ** 63n - 1n - BigInt(index)),
     _messagetime: String(1_788_000_000_000 - index),

@@ -1,7 +1,4 @@
-/**
- * Tests the writer of one part (data file) of an interval. It compresses, counts and hashes the rows, and also handles
- * back-pressure, failures and aborts.
- */
+/** Tests the writer of one data file: compression, counts, hashes, back-pressure and failures. */
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
@@ -171,7 +168,7 @@ describe('a series of parts', () => {
         expect(parts[index]?.rows).toBe(file.toString().split('\n').length - 1);
       }
       for (const { bytes } of parts.slice(0, -1)) {
-        // The maximum size applies to an estimate, so a part may be somewhat smaller or larger.
+        // The maximum size applies to an estimate.
         expect(bytes).toBeGreaterThan(150_000);
         expect(bytes).toBeLessThan(600_000);
       }
@@ -306,7 +303,7 @@ describe('a series of parts', () => {
   });
 });
 
-/** File that keeps all data, and delays its first write until `release` is called. */
+/** File that delays its first write until `release` is called. */
 class SlowSink extends KeepingSink {
   writtenBytes = 0;
   readonly #released = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Rows for tests of encoders, and receivers of bytes that keep the data. */
+/** Rows for tests of encoders, and receivers that keep the data. */
 import fc from 'fast-check';
 import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import type { PartSink } from '../../../src/output/part-writer.ts';
@@ -12,9 +12,7 @@ export function rowWith(members: Readonly<Record<string, unknown>>): RawRow {
   return rowOf(JSON.stringify(members));
 }
 
-/**
- * Passes rows to a function as slices of a larger buffer, and overwrites each row afterwards, as the page reader does.
- */
+/** Passes rows as slices of a larger buffer, and overwrites each row afterwards, as the page reader does. */
 export class PassingRow {
   readonly #memory = Buffer.alloc(2 ** 20, '"');
 
@@ -26,7 +24,7 @@ export class PassingRow {
   }
 }
 
-/** Sink that keeps a copy of all data, and records the order of its calls. */
+/** Keeps a copy of all data, and records the order of its calls. */
 export class KeepingSink implements PartSink {
   readonly calls: ('write' | 'finish' | 'abort')[] = [];
   readonly #chunks: Buffer[] = [];
@@ -49,7 +47,7 @@ export class KeepingSink implements PartSink {
   }
 }
 
-/** Returns the output of an encoder. Each row is overwritten after the encoder has used it. */
+/** Returns the output of an encoder. Each row is overwritten after its use. */
 export function encoded(
   encoder: (spool: ByteSpool) => RowEncoder,
   texts: readonly (string | Buffer)[],
@@ -76,7 +74,7 @@ export function encoded(
   return Buffer.concat(chunks);
 }
 
-/** How a test formats JSON text: its whitespace, and which characters it escapes. */
+/** Whitespace of JSON text, and the characters that it escapes. */
 export interface Writing {
   readonly space: string;
   readonly escapes: 'needed' | 'all' | 'slashes';
@@ -87,7 +85,7 @@ export const writings: fc.Arbitrary<Writing> = fc.record({
   escapes: fc.constantFrom('needed', 'needed', 'all', 'slashes'),
 });
 
-/** Names and values of a row's members, in order. A row may have two members with the same name. */
+/** Names and values of a row's members. A row may have two members with the same name. */
 export type Members = readonly (readonly [name: string, value: unknown])[];
 
 export function writtenRow(members: Members, { space, escapes }: Writing): string {
@@ -112,7 +110,7 @@ function hex(unit: number): string {
   return unit.toString(16).padStart(4, '0');
 }
 
-/** Characters with a special meaning in one of the file formats, or with different lengths in UTF-8 and UTF-16. */
+/** Characters with a special meaning in a file format, or with different lengths in UTF-8 and UTF-16. */
 const letters = [...'abc019 ,;"\'\\/{}[]:=+-@\t\r\n\b\f\u0000\u007f\u0085é߿ࠀ＝＋－＠\u2028😀\ud800\udfff'];
 
 export const texts: fc.Arbitrary<string> = fc.oneof(
@@ -151,7 +149,7 @@ export const fieldNames: fc.Arbitrary<string> = fc.oneof(
 
 export const rowMembers: fc.Arbitrary<Members> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
 
-/** Returns the expected value of each column, and the JSON members of the row for which there is no column. */
+/** Returns the expected value of each column, and the JSON members without a column. */
 export function sorted(names: readonly string[], members: Members): { values: Map<string, unknown>; others: Members } {
   const columnOf = (name: string) =>
     names.includes(name) ? name : names.findLast((each) => /^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name));

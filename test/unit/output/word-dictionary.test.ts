@@ -1,7 +1,4 @@
-/**
- * Tests dictionaries of eight-byte values in Parquet files: each value is found again, and a column gets no dictionary
- * if that would save no space.
- */
+/** Tests dictionaries of eight-byte values in Parquet files. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WordDictionary } from '../../../src/output/word-store.ts';
@@ -12,7 +9,7 @@ function halvesOf(values: readonly bigint[]): Int32Array {
 
 test('contains all values in the order of their first occurrence', () => {
   const dictionary = new WordDictionary();
-  // 64-bit values, many of which have equal upper halves or equal lower halves.
+  // Many of the values have equal upper halves or equal lower halves.
   const known = fc.tuple(fc.bigInt(-3n, 3n), fc.bigInt(0n, 3n)).map(([high, low]) => high * 2n ** 32n + low);
   fc.assert(
     fc.property(fc.array(known, { minLength: 300, maxLength: 3_000 }), (values) => {
@@ -42,6 +39,6 @@ test.each([
 ])('saves memory for $what: $pays', ({ values, pays }) => {
   const dictionary = new WordDictionary();
   expect(dictionary.take(halvesOf(values))).toBe(pays);
-  // The second call shows that an earlier use of the dictionary has no effect on the result.
+  // An earlier use of the dictionary must not change the result.
   expect(dictionary.take(halvesOf(values))).toBe(pays);
 });

@@ -1,4 +1,4 @@
-/** Tests of the maximum number of upgrades in flight (U1, U2), and of attempts that a deleted policy left in flight (U13). */
+/** Tests the maximum number of concurrent upgrades (U1, U2), also after a policy was deleted (U13). */
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/attempts/admission.ts';
 import { shareOf } from '../../../src/policy/rollout/stages.ts';

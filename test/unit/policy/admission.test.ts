@@ -1,7 +1,4 @@
-/**
- * Tests of admission: which collectors the operator chooses for the next upgrades, in which order, and why the other collectors wait (U2,
- * U3, U6, U8).
- */
+/** Tests which collectors the operator upgrades next, and why others wait (U2, U3, U6, U8). */
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/attempts/admission.ts';
 import { backOffMs } from '../../../src/policy/attempts/start-rules.ts';
@@ -85,10 +82,7 @@ describe('U2: a first attempt', () => {
 });
 
 describe('the order of attempts', () => {
-  /**
-   * Creates a policy with four collectors. One has an attempt of unknown outcome, one failed, one left the target version, and
-   * one was never upgraded.
-   */
+  /** One collector has an attempt of unknown outcome, one failed, one left the target, one was never upgraded. */
   function four(): PolicyBench {
     const nowMs = 20 * minuteMs;
     const bench = new PolicyBench({

@@ -1,7 +1,4 @@
-/**
- * Tests of the annotations by which users act on a rollout. Each value of an annotation takes effect once and only in the rollout
- * that it names, and is recorded with author and time.
- */
+/** Tests the annotations by which users act on a rollout. Each value takes effect once. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';

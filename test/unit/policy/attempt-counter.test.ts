@@ -16,7 +16,7 @@ test('an ended attempt of this policy is counted by its outcome', () => {
   counter.changed(entry, { ...entry, open: { ...open, taskId: '7' } });
   counter.changed(entry, updated);
   counter.changed(entry, ended('failed'));
-  // The collector went offline after its upgrade had ended, so no attempt ended at that time.
+  // The collector went offline after its upgrade had ended.
   counter.changed(updated, ended('died'));
   counter.changed({ ...entry, open: { ...open, ours: false } }, updated);
   counter.changed(entry, undefined);

@@ -1,7 +1,4 @@
-/**
- * Tests the states of an upgrade attempt, which change by an answer, a task status or a listing (U3 to U7). Refused requests are
- * tested in `refusals.test.ts`.
- */
+/** Tests how answers, task statuses and listings change the state of an upgrade attempt (U3 to U7). */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evaluateEntry, evidenceFromMs, probeIsDue } from '../../../src/policy/attempts/attempt.ts';
 import type { AttemptState, Entry } from '../../../src/policy/ledger/ledger.ts';

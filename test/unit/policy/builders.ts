@@ -1,4 +1,4 @@
-/** Builders of test data for policies. Each builder creates one type of object, with defaults that a test can override. */
+/** Builders of test data for policies, with defaults that a test can override. */
 import type {
   CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
@@ -22,7 +22,7 @@ import type { Collector, UpgradeTask } from '../../../src/service/collectors/upg
 export const settings = policySettings;
 export const minuteMs = 60_000;
 
-/** Versions that most tests use: the version before the upgrade, the target, and a version newer than the target. */
+/** Version before the upgrade, target version, and a version newer than the target. */
 export const oldVersion = '19.100-1';
 export const target = '19.200-1';
 export const newerVersion = '19.300-1';
@@ -53,7 +53,7 @@ export function collector(id: string, more: Partial<Collector> = {}): Collector 
   };
 }
 
-/** Returns a row of the collector list for the collector with id 1. */
+/** Returns a row of the collector list for collector 1. */
 export function row(version: string, seenAtMs: number, more: Partial<Collector> = {}): Row {
   return {
     collector: collector('1', { collectorVersion: version, ...more }),
@@ -92,7 +92,7 @@ export function ending(kind: EndingKind, more: Partial<Ending> = {}): Ending {
   };
 }
 
-/** Returns a ledger entry of collector 1 that has neither an open nor an ended attempt. */
+/** Returns a ledger entry of collector 1 without attempts. */
 export function entry(more: Partial<Entry> = {}): Entry {
   return {
     collectorId: '1',
@@ -155,12 +155,12 @@ export function header(more: Partial<LedgerHeader> = {}): LedgerHeader {
   };
 }
 
-/** Returns the ledger record of a stage that has just started. The ledger does not list the stage's collectors. */
+/** Returns the ledger record of a stage that has just started. */
 export function stageRecord(name: string, more: Partial<StageRecord> = {}): StageRecord {
   return { name, startedAtMs: epochMs, soakMs: 0, tally: { finished: 0, failed: 0 }, ...more };
 }
 
-/** Returns a policy spec with the defaults of the CRD schema, and with limits too large to have an effect. */
+/** Returns a policy spec with the CRD's defaults, and with limits too large to have an effect. */
 export function spec(more: Partial<CollectorVersionPolicySpec> = {}): CollectorVersionPolicySpec {
   return {
     credentialsSecretRef: { name: 'log-service' },

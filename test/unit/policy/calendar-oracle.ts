@@ -1,16 +1,13 @@
-/**
- * Independent model of maintenance windows for tests. It computes the local time of each minute with the JavaScript runtime and compares
- * this time with the schedule.
- */
+/** Independent model of maintenance windows, which computes the local time of each minute. */
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
 
 export const minuteMs = 60_000;
 
-/** A maintenance window whose schedule is given as lists of minutes, hours and weekdays. */
+/** Maintenance window as lists of minutes, hours and weekdays. */
 export interface PlainWindow {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
-  /** Weekdays on which the window opens, with 0 for Sunday; undefined for every day. */
+  /** Weekdays with 0 for Sunday; undefined for every day. */
   readonly weekdays: readonly number[] | undefined;
   readonly durationMinutes: number;
   readonly zone: string;
@@ -21,7 +18,7 @@ export interface PlainExclusion {
   readonly endMs: number;
 }
 
-/** Returns these maintenance windows in the format of a policy manifest. */
+/** Returns the windows in the format of a policy manifest. */
 export function maintenanceOf(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],
@@ -42,7 +39,7 @@ export function maintenanceOf(
   };
 }
 
-/** Returns, for each minute, whether the windows allow an upgrade to start at the first instant of the minute. */
+/** Returns for each minute whether an upgrade may start. */
 export function startableMinutes(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],
@@ -80,7 +77,7 @@ function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
   }
 }
 
-/** Returns whether the window opens in this minute. `before` is the zone's offset from UTC some hours earlier. */
+/** Returns whether the window opens in this minute. `before` is the earlier offset from UTC. */
 function opens(
   window: PlainWindow,
   wallMs: number,
@@ -90,10 +87,10 @@ function opens(
 ): boolean {
   const sinceChange = offsets.length - 1 - offsets.lastIndexOf(before);
   const isAfterChange = before !== offset && sinceChange <= Math.abs(offset - before);
-  // When the clocks go back, a local time occurs twice, and the window opens only the first time.
+  // When a local time occurs twice, the window opens only the first time.
   if (isAfterChange && offset < before) return false;
   if (matches(window, wallMs + offset * minuteMs)) return true;
-  // When the clocks go forward, a window whose opening time is skipped opens at the corresponding later time.
+  // A window whose opening time is skipped opens at the corresponding later time.
   return isAfterChange && matches(window, wallMs + before * minuteMs);
 }
 

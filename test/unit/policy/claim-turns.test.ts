@@ -1,4 +1,4 @@
-/** Tests that a policy starts upgrades only after all usable policies of the same service have selected their collectors (U13). */
+/** Tests that no upgrade starts before all policies of the service have selected their collectors (U13). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { ClaimTurns } from '../../../src/policy/members/claim-turns.ts';

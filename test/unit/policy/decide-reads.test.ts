@@ -1,7 +1,4 @@
-/**
- * Tests `decide`, the function that chooses the next actions for a policy: which reads it plans, what it learns from their
- * answers, and when it must be called again (U9).
- */
+/** Tests `decide`, which chooses the next actions for a policy: its reads, and its next call (U9). */
 import { describe, expect, test } from 'vitest';
 import { endedEntry, minuteMs, openEntry, settings, target, task } from './builders.ts';
 import { decided, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';

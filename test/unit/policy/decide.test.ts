@@ -1,4 +1,4 @@
-/** Tests of `decide`, the function that chooses the next actions for a policy, in each situation. */
+/** Tests `decide`, which chooses the next actions for a policy. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -106,7 +106,7 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
 });
 
 describe('a new target during a rollout', () => {
-  /** Creates a policy whose target changed while collector 1 was being upgraded to another version. */
+  /** The target changed while collector 1 was being upgraded to another version. */
   const inMidRollout = () =>
     new PolicyBench({ collectors: fleetOf(2), entries: [openEntry({ toVersion: newerVersion })] });
 
@@ -183,8 +183,7 @@ describe('U12: a changed selection', () => {
   test('waits for an attempt in flight, then removes its collector', () => {
     const bench = excluding(openEntry());
     expect(decided(bench).figures().collectors).toMatchObject({ matched: 2, inProgress: 1 });
-    // The ledger keeps the old selection until the attempt has ended. So a new leader knows that it still has to remove the
-    // excluded collector.
+    // The old selection tells a new leader that it must remove the excluded collector.
     expect(decided(bench).header.selection).toBe('another');
     const tasks = new Map([['1', task({ status: 'failed' })]]);
     const decision = decided(bench, { tasks });

@@ -1,4 +1,4 @@
-/** Tests of the rollout in a policy's status: its stages, its stop, the actions of users, and the next maintenance window. */
+/** Tests the rollout in a policy's status: stages, stop, user actions and next window. */
 import { describe, expect, test } from 'vitest';
 import type { Stage, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';

@@ -1,4 +1,4 @@
-/** Tests of the content of a policy's status, and of its maximum size for any fleet and any texts of the service. */
+/** Tests the content of a policy's status, and its maximum size. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -43,7 +43,7 @@ function figuresWith({ memberIndex, ledger, spec }: PolicyBench, pending: Pendin
   return describeFigures({ memberIndex, pending, unsent: 0, health, spec, state });
 }
 
-/** Returns the paths of all values in a status that violate the schema of the CRD. */
+/** Returns the paths of all values that violate the schema of the CRD. */
 function misfits(value: unknown, schema: StructuralSchema, path = 'status'): readonly string[] {
   if (Array.isArray(value)) {
     const tooMany = value.length > (schema.maxItems ?? Infinity) ? [`${path}: ${value.length} items`] : [];

@@ -20,7 +20,7 @@ const inStages = {
     ],
   },
 } as const;
-/** Marks the collector's last attempt as already counted for the rollout and its stage. */
+/** Marks an attempt as already counted for the rollout and its stage. */
 const counted = { counted: { tally: 0, stage: 0 } } as const;
 const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
 
@@ -30,7 +30,6 @@ interface Shown {
   readonly header?: Partial<LedgerHeader>;
 }
 
-/** Runs `decide` with this state of collector 1. Returns the ledger entry of the collector afterwards. */
 function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: Seen = {}) {
   // Collector 2 still needs its upgrade, so the rollout does not complete.
   const collectors = fleetOf(2, (index) => (index === 0 ? { collectorVersion: version, alive } : {}));

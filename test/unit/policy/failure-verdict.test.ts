@@ -1,7 +1,4 @@
-/**
- * Tests the failure tolerance of a stage and of a rollout. A limit that is a number applies at once. A limit that is a percentage
- * applies after enough attempts, or at the end of a stage.
- */
+/** Tests when the failures of a stage or a rollout exceed a number or a percentage. */
 import { describe, expect, test } from 'vitest';
 import type { FailurePolicy } from '../../../src/api/generated/collector-version-policy.ts';
 import type { LedgerHeader, StageRecord } from '../../../src/policy/ledger/ledger.ts';

@@ -1,6 +1,4 @@
-/**
- * Tests of the health of a policy, which its condition `Ready` shows: the result of each check, and which check takes precedence.
- */
+/** Tests the health of a policy, which its `Ready` condition shows. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type Counts, outstanding } from '../../../src/policy/members/state-counts.ts';
@@ -187,7 +185,7 @@ describe('each situation', () => {
 });
 
 describe('the first situation in the order of precedence decides', () => {
-  /** Situations of a policy in the order of their precedence. The test combines each situation with all later ones. */
+  /** Situations of a policy in the order of their precedence. */
   const situations: readonly (readonly [string, Partial<HealthInput>])[] = [
     ['Paused', { pausedBy: 'spec.paused' }],
     ['Unauthorized', { problem: problem('stall') }],
@@ -235,8 +233,7 @@ test('outstanding and eligible collectors', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
   expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
-  // Hosted collectors do not count for the health of a policy. Collectors whose upgrade was refused count, because a user must
-  // act.
+  // Hosted collectors do not count. Collectors with a refused upgrade count, because a user must act.
   expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
 });
 

@@ -1,7 +1,4 @@
-/**
- * Tests the text format of the ledger. Decoding restores the encoded content, content in another format is refused, and lines are
- * short (U1).
- */
+/** Tests the text format of the ledger (U1). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
@@ -19,7 +16,7 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
   return encodeHead(of, numbersOf(logs), lines(true), lines(false), forgotten);
 }
 
-/** Returns the ledger entry as a new process reads it: all ages are zero, and a successful attempt has no details. */
+/** Returns the entry as a new process reads it: without ages, and without details of a success. */
 function taken(before: Entry): Entry {
   return {
     ...before,

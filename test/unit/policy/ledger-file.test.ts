@@ -1,4 +1,4 @@
-/** Tests that a new process reads the ledger that the previous process wrote, even after a crash between two writes (U1). */
+/** Tests that a new process reads the ledger of the previous process, even after a crash (U1). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxShardBytes } from '../../../src/host/host.ts';
@@ -14,7 +14,6 @@ const failed = (id: number | string, message = 'disk full') => ({
   collectorId: String(id),
 });
 
-/** Creates a ledger, and the ledger file to which `save` writes each change. */
 function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
   const file = new LedgerFile(store, owner);
   const save = (...changes: readonly EntryChange[]) => {
@@ -24,7 +23,6 @@ function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
   return { store, ledger, file, save };
 }
 
-/** Starts a stage with these collectors, as the operator does. */
 function start({ ledger, file }: ReturnType<typeof book>, members: readonly string[]) {
   const { stages = [] } = ledger.header;
   const record = stageRecord(`stage-${stages.length + 1}`, { members: members.length });
@@ -40,7 +38,7 @@ async function reread(store: MemoryLedgerStore): Promise<Ledger> {
 
 const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
 
-/** Adds failed attempts until the ledger moves entries out of its first object, `head`. */
+/** Adds failed attempts until the ledger needs more objects than `head`. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
   for (let id = from; ; id += 250) {
@@ -285,7 +283,7 @@ describe('U1: the collectors of a stage', () => {
 });
 
 describe('U1: a process that ends between two writes', () => {
-  /** Adds entries to the ledger until the write of the ledger object `shard` fails. */
+  /** Makes the write of the ledger object `shard` fail. */
   async function cut(shard: string) {
     const one = book();
     await one.save(change({ ...openEntry(), collectorId: '0' }));
@@ -333,10 +331,7 @@ test('U1: a write that is based on an outdated ledger is refused', async () => {
 });
 
 describe('U1: a former leader that continues', () => {
-  /**
-   * Simulates two leaders that store the same stage. The former leader has chosen collector 1. It is frozen at its `call` (read
-   * or write) of the ledger object `shard` until the new leader has stored the stage with collector 2.
-   */
+  /** A former leader is frozen while it stores a stage, and a new leader stores the same stage differently. */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();
     const former = book(store);

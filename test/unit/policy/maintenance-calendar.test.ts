@@ -1,4 +1,4 @@
-/** Tests when maintenance windows allow upgrades to start, also across clock changes to and from summer time. */
+/** Tests when maintenance windows allow upgrades, also when clocks change. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance, MaintenanceWindow } from '../../../src/api/generated/collector-version-policy.ts';
@@ -22,7 +22,6 @@ function windows(...all: readonly MaintenanceWindow[]): MaintenanceCalendar {
   return calendar({ windows: all, cutoff: '0s' });
 }
 
-/** Formats the state of a window as `open until 04:00` or `closed until 22:00`, in UTC. */
 function shown(verdict: WindowVerdict): string {
   if (verdict.kind === 'zoneUnreadable') return verdict.kind;
   const ms = verdict.kind === 'open' ? verdict.untilMs : verdict.opensAtMs;
@@ -70,7 +69,7 @@ describe('a window', () => {
       opens.push(span(next)?.[0] as string);
       nowMs = next?.toMs as number;
     }
-    // The local time jumps from 0:59 to 3:00. The skipped windows of 2:00 and 2:30 open two hours later, after those of 3:00 and 3:30.
+    // The clocks skip 2:00 and 2:30, so these windows open two hours later.
     expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
   });
 
@@ -83,12 +82,12 @@ describe('a window', () => {
 describe('a change of the clocks', () => {
   const half = (timeZone: string, schedule = '30 2 * * *') => ({ schedule, duration: '1h', timeZone });
   test.each([
-    // A window whose local opening time is skipped by the clock change opens at the corresponding later time.
+    // A window whose opening time is skipped opens at the corresponding later time.
     ['Europe/Berlin', '30 2 * * *', '2026-03-29T00:00Z', ['2026-03-29T01:30', '2026-03-29T02:30']],
     ['America/New_York', '30 2 * * *', '2026-03-08T05:00Z', ['2026-03-08T07:30', '2026-03-08T08:30']],
     ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03T12:00Z', ['2026-10-03T15:45', '2026-10-03T16:45']],
     ['America/Nuuk', '30 23 * * *', '2026-03-29T00:00Z', ['2026-03-29T01:30', '2026-03-29T02:30']],
-    // A window whose local opening time occurs twice opens only the first time.
+    // A window whose opening time occurs twice opens only the first time.
     ['Europe/Berlin', '30 2 * * *', '2026-10-25T00:00Z', ['2026-10-25T00:30', '2026-10-25T01:30']],
     ['Europe/Berlin', '30 2 * * *', '2026-10-25T01:30Z', ['2026-10-26T01:30', '2026-10-26T02:30']],
     ['America/New_York', '30 1 * * *', '2026-11-01T05:00Z', ['2026-11-01T05:30', '2026-11-01T06:30']],
@@ -111,7 +110,7 @@ describe('a change of the clocks', () => {
 
   test('keeps the windows of a list in the order of their instants', () => {
     const list = windows({ schedule: '30 2,3 * * *', duration: '20m', timeZone: 'Europe/Berlin' });
-    // The two windows are one, because 2:30 is skipped on this day and becomes 3:30.
+    // 2:30 is skipped and becomes 3:30, so the two windows are one.
     expect(span(list.nextWindow(at('2026-03-29T00:00Z'), []))).toEqual(['2026-03-29T01:30', '2026-03-29T01:50']);
     const crossed = windows({ schedule: '15,45 2,3 * * *', duration: '5m', timeZone: 'Europe/Berlin' });
     expect(span(crossed.nextWindow(at('2026-03-29T01:20Z'), []))).toEqual(['2026-03-29T01:45', '2026-03-29T01:50']);
@@ -156,7 +155,7 @@ describe('several windows', () => {
       windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],
       exclusions: [{ name: 'frozen', startTime: '2026-10-31T23:58:53Z', endTime: '2026-11-01T00:08:00Z' }],
     });
-    // The window stays open until 6:02 UTC. This is in the hour that occurs twice, because the clocks go back.
+    // 6:02 UTC is in the hour that occurs twice, because the clocks go back.
     expect(span(often.nextWindow(at('2026-11-01T00:00Z'), []))).toEqual(['2026-11-01T00:08', '2026-11-01T06:02']);
   });
 
@@ -330,7 +329,7 @@ test('a verdict is the same object until it changes', () => {
 });
 
 describe('compared with a model that evaluates every minute', () => {
-  /** Time zones, each with the instant of one of its clock changes. */
+  /** Time zones, each with the time of a clock change. */
   const changes = [
     ['Europe/Berlin', '2026-03-29T01:00Z'],
     ['Europe/Berlin', '2026-10-25T01:00Z'],
@@ -366,7 +365,6 @@ describe('compared with a model that evaluates every minute', () => {
     cutoff: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 120 })),
   });
 
-  /** Number of random cases, with a fixed seed. Longer runs use other seeds. */
   const cases = { numRuns: randomRuns(20), seed: 20_261_121 };
 
   test('the calendar always gives the same verdicts', () => {
@@ -383,7 +381,7 @@ describe('compared with a model that evaluates every minute', () => {
         expect(one.problem).toBeUndefined();
         const found = expected.map((_, minute) => one.verdict(startMs + minute * minuteMs, undefined));
         expect(found.map(({ kind }) => kind === 'open')).toEqual(expected);
-        // The calendar must open and close at the same minutes as the independent model.
+        // The calendar must agree with the independent model.
         for (const [minute, verdict] of found.entries()) {
           const changed = expected.indexOf(!expected[minute], minute);
           if (changed === -1 || verdict.kind === 'zoneUnreadable') continue;

@@ -1,4 +1,4 @@
-/** Tests of the state that a policy's status shows for a collector: each state, and which state takes precedence. */
+/** Tests the state of a collector in a policy's status. */
 import { describe, expect, test } from 'vitest';
 import { parseBuildVersion } from '../../../src/base/build-version.ts';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';

@@ -1,7 +1,4 @@
-/**
- * Ledger store in memory with optimistic locking. As in Kubernetes, a write of unchanged content keeps the version. A test can
- * inspect writes or let them fail.
- */
+/** Ledger store in memory with optimistic locking. Tests can inspect writes or let them fail. */
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../../src/host/host.ts';
 
@@ -16,7 +13,7 @@ export class MemoryLedgerStore implements LedgerStore {
   readonly shards = new Map<string, LedgerShard>();
   /** Names of the written ledger objects, in order. */
   readonly writes: string[] = [];
-  /** Called before each write of a ledger object. If this function throws, the write fails. */
+  /** Called before each write of a ledger object. An error makes the write fail. */
   beforeWrite: (shard: string) => void = () => {};
   #versions = 0;
 

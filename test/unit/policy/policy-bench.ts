@@ -1,7 +1,4 @@
-/**
- * Test set-up with one policy in memory and all inputs of `decide`, the function that chooses the policy's next actions. The
- * inputs are collector rows, ownership of collectors, the ledger, and the index of the policy's collectors.
- */
+/** Test set-up with one policy in memory and all inputs of `decide`, which chooses its next actions. */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
@@ -20,7 +17,7 @@ import { claimant, collector, header, moment, type PolicyParts, policy, settings
 
 export const policyUid = 'policy-a';
 
-/** A collector listing with rows that the test gives, in pages of 10 rows. */
+/** Collector list with rows that the test gives, in pages of 10 rows. */
 export class ListedFleet implements ListedRows, ListingFacts {
   readonly rows = new FleetRows();
   readonly pagesReadMs = new Map<number, number>();
@@ -73,13 +70,10 @@ export interface BenchParts {
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly header?: Partial<LedgerHeader>;
   readonly entries?: readonly Entry[];
-  /**
-   * Collectors of the started stages, by stage name. For a started stage that is missing here, the ledger does not list the
-   * collectors.
-   */
+  /** Collectors of the started stages, by stage name. */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
-  /** Time in ms at which the collector list was requested that contains these collectors. */
+  /** Time in ms at which the collector list was requested. */
   readonly seenAtMs?: number;
 }
 
@@ -146,7 +140,7 @@ export class PolicyBench {
     return members;
   }
 
-  /** Applies the changes of a decision to the ledger, as a successful write of the ledger does. */
+  /** Applies a decision to the ledger, as a successful write does. */
   write({ header, changes, started }: LedgerChange): void {
     this.ledger.setHeader(header, started);
     this.ledger.apply(changes);
@@ -166,7 +160,6 @@ export function fleetOf(count: number, more: (index: number) => Partial<Collecto
 /** Inputs of `decide` that a test changes. */
 export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
 
-/** Result of `decide`, with a function that returns the collector counts of the status. */
 export type DecidedWithFigures = Decision & { readonly figures: () => FiguresNow };
 
 export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures {
@@ -175,7 +168,7 @@ export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures
   return { ...decision, figures: () => figuresOf(input, decision) };
 }
 
-/** Returns the inputs of `decide`: by default, nothing is left to do for the policy. */
+/** Returns the inputs of `decide`. By default, there is nothing to do. */
 export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...observation }: Seen = {}): DecideInput {
   return {
     policy: policy({ ...parts, spec: { ...bench.spec, ...parts?.spec } }),
@@ -206,7 +199,7 @@ export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
   };
 }
 
-/** Returns the upgrades that the admission chooses next, with its changes of the ledger. */
+/** Returns the upgrades that start next, with the changes of the ledger. */
 export function admitted(bench: PolicyBench, nowMs: number, { attempts, state = quietState, ...seen }: Admitted = {}) {
   const pending = bench.pending();
   if (attempts !== undefined) bench.ledger.setHeader({ ...bench.ledger.header, attempts });

@@ -1,7 +1,4 @@
-/**
- * Tests of the index of a policy's collectors, which holds the state of each. After any sequence of changes, the index equals one
- * that is built anew.
- */
+/** Tests the index of a policy's collectors: after any changes, it equals a new index. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, EntryChange } from '../../../src/policy/ledger/ledger.ts';
@@ -372,8 +369,7 @@ describe('after any history', () => {
           );
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
-          // Only the old index knows when a collector left the target version. Therefore collectors that left it are not
-          // compared.
+          // Only the old index knows when a collector left the target version.
           const fresh = bench.freshMembers().index;
           const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...memberStates(fresh)].filter(settled))).toEqual(

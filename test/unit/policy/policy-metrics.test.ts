@@ -1,4 +1,4 @@
-/** Tests the metrics of a policy: its numbers of collectors, and the series that shows its state. */
+/** Tests the metrics of a policy: its collector counts and its state. */
 import { expect, test } from 'vitest';
 import type {
   CollectorVersionPolicyStatus,

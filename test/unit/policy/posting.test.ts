@@ -1,7 +1,4 @@
-/**
- * Tests the POST requests that start upgrades: the checks before an attempt is written to the ledger (U2), the outcomes of a POST
- * (U3, U11), and how many POSTs may wait.
- */
+/** Tests the requests that start upgrades: earlier checks (U2), outcomes (U3, U11), and limits. */
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { Posting } from '../../../src/policy/attempts/posting.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests upgrade requests that the service refuses (U11). Each refusal is tested for a first attempt, for a retry, and for a
- * probe, which repeats a POST of unknown outcome (U3).
- */
+/** Tests upgrade requests that the service refuses (U11). */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evaluateEntry, evidenceFromMs, probeIsDue } from '../../../src/policy/attempts/attempt.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';

@@ -1,4 +1,4 @@
-/** Tests which collectors are rolled back to which versions, which collectors are not, and why a rollback waits. */
+/** Tests which collectors are rolled back to which versions, and why a rollback waits. */
 import { describe, expect, test } from 'vitest';
 import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { isRollbackOver, planRollback } from '../../../src/policy/rollout/rollback.ts';
@@ -267,7 +267,7 @@ describe('attempts of a rollback', () => {
           'not rolled back: no list of the service shows the time zone of the collector, which its maintenance windows need',
       },
     ]);
-    // The rollback attempt of this collector was withdrawn, because its POST was never sent.
+    // The rollback attempt was withdrawn, because its request was never sent.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures().failureReasons).toMatchObject([

@@ -1,4 +1,4 @@
-/** Tests of the ledger header that begins the next rollout, and of the history of rollouts in it. */
+/** Tests the ledger header of the next rollout, and its history of rollouts. */
 import { describe, expect, test } from 'vitest';
 import type { LedgerHeader, RolloutHistory } from '../../../src/policy/ledger/ledger.ts';
 import { headerAfter, nextRollout, type Progress, withHistory } from '../../../src/policy/ledger/rollout-header.ts';

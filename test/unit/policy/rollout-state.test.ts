@@ -1,4 +1,4 @@
-/** Tests of the progress of a rollout through its stages: when a stage starts, what a stage waits for, and how a stage ends. */
+/** Tests how a rollout proceeds through its stages. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../../src/api/generated/collector-version-policy.ts';
@@ -23,7 +23,7 @@ const entries: { readonly [S in Shown]?: Entry } = {
 };
 
 interface Setting {
-  /** Collectors with the ids 1 to n. The stage `canary` has chosen collectors 1 and 2. */
+  /** Collectors 1 to n. The stage `canary` has chosen collectors 1 and 2. */
   readonly fleet: readonly Shown[];
   readonly stages?: readonly Stage[];
   /** Fields of the stage `canary` in the ledger; absent if the stage has not started. */
@@ -31,7 +31,7 @@ interface Setting {
   readonly header?: Partial<LedgerHeader>;
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly seen?: Seen;
-  /** Time in ms at which the newest complete list of collectors was requested; `nowMs` by default. */
+  /** Time in ms at which the newest complete list was requested; by default `nowMs`. */
   readonly sweptMs?: number;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Fleet for tests of combined rollout rules. It has four collectors, of which only web-9 needs an upgrade. A test names the rules
- * that forbid this upgrade now or did so before, and this file builds the ledger, the collectors and the settings.
- */
+/** Four collectors, of which only web-9 needs an upgrade. A test names the rules that forbid the upgrade. */
 import { annotations } from '../../../src/api/annotations.ts';
 import type {
   CollectorVersionPolicySpec,
@@ -27,7 +24,7 @@ import {
 } from './builders.ts';
 import { decided, PolicyBench, type Seen } from './policy-bench.ts';
 
-/** Rules that forbid the upgrade of web-9. Each has the message that the status shows while the rule holds. */
+/** Rules that forbid the upgrade of web-9, each with its message in the status. */
 export const blockers = {
   window: /the next maintenance window/,
   'own window': /the next maintenance window/,
@@ -62,9 +59,9 @@ export type Rule = Blocker | 'rollback' | "person's retry" | 'age of the build';
 export const nowMs = 90 * minuteMs;
 /** Version that web-9 runs before the rollout. */
 export const formerTarget = '19.150-1';
-/** Start time of an upgrade attempt that is in flight. */
+/** Start of an upgrade attempt that still runs. */
 export const justNow = { sinceMs: nowMs - 500 };
-/** Time of a failed upgrade: recent enough for its back-off, and old enough for a later list of collectors (U6). */
+/** Time of a failed upgrade: recent enough for its back-off, and before a later list (U6). */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
 const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
@@ -87,25 +84,23 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /**
-   * Returns whether the test case contains at least one of these rules. The rule counts even if it no longer forbids the upgrade.
-   */
+  /** Returns whether the test case contains one of these rules, even if it no longer forbids the upgrade. */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }
 }
 
 export interface Outcome extends LedgerChange {
-  /** Version of the upgrade that was started for web-9; undefined when none was started. */
+  /** Version of the upgrade that was started for web-9; undefined if none was started. */
   readonly posted: string | undefined;
-  /** All texts in the policy's status that explain why no upgrade starts. */
+  /** All texts in the status that explain why no upgrade starts. */
   readonly told: string;
 }
 
 export function outcome(inForce: InForce): Outcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  // Up to three calls of `decide` are needed: to apply a retry, to start a stage, and to start the upgrade.
+  // Separate decisions apply a retry, start a stage, and start the upgrade.
   let last = outcomeOf(bench, seen);
   for (let more = 0; more < 2 && last.posted === undefined; more++) {
     bench.write(last);
@@ -136,7 +131,7 @@ export function outcomeOf(bench: PolicyBench, seen: Seen): Outcome {
 
 const channel = { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } as const;
 
-/** Returns the target of the policy. While the newest build is too young, the target is the build before it. */
+/** While the newest build is too young, the target is the build before it. */
 function targetOf(rules: Rules): string {
   if (!rules.have('age of the build')) return target;
   const builds = [target, newerVersion].map((version) => ({ version, latest: version === newerVersion }));
@@ -210,10 +205,7 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
   };
 }
 
-/**
- * Returns the maximum number of upgrades in flight: 1 while the rule holds and another upgrade is in flight, and 2
- * afterwards.
- */
+/** Returns the maximum number of concurrent upgrades: 1 while the rule holds, 2 afterwards. */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
 }
@@ -235,10 +227,7 @@ function stagesUnder(rules: Rules): readonly Stage[] {
   ];
 }
 
-/**
- * Returns maintenance windows. While a rule about windows holds, its window does not contain 1:30, the time of the
- * tests.
- */
+/** While a rule about windows holds, its window does not contain 1:30, the time of the tests. */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
   return {
@@ -280,7 +269,7 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/** Returns the ledger record of the last stage, `rest`. Empty while the stage has not started. */
+/** Returns the ledger record of the last stage, which is named `rest`. */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
   return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];
@@ -295,10 +284,7 @@ function recordUnder(rules: Rules): StageRecord {
 }
 
 function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
-  /**
-   * Returns a ledger entry for another collector. While the rule under test holds, the upgrade of that collector is in
-   * flight. Afterwards it has succeeded.
-   */
+  /** Returns an entry of another collector, whose upgrade runs or has succeeded. */
   const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
     ...(isOpen
       ? openEntry({ ...justNow, toVersion: wanted }, rest)
@@ -320,7 +306,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
-  // The ledger has an entry for web-9 only while the upgrade to the former target is in flight (U12).
+  // The ledger has an entry for web-9 only while the upgrade to the former target runs (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
@@ -328,7 +314,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   return endedEntry('failed', { toVersion: wanted, sinceMs: failureMs(rules) });
 }
 
-/** Returns the time at which the upgrade of web-9 failed. While the rule `back-off` holds, this time is recent. */
+/** Returns when the upgrade of web-9 failed. The time is recent while `back-off` holds. */
 function failureMs(rules: Rules): number {
   return rules.hold('back-off') ? failedMs : 0;
 }
@@ -338,10 +324,7 @@ function versionOfNine(rules: Rules, wanted: string): string {
   return rules.have('target change') && !rules.hold('target change') ? formerTarget : oldVersion;
 }
 
-/**
- * Returns the times at which lists showed web-9. If web-9 left the target, there are two, because a second list must confirm this
- * (U8).
- */
+/** If web-9 left the target, a second list must confirm this (U8). */
 function looksAtNine(rules: Rules): readonly number[] {
   if (rules.hold('look after a failure')) return [failureMs(rules)];
   const isTwice = rules.have('drift') && !rules.hold('drift', 'rollback');

@@ -1,8 +1,4 @@
-/**
- * Tests all pairs of rollout rules that forbid the upgrade of one collector, web-9. While a rule of the pair holds, web-9 is not
- * upgraded, and the status reports the rule. When both rules have ended, web-9 is upgraded. The file lists the pairs that are not
- * tested this way: rules that cannot hold together, and rules that depend on time.
- */
+/** Tests all pairs of rules that forbid the upgrade of web-9. It is upgraded when both rules have ended. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { RolloutStop } from '../../../src/policy/ledger/ledger.ts';
@@ -36,7 +32,7 @@ const pairs = rules.flatMap((one, index) => rules.slice(index + 1).map((other) =
 const nameOf = ([one, other]: readonly [Rule, Rule]) => `${one} × ${other}`;
 const isBlocker = (rule: Rule): rule is Blocker => rule in blockers;
 
-/** Expects that the rule `by` forbids the upgrade of web-9, and that the status says so. */
+/** Expects that this rule forbids the upgrade of web-9, and that the status says so. */
 function expectHeld(by: Blocker, inForce: InForce): void {
   const { posted, told } = outcome(inForce);
   expect(posted).toBeUndefined();
@@ -55,7 +51,7 @@ describe('each rule alone', () => {
   });
 });
 
-/** Pairs of rules that cannot forbid the same upgrade at the same time. Each test builds the situations of both rules. */
+/** Pairs of rules that cannot forbid the same upgrade at the same time. */
 const apart: Readonly<Record<string, () => void>> = {
   'window × own window': () => {
     const fixed = (hour: number) => ({ schedule: `0 ${hour} * * *`, duration: '2h', timeZone: 'UTC' });
@@ -69,7 +65,7 @@ const apart: Readonly<Record<string, () => void>> = {
       const spec = { maintenance: { cutoff: '30m', windows, exclusions: [] } };
       return outcomeOf(new PolicyBench({ spec, collectors, seenAtMs: nowMs }), {}).posted;
     };
-    // The test runs at 1:30. One open window of the two is enough for an upgrade.
+    // At 1:30, one of the two windows is open, which is enough.
     expect(postedIn(fixed(12), own(1))).toBe(target);
     expect(postedIn(fixed(1), own(12))).toBe(target);
     expect(postedIn(fixed(12), own(12))).toBeUndefined();
@@ -135,10 +131,7 @@ const apart: Readonly<Record<string, () => void>> = {
   'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
 };
 
-/**
- * Evaluates a rollout that was stopped because of too many failures. Returns the kind of the stop afterwards, and the
- * version to which web-9 is rolled back.
- */
+/** Returns how a stopped rollout continues, and to which version web-9 is rolled back. */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
     spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action } },
@@ -155,7 +148,7 @@ function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', anno
   return { kind: header.stop?.kind, rolledBack: posted };
 }
 
-/** Expects that web-9 counts either as failed or as drifted, depending on whether it left the target after its last failure. */
+/** Expects that web-9 counts either as failed or as drifted. */
 function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   const toldOf = (versions: readonly string[], drifts: number) => {
     const known = { ...endedEntry('failed', { sinceMs }, { drifts }), collectorId: '9' };
@@ -176,9 +169,7 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   expect(failed).not.toMatch(blockers.drift);
 }
 
-/**
- * Expects that web-9 counts only as in progress while an upgrade to another target is in flight, even if web-9 failed or drifted before.
- */
+/** Expects that web-9 counts only as in progress while an upgrade to another target runs. */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
   const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
@@ -201,7 +192,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(toldOf(true)).not.toMatch(other);
 }
 
-/** Pair of rules that only a simulation over time can test: a new target ends a rollback. */
+/** Only a simulation over time can test that a new target ends a rollback. */
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));
@@ -230,7 +221,7 @@ describe('two rules that forbid the upgrade of web-9', () => {
   });
 });
 
-/** All rules that keep web-9 from being rolled back to its former version. */
+/** Rules that keep web-9 from being rolled back. */
 const holdsBack: readonly Blocker[] = [
   'window',
   'own window',

@@ -1,4 +1,4 @@
-/** Upgrade service for tests, in which each call waits until the test answers the call. */
+/** Fake upgrade service, in which each call waits until the test answers it. */
 
 import type {
   Build,
@@ -13,7 +13,7 @@ import { ServiceError, type ServiceErrorOptions } from '../../../src/service/req
 
 export interface Call<Asked, T> {
   readonly asked: Asked;
-  /** Acts as if the call's request were sent. If the caller's check before sending throws, the call ends with the error. */
+  /** Acts as if the request were sent. If the caller's check throws, the call fails. */
   send(): void;
   answer(value: T, sentAtMs?: number): void;
   fail(error: unknown): void;

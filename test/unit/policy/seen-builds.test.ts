@@ -1,16 +1,9 @@
-/**
- * Tests the stored times at which builds were first offered. When such a time is uncertain, the latest possible time is
- * stored.
- */
+/** Tests the stored times at which builds were first offered. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { SeenBuilds } from '../../../src/policy/rollout/seen-builds.ts';
 import { MemoryLedgerStore, owner } from './memory-ledger-store.ts';
 
-/**
- * Creates a ledger store, and a function that passes offered versions to `SeenBuilds` and returns when each was first
- * offered.
- */
 function watcher(store = new MemoryLedgerStore(), isCandidate: (version: string) => boolean = () => true) {
   const seen = new SeenBuilds(store, owner);
   const look = async (wallMs: number, versions: readonly string[], service = 'a') => {

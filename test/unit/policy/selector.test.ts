@@ -1,4 +1,4 @@
-/** Tests of the selectors by which policies select collectors: every operator, absent fields, globs, and exclusions. */
+/** Tests the selectors by which policies select collectors. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorExpression, CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';

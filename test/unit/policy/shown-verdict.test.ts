@@ -1,14 +1,10 @@
-/**
- * Tests that the reason in a policy's status survives a restart. The new process replaces it only after it has determined the
- * reason itself (H1).
- */
+/** Tests that the reason in a policy's status survives a restart (H1). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { Health } from '../../../src/controller/health.ts';
 import { staysUntilClaimed, stillHolds } from '../../../src/policy/status/shown-verdict.ts';
 import { policy, target } from './builders.ts';
 
-/** Returns a policy whose status has this reason in its condition `Ready`. */
 function shows(reason: string) {
   const ready = { type: 'Ready', status: 'False', reason, message: '', lastTransitionTime: '2026-11-01T00:00:00Z' };
   const status = { targetVersion: target, conditions: [{ ...ready, observedGeneration: 3 }] };

@@ -1,7 +1,4 @@
-/**
- * Tests how the collectors of a stage are chosen. The stage gets exactly the requested number, collectors that can be upgraded
- * are chosen first, and the choice is the same after a restart.
- */
+/** Tests how the collectors of a stage are chosen. The choice is the same after a restart. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stage } from '../../../src/api/generated/collector-version-policy.ts';

@@ -1,6 +1,4 @@
-/**
- * Tests of the rules that forbid the start of an upgrade. Each rule gives a reason for people, and the first rule that applies is reported.
- */
+/** Tests the rules that forbid the start of an upgrade, and their reasons. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import {
@@ -23,7 +21,7 @@ const closed = new MaintenanceCalendar({
 });
 const problem = new LogfleetError({ code: 'x.y', message: 'No.', handling: { kind: 'backoff' } });
 
-/** Rules that can forbid the start of an upgrade, each with its reason. The operator checks and reports them in this order. */
+/** Rules that can forbid an upgrade, in the order in which the operator checks them. */
 const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Observation>])[] = [
   ['the policy to be resumed (paused by spec.paused)', { spec: { paused: true } }, {}],
   ['the end of the policy, which is being deleted', { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],
@@ -212,7 +210,7 @@ describe('for one collector', () => {
     };
     const refusal = { waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 };
 
-    /** The started stage `canary` has chosen collector 1. No started stage has chosen collector 2. */
+    /** The stage `canary` has chosen collector 1. No started stage has chosen collector 2. */
     const staged = (records: readonly StageRecord[], more: Among = {}) => {
       const parts = { spec: { strategy }, header: { stages: records }, members: { canary: ['1'] } };
       const bench = new PolicyBench({ ...parts, collectors: fleetOf(2) });

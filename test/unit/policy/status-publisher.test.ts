@@ -1,4 +1,4 @@
-/** Tests when a policy's status is written (at once, later, or not at all), and which Events are created with it. */
+/** Tests when a policy's status is written, and which Events are created with it. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -154,7 +154,6 @@ describe('nothing is written', () => {
   describe('when only the estimated end changed a little', () => {
     const minuteMs = 60_000;
 
-    /** Publishes a status with an estimated end of the rollout, and then a status whose estimated end is later by `byMs`. */
     async function shifted(leftMs: number, byMs: number, updated = '0/10') {
       const { clock, publish, written, last } = world();
       const ending = (endMs: number) => ({
@@ -187,7 +186,7 @@ describe('nothing is written', () => {
     const before = world();
     await before.publish(rolling, '0/10');
     const { summary, ...essentials } = before.last() ?? {};
-    // An API server may return the fields of a status in another order than they were written.
+    // An API server may change the order of the fields.
     const rollout = Object.fromEntries(Object.entries(essentials.rollout ?? {}).toReversed());
     const status = { summary, ...essentials, rollout } as NonNullable<CollectorVersionPolicy['status']>;
     const { publish, written, publisher } = world();

@@ -1,7 +1,4 @@
-/**
- * Tests of a ledger that disagrees with the policy's status, for example after a restore. The operator then follows the
- * one that forbids more upgrades (U1).
- */
+/** Tests a ledger that disagrees with the status. The one that forbids more upgrades counts (U1). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type {

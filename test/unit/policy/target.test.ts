@@ -1,7 +1,4 @@
-/**
- * Tests which target version a policy chooses. The choice depends on the builds that the service offers (section 4.7), and on how
- * long it has offered each build.
- */
+/** Tests which target version a policy chooses among the offered builds (section 4.7). */
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
 import { resolveTarget, type TargetPast } from '../../../src/policy/rollout/target.ts';
@@ -95,10 +92,7 @@ describe('minAge, with the age in hours after each build', () => {
   const any = { channel: 'Latest', versionPattern: '19.*', minAge: '10h' } as const;
   const latest = { channel: 'Latest', minAge: '10h' } as const;
 
-  /**
-   * Returns the target that is chosen from the offered builds. The first build is the latest. `19.3-1:4` was first
-   * offered four hours ago. A build without a number, such as `19.3-1`, is offered only since now.
-   */
+  /** Returns the chosen target. `19.3-1:4` was first offered four hours ago, and `19.3-1` only now. */
   function verdict(target: Target, offered: readonly string[], current?: string) {
     const parts = offered.map((one) => one.split(':') as [string, string?]);
     const seenSinceMs = new Map<string, number>();

@@ -1,7 +1,4 @@
-/**
- * Tests of the background reads of upgrade task status (section 4.8): how many run at the same time, and how long their results
- * are kept.
- */
+/** Tests the reads of upgrade task statuses (section 4.8): their concurrency and their results. */
 import { expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { TaskReadings } from '../../../src/policy/attempts/task-reading.ts';

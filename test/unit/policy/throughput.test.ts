@@ -1,4 +1,4 @@
-/** Tests of the estimated end of a rollout: the number of remaining collectors divided by the measured throughput. */
+/** Tests the estimated end of a rollout. */
 import { describe, expect, test } from 'vitest';
 import { measureThroughput } from '../../../src/policy/decide.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
@@ -8,7 +8,7 @@ import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
 const nowMs = 20 * minuteMs;
 const wallMs = epochMs + nowMs;
 
-/** Returns a ledger entry of a collector whose upgrade took four minutes and ended the given number of minutes ago. */
+/** The upgrade took four minutes. */
 function ended(id: string, minutesAgo: number): Entry {
   const endedAtMs = wallMs - minutesAgo * minuteMs;
   const times = { startedAtMs: endedAtMs - 4 * minuteMs, endedAtMs };

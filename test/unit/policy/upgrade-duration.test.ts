@@ -1,14 +1,11 @@
-/** Tests of the estimated duration of an upgrade, which the operator learns from earlier successful upgrades. */
+/** Tests the estimated duration of an upgrade, which the operator learns from earlier upgrades. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.ts';
 import { minuteMs } from './builders.ts';
 
-/**
- * Returns the upgrade duration that is learned from observations. Each pair describes one upgrade: the time in ms at which it had
- * ended, and the last time at which it was still running.
- */
+/** Each pair is one upgrade: the time in ms at which it had ended, and when it last still ran. */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();
   for (const [endedByMs, unendedAtMs] of looks) duration.learn({ endedByMs, unendedAtMs });
@@ -54,8 +51,6 @@ test('the estimate converges to the time at which nearly all upgrades have ended
       const random = seededRandom(seed);
       const duration = new UpgradeDuration();
       duration.learn({ endedByMs: firstMs, unendedAtMs: 0 });
-      // Upgrades take two to four minutes. The operator reads the status of each at its estimated end and, if it is still
-      // running, once more.
       for (let index = 0; index < 1_000; index++) {
         const lookMs = duration.typicalMs as number;
         const tookMs = (2 + 2 * random.next()) * minuteMs;

@@ -1,4 +1,4 @@
-/** Tests which reads follow upgrades in flight, and when: pages of the collector list, single upgrade tasks, or the whole list (U9). */
+/** Tests which reads follow running upgrades: list pages, single tasks, or the whole list (U9). */
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import { planWatch, type TaskReads, type WatchInput, type WatchPlan } from '../../../src/policy/attempts/watch-plan.ts';
@@ -22,7 +22,7 @@ const row = (id: string, seenAtMs: number): Row => ({
 const reads = (of: Readonly<Record<string, Partial<TaskReads>>>): ReadonlyMap<string, TaskReads> =>
   new Map(Object.entries(of).map(([id, one]) => [id, { count: 1, lastMs: 0, previousMs: undefined, ...one }]));
 
-/** Plans the reads for these ledger entries. A page of the list has ten collectors, so collectors 10 to 19 are on page 1. */
+/** A page of the list has ten collectors, so collectors 10 to 19 are on page 1. */
 function plan(
   entries: readonly Entry[],
   nowMs: number,

@@ -1,7 +1,4 @@
-/**
- * Tests the index of a schedule's runs. It contains runs that existed before the index was created, but reports only later
- * changes.
- */
+/** Tests the index of a schedule's runs. */
 import { expect, test } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { ResourceSource } from '../../../src/host/host.ts';

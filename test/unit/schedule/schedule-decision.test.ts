@@ -319,7 +319,7 @@ class World {
     this.#reconcile(false);
   }
 
-  /** Completes all runs, and checks that runs or records cover every moment of the schedule. */
+  /** Completes all runs, and checks that runs or records cover the whole time. */
   finish(): void {
     this.#isPaused = false;
     this.#nowMs += this.#settings.settleDelayMs;
@@ -355,9 +355,7 @@ class World {
     });
   }
 
-  /**
-   * Applies the parts of a decision in the same order as the reconciler. If `parts` is below 4, stops after this number of parts.
-   */
+  /** Applies a decision as the reconciler does, or only its first `parts` steps. */
   #reconcile(isRetryRequested: boolean, parts = 4): void {
     for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);
     const { gaps, repeat, remove, create } = this.#decide(isRetryRequested);

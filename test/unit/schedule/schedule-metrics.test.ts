@@ -1,4 +1,4 @@
-/** Tests the metrics of a schedule: the time that it covers, and the time at which its oldest active run became due. */
+/** Tests the metrics of a schedule. */
 import { expect, test } from 'vitest';
 import type { SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';

@@ -1,6 +1,4 @@
-/**
- * Tests the verification of a schedule: it proves an unchanged schedule, and reports each change of its records, manifests and files.
- */
+/** Tests that the verification of a schedule reports each change of its records, manifests and files. */
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,10 +43,7 @@ interface StoredRun {
   readonly manifest: Manifest;
 }
 
-/**
- * Stores the files of a complete run with one interval, and its schedule record. `change` changes the export manifest before it
- * is stored.
- */
+/** `change` changes the export manifest before it is stored. */
 async function storeRun(
   span: TimeRange,
   query = identity.query,

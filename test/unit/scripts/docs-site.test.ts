@@ -1,4 +1,4 @@
-/** Tests the parts of `make docs` that copy pages, and that check the links of the built site. */
+/** Tests how `make docs` copies pages and checks links. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Tests the parts of `make release` that check the checkout, pin base images, and describe the files of a release. */
+/** Tests how `make release` checks the checkout, pins base images and describes its files. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';

@@ -1,7 +1,4 @@
-/**
- * Tests the detailed view and the live view of an export: numbers, progress bar, histogram, reason for waiting, and narrow
- * windows.
- */
+/** Tests the detailed view and the live view of an export, also in narrow windows. */
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../../src/api/generated/search-export.ts';
 import { renderHistogram } from '../../../../src/cli/render/bars.ts';
@@ -75,7 +72,7 @@ describe('an export in full', () => {
 
   test.each([40, 80])('fits %d columns', (width) => {
     const wide = full(exportingStatus, width).filter((line) => widthOf(line) > width);
-    // The view never breaks words, so a long address can exceed the width of a narrow window.
+    // The view never breaks words, so a long address can exceed a narrow window.
     expect(wide.filter((line) => !line.includes('://'))).toEqual([]);
   });
 });

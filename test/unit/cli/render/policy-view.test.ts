@@ -10,7 +10,6 @@ interface FleetView extends Moment {
   readonly status: CollectorVersionPolicyStatus | undefined;
 }
 
-/** Returns the live view of the sample policy with this status, in a terminal that is high enough for all lines. */
 function renderFleet({ status, ...moment }: FleetView, options: ViewOptions): readonly string[] {
   return renderPolicy(samplePolicy({ status }), moment, { height: Number.POSITIVE_INFINITY, ...options });
 }

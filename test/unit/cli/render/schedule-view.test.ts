@@ -1,4 +1,4 @@
-/** Tests the view of a schedule: it shows a lag while the schedule continues, and the end of a schedule that has ended. */
+/** Tests the view of a schedule: a lag while the schedule continues, and its end. */
 import { describe, expect, test } from 'vitest';
 import type { SearchExportScheduleStatus } from '../../../../src/api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../../../src/api/kinds.ts';

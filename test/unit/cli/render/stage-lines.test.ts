@@ -121,7 +121,7 @@ describe('renderStages', () => {
     ['Soaking', { updated: 7, failed: 1 }, '7/10, 1 failed, 2 left out'],
     ['Completed', { updated: 7 }, '7/10, 3 left out'],
     ['Completed', { updated: 9, failed: 1 }, '9/10, 1 failed'],
-    // Only a stage that has ended shows the number of collectors that it left out.
+    // Only a stage that has ended shows how many collectors it left out.
     ['Progressing', { updated: 7 }, '7/10'],
     ['Completed', { updated: 11 }, '11/10'],
   ] as const)('shows offline or skipped collectors: %s %j', (state, more, counts) => {
@@ -155,7 +155,6 @@ describe('renderStageBar', () => {
     [{ members: 10, updated: 5, inProgress: 1, failed: 2 }, '[█████▓××░░]'],
     [{ members: 1000, updated: 999, failed: 1 }, '[█████████×]'],
     [{ members: 0, updated: 0, failed: 0 }, '[          ]'],
-    // The progress bar keeps its width even if a status counts more updated collectors than collectors in total.
     [{ members: 1, updated: 2, failed: 0 }, '[██████████]'],
   ])('of %j is %s', (counts, bar) => {
     expect(renderStageBar({ ...counts, state: 'Progressing' }, 12, plain)).toBe(bar);

@@ -1,4 +1,4 @@
-/** Tests the HTTP server of `logfleet ui`: which requests it answers, its headers, and its messages about changes. */
+/** Tests the HTTP server of `logfleet ui`: its answers, headers, and messages about changes. */
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -17,7 +17,7 @@ let context: RecordingContext;
 let ended: Promise<number>;
 let port: number;
 
-/** Placeholder for the page of `logfleet ui`, so that these tests do not need to build the page. */
+/** Replaces the page of `logfleet ui`, which the tests would have to build. */
 const html = async () =>
   '<style>p{}</style><script type="application/json" id="start"></script><script type="module">show()</script>';
 
@@ -169,7 +169,6 @@ describe('the data', () => {
   });
 });
 
-/** Opens the stream of changes that the page uses. Returns a list to which each received message is added. */
 function openStream(): readonly { readonly event: string; readonly data: Readonly<Record<string, unknown>> }[] {
   const messages: { event: string; data: Readonly<Record<string, unknown>> }[] = [];
   const outgoing = request({ host: '127.0.0.1', port, path: '/api/changes', agent: false }, (answer) => {
@@ -182,7 +181,7 @@ function openStream(): readonly { readonly event: string; readonly data: Readonl
     lines.on('error', () => {});
     answer.on('error', () => {});
   });
-  // Errors are ignored, because the server closes the connection at the end of the test.
+  // The server closes the connection at the end of the test.
   outgoing.on('error', () => {});
   outgoing.end();
   return messages;

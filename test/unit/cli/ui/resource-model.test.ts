@@ -1,4 +1,4 @@
-/** Tests the order, the filters and the change reports of the resources that `logfleet ui` shows. */
+/** Tests the order, filters and changes of the resources that `logfleet ui` shows. */
 import { describe, expect, test } from 'vitest';
 import { ResourceModel } from '../../../../src/cli/ui/resource-model.ts';
 import { exampleResources, manyRuns, shownResource } from '../../../support/shown-resources.ts';

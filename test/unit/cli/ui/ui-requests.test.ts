@@ -1,4 +1,4 @@
-/** Tests which requests `logfleet ui` sends to an API server. It only lists and watches the three kinds of logfleet resources. */
+/** Tests that `logfleet ui` only lists and watches the resources of logfleet. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { seededRandom } from '../../../../src/base/random.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests unusable manifests in a directory (D1 to D3, D5): each kind of damage alone, and its effect on the other
- * manifests.
- */
+/** Tests unusable manifests in a directory, and their effect on other manifests (D1 to D3, D5). */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +13,6 @@ const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-set
 const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: logging}\nstringData: {accessId: a}\n';
 const utf16 = (text: string, mark = true) => Buffer.from(`${mark ? '\ufeff' : ''}${text}`, 'utf16le');
 
-/** Advances the clock beyond all delays of the directory reader. */
 async function wait(place: Workplace, host: DirectoryHost): Promise<void> {
   for (let round = 0; round < 3; round++) {
     await place.clock.advance(lossDelayMs + deletionDelayMs);
@@ -24,7 +20,7 @@ async function wait(place: Workplace, host: DirectoryHost): Promise<void> {
   }
 }
 
-/** Kinds of damage that make a whole manifest file unusable. */
+/** Damages that make a whole manifest file unusable. */
 const damages: readonly (readonly [string, (text: string) => string | Uint8Array])[] = [
   ['empty', () => ''],
   ['blank', () => '\n \n'],
@@ -534,7 +530,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     chmodSync(place.path('deep'), 0);
     await host.refresh();
     await wait(place, host);
-    // The expected names are the same, whether or not the test runs as root. Root can list every folder.
+    // Root can list every folder, so the names are the same for root.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
   });

@@ -8,7 +8,6 @@ import { settled } from '../../../../src/controller/reconciler.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { get, policy, Workplace } from './workplace.ts';
 
-/** Runs a fake controller that copies each policy's target to the policy's status. */
 function echo(host: DirectoryHost) {
   const source = host.resources('CollectorVersionPolicy');
   const seen: string[] = [];

@@ -1,7 +1,4 @@
-/**
- * Tests the pause of all policies and exports in a directory. It is set by a ConfigMap among the manifests, or by a request file
- * beside them.
- */
+/** Tests the pause of all policies and exports in a directory. */
 
 import { mkdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

@@ -1,7 +1,4 @@
-/**
- * Program that opens a directory of manifests, reports success or the error on stdout, and holds the lock of the
- * directory until it is stopped.
- */
+/** Program that locks a directory of manifests until it is stopped. */
 import { systemClock } from '../../../../src/base/clock.ts';
 import { asLogfleetError } from '../../../../src/base/errors.ts';
 import { silentLogger } from '../../../../src/base/log.ts';

@@ -1,7 +1,4 @@
-/**
- * Creates a temporary directory of manifests, and opens it as an operator does. The directory is removed after the
- * test.
- */
+/** Creates a temporary directory of manifests, which is removed after the test. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -30,16 +27,14 @@ export class Workplace {
     return join(this.directory, ...parts);
   }
 
-  /**
-   * Writes a file with an old modification time. The reader of the directory waits after recent changes, but not for this file.
-   */
+  /** Writes a file with an old modification time, for which the reader does not wait. */
   write(file: string, content: string | Uint8Array): void {
     this.writeNow(file, content);
     const longAgo = this.clock.now() / 1_000 - 3_600;
     utimesSync(this.path(file), longAgo, longAgo);
   }
 
-  /** Writes a file whose modification time is the current time, as if another program were still writing the file. */
+  /** Writes a file that was modified just now, for which the reader waits. */
   writeNow(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), content);
@@ -53,9 +48,7 @@ export class Workplace {
     rmSync(this.path(file), { recursive: true });
   }
 
-  /**
-   * Opens the directory. Only one host (reader of the directory) can be open, so the test must close it before it opens the next.
-   */
+  /** Opens the directory. Only one host can be open at a time. */
   async open(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     const host = await createDirectoryHost({
       directories: [this.directory],
@@ -68,7 +61,7 @@ export class Workplace {
     return host;
   }
 
-  /** Opens the directory, and advances the clock because the start waits until files stop changing. */
+  /** Opens the directory, and advances the clock until the files count as unchanged. */
   openInTime(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     return this.clock.during(this.open(options));
   }

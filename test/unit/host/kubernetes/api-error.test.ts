@@ -1,4 +1,4 @@
-/** Tests the classification of Kubernetes API errors: which ones the operator retries, and which ones it reports. */
+/** Tests which Kubernetes API errors the operator retries, and which ones it reports. */
 import { expect, test } from 'vitest';
 import { errorOfAnswer } from '../../../../src/host/kubernetes/api-error.ts';
 import { resourceOfPath } from '../../../../src/host/kubernetes/api-paths.ts';

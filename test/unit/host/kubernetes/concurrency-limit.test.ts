@@ -1,4 +1,4 @@
-/** Tests the limit on concurrent requests to the API server, and the order in which waiting requests start. */
+/** Tests the limit on concurrent requests to the API server, and the order of waiting requests. */
 import { expect, test } from 'vitest';
 import { ConcurrencyLimit } from '../../../../src/host/kubernetes/status-writer.ts';
 

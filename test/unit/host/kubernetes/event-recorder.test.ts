@@ -1,6 +1,4 @@
-/**
- * Tests the Kubernetes Events that the operator writes. Users see them, and the operator does not wait until they are written.
- */
+/** Tests the Kubernetes Events of the operator, for which the operator does not wait. */
 import { expect, test } from 'vitest';
 import { type LogFields, silentLogger } from '../../../../src/base/log.ts';
 import type { OwnerRef, ResourceEvent } from '../../../../src/host/host.ts';

@@ -1,4 +1,4 @@
-/** Tests leader election: one of several processes leads, and the leader notices when its leadership ends. */
+/** Tests leader election: one process leads, and notices when its leadership ends. */
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -14,10 +14,7 @@ import { createWorld, ProcessClock, surroundings, type World } from './world.ts'
 
 const namespace = 'logfleet-system';
 const path = objectPath('leases', namespace, 'operator');
-/**
- * Maximum time in ms between two checks of the lease. A follower checks the lease every 2 s ± 10 %, and each request
- * takes a few milliseconds.
- */
+/** A follower checks the lease every 2 s (+/- 10 %), and each request takes a few milliseconds. */
 const checkIntervalMs = 2_300;
 
 class Candidate {
@@ -40,7 +37,6 @@ class Candidate {
     });
   }
 
-  /** Freezes the process as SIGSTOP does: its timers do not fire, and it receives no answers. */
   stop(): void {
     this.clock.stop();
     this.api.freeze();

@@ -1,4 +1,4 @@
-/** Tests the storage of ledgers as Kubernetes resources: one request for a write, and one list request at the start (U1). */
+/** Tests the storage of ledgers as Kubernetes resources (U1). */
 import { describe, expect, test } from 'vitest';
 import { type LedgerShard, maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -180,7 +180,6 @@ test('an API server without the kind is reported, for the list and for a write',
   expect(await codeOf(write(at, 'head', 'one'))).toBe('ledger.notInstalled');
 });
 
-/** Returns a ledger store that has listed its ledgers at the start, and the test world around the store. */
 function started(leading = { term: 1 }, allNamespaces = true): Setting {
   const { world, owner } = setting();
   const client = clientOf(world);
@@ -189,7 +188,7 @@ function started(leading = { term: 1 }, allNamespaces = true): Setting {
   return { world, owner, store: new KubernetesLedgerStore({ client, startList }) };
 }
 
-/** Returns the requests for Ledgers since the last call: `list`, or the end of a Ledger's name. */
+/** Returns the Ledger requests since the last call: `list`, or the end of a Ledger's name. */
 function requestsOf({ world: { server } }: Setting): readonly string[] {
   return server.requests
     .splice(0)

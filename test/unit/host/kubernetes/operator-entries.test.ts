@@ -1,4 +1,4 @@
-/** Tests that two operators that manage the same resources notice each other, and that only one of them acts (L2). */
+/** Tests that two operators of the same resources notice each other, and only one acts (L2). */
 import { expect, test } from 'vitest';
 import { findCondition } from '../../../../src/api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
@@ -11,7 +11,6 @@ import { createPolicy, createWorld, policies, surroundings, type World } from '.
 
 const path = resourcePath(policies, 'logging', 'production');
 
-/** An operator that writes a status to each resource that has none. */
 class Installation {
   readonly host: KubernetesHost;
   readonly gauges = new Map<string, number>();
@@ -132,8 +131,8 @@ test('two running operators write one question and one answer in ten minutes', a
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // In ten minutes, one operator asks at most seven times whether the other one runs, and gets an answer each time. Each question
-  // and each answer is one status write.
+  // In ten minutes, one operator asks at most seven times whether the other one runs. Each question and answer is a
+  // write.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });

@@ -1,4 +1,4 @@
-/** Checks that the resource cache follows the API server although some list and watch requests fail. */
+/** Tests that the resource cache follows the API server although some requests fail. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -31,7 +31,6 @@ function targetOf(host: KubernetesHost, name = 'production', namespace = 'loggin
   return host.resources(policies).get({ namespace, name })?.spec.target.version;
 }
 
-/** Starts a host (the Kubernetes side of the operator) that has listed its resources and watches them. */
 async function followed(
   namespaces: 'all' | readonly string[] = 'all',
 ): Promise<{ world: World; host: KubernetesHost }> {

@@ -1,4 +1,4 @@
-/** Tests reading Secrets: they are read by name and decoded, and their values cannot be printed. */
+/** Tests reading Secrets by name. Their values cannot be printed. */
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { KubernetesSecretReader } from '../../../../src/host/kubernetes/secret-reader.ts';

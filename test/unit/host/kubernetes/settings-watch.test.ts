@@ -20,7 +20,6 @@ function refuse(world: World, status: number, concerned = (collection: string) =
     concerned(collection) ? { kind: 'status', status, when: 'before' } : undefined;
 }
 
-/** Starts the Kubernetes host of an operator, and waits until it has read its settings. */
 async function started(world = createWorld()): Promise<{ readonly world: World; readonly host: KubernetesHost }> {
   const host = hostOf(world);
   host.start();

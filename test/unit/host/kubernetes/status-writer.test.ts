@@ -1,4 +1,4 @@
-/** Tests status writes: they fail if the resource has changed, and the process that writes a status can read it immediately. */
+/** Tests that status writes fail if the resource has changed. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
@@ -57,17 +57,13 @@ test('late events of own writes neither revert the cache nor call listeners', as
   expect(heard).toBe(0);
 });
 
-/** Returns the resource keys that the host reports as changed from now on. */
 function heardFrom(host: KubernetesHost): readonly string[] {
   const heard: string[] = [];
   host.resources(policies).subscribe(({ name }) => heard.push(name));
   return heard;
 }
 
-/**
- * Delays each status write by `delayMs`. The write takes effect after half of this time, and its answer arrives at the
- * end.
- */
+/** The write takes effect after half of the delay, and its answer arrives at the end. */
 function delayWrites(world: World, delayMs: number): void {
   world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);
 }

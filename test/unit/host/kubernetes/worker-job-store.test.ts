@@ -6,7 +6,6 @@ import { clientOf, createWorld, surroundings } from './world.ts';
 
 const namespaces = ['logging', 'other'] as const;
 
-/** Follows Jobs in two namespaces. The API server answers lists and watches of a namespace with the status that `statusOf` returns. */
 function followed(statusOf: (namespace: string | undefined) => number | undefined) {
   const world = createWorld();
   world.server.onRequest = ({ namespace }) => {

@@ -1,4 +1,4 @@
-/** Test world for the Kubernetes host: an API server in memory, a virtual clock, and processes that can be frozen. */
+/** Test set-up for the Kubernetes host: an API server in memory, and processes that can be frozen. */
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import type { Clock, Timer } from '../../../../src/base/clock.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -19,7 +19,7 @@ export interface World {
 export function createWorld(options: Partial<MemoryApiServerOptions> = {}): World {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
-  // No process holds a lease, as after an installation, so that the first leader need not wait.
+  // Nobody holds a lease, so that the first leader need not wait.
   for (const name of ['operator', operatorLeaseName])
     server.create(objectPath('leases', 'logfleet-system'), { metadata: { name } });
   return { clock, server };
@@ -33,7 +33,7 @@ export function clientOf(world: World, name = 'operator'): ApiClient {
   return new ApiClient({ api: world.server.client(name), ...surroundings(world) });
 }
 
-/** Starts a host that already watches policies, as it does when a controller has started. */
+/** Starts a host that already watches policies. */
 export function hostOf(world: World, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
   const host = new KubernetesHost({
     ...surroundings(world),
@@ -86,10 +86,7 @@ export function codeOf(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-/**
- * Clock of one simulated process. The clock can be wrong. Its timers wait while the process is frozen as by SIGSTOP, although time
- * continues.
- */
+/** Clock of one simulated process. It can be wrong, and its timers wait during a freeze. */
 export class ProcessClock implements Clock {
   readonly #clock: VirtualClock;
   #waiting: (() => void)[] | undefined;

@@ -1,4 +1,4 @@
-/** Tests the message analysis of a stage: its time ranges, its query, and when it passes or fails. */
+/** Tests the message analysis of a stage: its time ranges, query and result. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-/** Tests of the counter that counts the messages of collectors. Its search jobs return rows that the test has prepared. */
+/** Tests the counter of the messages that collectors send. */
 import { expect, test } from 'vitest';
 import { MessageCounter } from '../../../../src/policy/analysis/message-counter.ts';
 import type { SearchJobs } from '../../../../src/service/jobs/search-jobs.ts';
@@ -10,7 +10,6 @@ type Records = readonly Readonly<Record<string, string>>[];
 const period = { fromMs: 0, toMs: 60_000 };
 const order = { query: '* | count by _collectorid', periods: [period, period] };
 
-/** Returns fake search jobs, which all find the same number of messages and return the same rows. */
 function searchesOf(records: Records, messageCount: number, dateMs?: number) {
   const errors: string[] = [];
   const progress = { state: 'doneGatheringResults', messageCount, scannedBytes: 500, errors, dateMs };

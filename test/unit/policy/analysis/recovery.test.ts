@@ -1,4 +1,4 @@
-/** Tests when messages are counted after a rollback, and what is reported about collectors that still send too few. */
+/** Tests when messages are counted after a rollback, and which collectors are reported. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../../src/base/errors.ts';
 import { checkRecovery, recoveryText } from '../../../../src/policy/analysis/recovery.ts';

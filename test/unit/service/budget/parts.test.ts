@@ -1,4 +1,4 @@
-/** Tests parts of the request budget: the queue of an API key, the time allowed for the network, and the admission of search jobs. */
+/** Tests single classes of the request budget: key queue, network time, and search job admission. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/budget/job-admission.ts';
@@ -8,7 +8,7 @@ import { RatePace, stepsSince } from '../../../../src/service/budget/rate-pace.t
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** Time in ms after which the request budget increases its request rate by one step. */
+/** The budget increases its request rate after this time in ms. */
 const paceStepMs = 10_000;
 
 describe('the waiting queue', () => {

@@ -1,4 +1,4 @@
-/** Tests the request budget with random callers, by the times at which requests arrive at the server (B1 to B7). */
+/** Tests the request budget with random callers (B1 to B7). */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../../src/base/random.ts';
@@ -24,12 +24,9 @@ interface Caller {
   readonly bodyMs: number;
 }
 
-/**
- * Time in ms for which the server works on a cancelled request. It is less than the 10 s for which the budget still counts the
- * request (B2).
- */
+/** Must be below 10 s, for which the budget still counts a cancelled request (B2). */
 const longestAfterMs = 9_000;
-/** Time in ms for which the server works on a cancelled status request of a search job. */
+/** Time in ms for which the server works on a cancelled status request. */
 const longestAfterPollMs = 1_500;
 
 const caller: fc.Arbitrary<Caller> = fc.record({
@@ -45,29 +42,24 @@ const history = fc.record({
   seed: fc.integer(),
   callers: fc.array(caller, { minLength: 1, maxLength: 24 }),
   jobs: fc.integer({ min: 0, max: 6 }),
-  /** Minimum duration in ms of every request at the server. `deadlineMs` is the client's deadline. */
+  /** Minimum duration in ms of every request at the server. */
   slowMs: fc.constantFrom(0, 0, 2_000, 7_000),
   deadlineMs: fc.constantFrom(1_500, 5_000, 15_000),
-  /**
-   * Ratio (0 to 1) of requests that the server rejects with status 429. Any request can exceed the request rate. The creation of
-   * a search job can also exceed the number of jobs.
-   */
+  /** Ratio (0 to 1) of requests that the server rejects with status 429. */
   refused: fc.constantFrom(0, 0, 0.03, 0.2),
   tooManyJobs: fc.constantFrom(0, 0.5),
   /** Period in which status requests get no answer. */
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
-  /**
-   * Periods in which the server reads nothing. Together they are shorter than 60 s, because connections are closed after 60 s.
-   */
+  /** The server reads nothing. All freezes together are below 60 s, after which connections close. */
   freezes: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
     {
       maxLength: 2,
     },
   ),
-  /** How the first process ends: it is killed, or hands over to the next process. Null if it does not end. */
+  /** End of the first process: killed, or handed over. Null if it does not end. */
   failover: fc.option(
     fc.record({
       afterMs: fc.integer({ min: 0, max: 15_000 }),
@@ -79,14 +71,11 @@ const history = fc.record({
 
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/**
- * One random history of a request budget: callers, search jobs that are kept alive, and at most one change of
- * processes.
- */
+/** One random history of a request budget with callers and search jobs. */
 class World {
   readonly clock = new VirtualClock();
   readonly wire = new Wire(this.clock);
-  /** Maximum time in ms between two answered keep-alives of a search job while one process leads. */
+  /** Maximum time in ms between two answered keep-alives of a search job. */
   longestSilenceMs = 0;
   readonly #history: History;
   readonly #random: ReturnType<typeof seededRandom>;
@@ -99,7 +88,7 @@ class World {
   #keys: Record<'a' | 'b', KeyBudget>;
   #done = 0;
 
-  /** Creates a random history that lasts at least `leastMs`. Its server takes at least `slowMs` for a keep-alive. */
+  /** The history lasts at least `leastMs`. The server takes at least `slowMs` for a keep-alive. */
   constructor(history: History, pace: { readonly leastMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
@@ -108,7 +97,7 @@ class World {
     [this.#budget, this.#keys] = this.#process(false);
   }
 
-  /** Runs the history to its end. Returns whether all requests of all callers were answered. */
+  /** Runs the history. Returns whether all requests were answered. */
   async run(): Promise<boolean> {
     const { callers, jobs, failover } = this.#history;
     for (const one of callers) void this.#work(one, 0, this.#generation);
@@ -127,10 +116,7 @@ class World {
     return [budget, { a: budget.key('a'), b: budget.key('b') }];
   }
 
-  /**
-   * Replaces the process. With `forced`, the old process is killed with requests in flight. Otherwise the old process first ends
-   * all its requests. All callers start again.
-   */
+  /** Replaces the process. With `forced`, the old process is killed during its requests. */
   async #failOver({ lingering, forced }: NonNullable<History['failover']>): Promise<void> {
     this.#generation++;
     for (const polls of this.#jobs.splice(0)) polls.stop();
@@ -151,7 +137,7 @@ class World {
     }
     const budget = this.#keys[one.key];
     const { slowMs, deadlineMs } = this.#history;
-    // Some callers give up while they wait for a slot, and some get a slot but no longer need it.
+    // Some callers give up while they wait, and some no longer need their slot.
     const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
     if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
     const slot = await budget
@@ -167,7 +153,7 @@ class World {
     return this.#work(one, sent + 1, generation);
   }
 
-  /** Keeps one search job alive: creates the job and polls it as the real client does. */
+  /** Creates one search job, and polls it as the real client does. */
   async #keepAlive(): Promise<void> {
     const generation = this.#generation;
     await this.#pause(this.#random.next() * 12_000);
@@ -181,7 +167,6 @@ class World {
     const polls = new JobPolls({
       job,
       clock: this.clock,
-      // After 30 % of the answers, the search job's progress is requested again; after the others, the job is only kept alive.
       onAnswer: () => polls.checkProgressAt(this.clock.monotonic() + (this.#random.next() < 0.3 ? 3_000 : 1e9)),
       onFailure: () => {},
     });
@@ -215,11 +200,9 @@ class World {
     return job as unknown as OpenJob;
   }
 
-  /** Returns the outcome of a status request. During a stall, the request gets no answer. */
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // Histories with rejections have no stalls. Together, they could make two keep-alives in a row fail, and then a search job is
-    // lost.
+    // A stall together with a rejection could fail two keep-alives in a row, which loses a search job.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;
@@ -238,9 +221,7 @@ class World {
     }
   }
 
-  /**
-   * Returns a random outcome of a request. The request arrives within the time that the budget allows for the network.
-   */
+  /** The request arrives within the time that the budget allows for the network. */
   #fate(
     of: Pick<Caller, 'class' | 'workMs' | 'bodyMs'>,
     slowMs: number,
@@ -262,19 +243,13 @@ class World {
     };
   }
 
-  /**
-   * Returns a random time that the server takes for a request. Always 0 if the history contains stalls, because a fast
-   * answer makes a stall undetectable (B1).
-   */
+  /** Returns 0 if there are stalls, because a fast answer hides a stall (B1). */
   #workMs(mostMs: number): number {
     const random = this.#random.next();
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;
   }
 
-  /**
-   * Returns whether the server rejects the request; never twice in a row, because a search job without successful
-   * keep-alives is lost.
-   */
+  /** Never rejects twice in a row, because a search job needs keep-alives. */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
     if (requestClass === 'jobCreation' && this.#random.next() < tooManyJobs) return true;
@@ -329,8 +304,7 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // 9.5 s is the sum of 2 s until a request class counts as late, 6 s until each of the six classes has had a turn, and
-          // 1.5 s for bursts.
+          // 2 s until a class counts as late, 6 s for one request of each class, and 1.5 s for bursts.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),
@@ -389,7 +363,7 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // Page requests take every second turn, or fewer when answers with status 429 slow them down.
+      // Page requests take every second turn, or fewer after answers with status 429.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));

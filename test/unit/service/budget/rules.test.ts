@@ -23,7 +23,6 @@ function renew({ right = everlastingRight, ...options }: Partial<RequestBudgetOp
 
 beforeEach(() => renew());
 
-/** Sends `count` requests as soon as the request budget allows. */
 function call(count: number, requestClass: RequestClass = 'listing', fate: Fate = {}): void {
   for (let index = 0; index < count; index++) void wire.call('a', key, requestClass, fate);
 }
@@ -42,7 +41,7 @@ describe('B1: starts', () => {
   it('sends bursts of four, and the fifth request a second and a margin after the first', async () => {
     call(9);
     await clock.advance(5_000);
-    // After the period of 1,000 ms, the budget waits 5 ms, the minimum time that it allows for the network.
+    // The budget allows at least 5 ms for the network.
     expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
   });
 
@@ -60,7 +59,7 @@ describe('B1: starts', () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
-    // Answers to listings take 30 s. After 250 ms, a TLS handshake shows the budget that the listings have arrived.
+    // After 250 ms, a TLS handshake shows that the listings have arrived.
     expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
     expect(wire.handshakes).toBe(1);
     renew();
@@ -177,7 +176,7 @@ describe('B1: starts', () => {
     slot?.release();
     call(1);
     await clock.advance(60_000);
-    // A TLS handshake after 250 ms shows that the request must have arrived. Its request slot is free 10 s later.
+    // A TLS handshake shows after 250 ms that the request has arrived. Its slot is free 10 s later.
     expect(rounded(wire.sentAt())).toEqual([10_250]);
   });
 
@@ -280,7 +279,6 @@ describe('B2: a cancelled request', () => {
 });
 
 describe('B3: the order of requests', () => {
-  /** Queues requests of these classes in the given order. Returns the order in which they are sent. */
   async function order(classes: readonly RequestClass[]): Promise<RequestClass[]> {
     call(4);
     await settle();
@@ -359,8 +357,7 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // Listings get every second turn after they have waited 2 s. From 3.5 s on, urgent keep-alives leave them only every fourth
-    // turn.
+    // Listings get every second request after 2 s, and every fourth one after 3.5 s.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -477,7 +474,7 @@ describe('B5: 429', () => {
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(60_000);
-    // After the rejection, the rate is 0.05 requests per second until 10 s and 0.075 afterwards, so the wait is 1/0.075 s.
+    // The rate is 0.05 requests per second until 10 s, and 0.075 afterwards.
     expect(rounded(wire.sentAt())).toEqual([0, 13_363]);
   });
 
@@ -502,7 +499,7 @@ describe('B5: 429', () => {
   });
 
   it('applies a grown margin to requests already sent', async () => {
-    // A listing usually takes 5 s. So a listing without an answer after one second does not count as late.
+    // A listing usually takes 5 s, so it is not late after one second.
     call(1, 'listing', { workMs: 5_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 5_000 });

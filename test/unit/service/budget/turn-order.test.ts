@@ -1,12 +1,9 @@
-/** Tests the order in which keep-alives and pages are sent when requests of both kinds always wait (B3, B4). */
+/** Tests the order of keep-alives and pages when both always wait (B3, B4). */
 import { expect, test } from 'vitest';
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { TurnOrder } from '../../../../src/service/budget/turn-order.ts';
 
-/**
- * Returns the request classes of the next `count` requests. `late` has how late in ms the oldest request of each class
- * is. Each class always has another request waiting.
- */
+/** `late` is how late the oldest request of each class is, in ms. */
 function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {
   const order = new TurnOrder();
   const heads = Object.entries(late).map(([name, lateMs]) => ({ class: name as RequestClass, lateMs }));

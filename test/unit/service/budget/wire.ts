@@ -1,27 +1,24 @@
-/** Simulated service for tests of the request budget, which records the arrival of each request. */
+/** Simulated service for tests of the request budget, which records each request. */
 import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
 
 /** Course of one request, with all times in ms. */
 export interface Fate {
   readonly outMs?: number;
-  /** Time in ms for which the server works on the request before it answers. */
+  /** Time in ms for which the server works before it answers. */
   readonly workMs?: number;
   readonly backMs?: number;
-  /** Duration in ms of the answer's body, during which the server still works on the request. */
+  /** Duration in ms of the answer's body. */
   readonly bodyMs?: number;
-  /** Time in ms after the head of the answer at which the client cancels the request. The server notices at the end of the body. */
+  /** Time in ms after the head of the answer at which the client cancels the request. */
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;
-  /** Time in ms after which the client cancels the request. The server continues to work on it. */
+  /** Time in ms after which the client cancels the request. The server works on. */
   readonly deadlineMs?: number;
-  /**
-   * Time in ms for which the server still works on the request. It begins when the request has arrived and the client has
-   * cancelled it.
-   */
+  /** Time in ms for which the server still works on a cancelled request. */
   readonly afterMs?: number;
-  /** If a keep-alive needs the slot, the client cancels the request after `patienceMs`, and the server stops `afterMs` later. */
+  /** The client cancels after `patienceMs`, and the server stops `afterMs` later. */
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
 }
 
@@ -37,7 +34,7 @@ export class Wire {
   readonly seen: Seen[] = [];
   readonly path: Path = { origin: 'https://service.test', probe: () => this.#handshake() };
   handshakes = 0;
-  /** Duration of a TLS handshake in ms. When a stall ends, the server completes all waiting handshakes immediately. */
+  /** Duration in ms of a TLS handshake. */
   handshakeMs = 0;
   readonly #clock: VirtualClock;
   readonly #stalls: { readonly fromMs: number; readonly untilMs: number }[] = [];
@@ -46,7 +43,7 @@ export class Wire {
     this.#clock = clock;
   }
 
-  /** Stalls the server: it reads nothing between the two times, and reads all waiting data at the end. */
+  /** The server reads nothing between the two times, and reads all waiting data at the end. */
   stall(fromMs: number, untilMs: number): void {
     this.#stalls.push({ fromMs, untilMs });
   }
@@ -62,7 +59,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends a request in this slot, and resolves to the outcome that the client reports to the budget. */
+  /** Sends a request in this slot. Resolves to the outcome for the budget. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
     const {
       outMs = 0,
@@ -136,10 +133,10 @@ export class Wire {
     }
   }
 
-  /** Returns the maximum number of requests that arrived within any `spanMs` ms. */
+  /** Returns the maximum number of requests that arrived within `spanMs`. */
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
-    // The nanosecond is subtracted because the times have rounding errors, which are smaller.
+    // The times have rounding errors below one nanosecond.
     const counts = times.map((from, first) => {
       let next = first;
       while (next < times.length && (times[next] as number) < from + spanMs - 1e-6) next++;
@@ -148,7 +145,7 @@ export class Wire {
     return Math.max(0, ...counts);
   }
 
-  /** Returns the maximum number of requests of one API key on which the server works at the same time. */
+  /** Returns the maximum number of concurrent requests of one API key. */
   mostAtOnce(key?: string): number {
     const requests = this.seen.filter((request) => key === undefined || request.key === key);
     const counts = requests.map(

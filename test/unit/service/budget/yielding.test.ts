@@ -1,17 +1,13 @@
-/** Tests of slow status requests that are cancelled when the keep-alive of another search job has no free request slot (B2, B4). */
+/** Tests slow status requests that are cancelled for a keep-alive without a slot (B2, B4). */
 import { describe, expect, test } from 'vitest';
 import { RequestBudget } from '../../../../src/service/budget/request-budget.ts';
 import type { Path, Slot } from '../../../../src/service/budget/request-slot.ts';
 import { everlastingRight } from '../../../support/send-rights.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** Network path to a server that always reads, so that TLS handshakes succeed immediately. */
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
-/**
- * Starts `count` keep-alives that never get an answer. `told` lists the keep-alives that the budget asks the client to
- * cancel. If `gives` is true, the client cancels them.
- */
+/** Starts keep-alives that never get an answer. With `gives`, the client cancels them on request. */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
   const budget = new RequestBudget({ right: everlastingRight, clock });
@@ -48,7 +44,7 @@ describe('status requests whose patience has ended', () => {
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
     poll();
-    // After 250 ms, a TLS handshake shows that the keep-alives must have arrived. Their slots are free 2 s later.
+    // A TLS handshake shows after 250 ms that the keep-alives have arrived. Their slots are free 2 s later.
     await clock.advance(2_249);
     expect([told, granted]).toEqual([[1, 2], []]);
     await clock.advance(1);
@@ -106,7 +102,7 @@ test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a d
       grantedMs = clock.monotonic();
     });
     await clock.advance(20_000);
-    // A TLS handshake after 250 ms shows that the request must have arrived. Its slot is free `heldMs` later.
+    // A TLS handshake shows after 250 ms that the request has arrived.
     expect(grantedMs).toBe(250 + heldMs);
   }
 });

@@ -18,7 +18,7 @@ const finished: JobProgress = {
 };
 const records = [new Map([['_count', '7']])];
 
-/** Runs an aggregation. Its search job ends with the status `atEnd`, which becomes `afterwards` while the records are read. */
+/** The search job ends with the status `atEnd`, which becomes `afterwards` during the read. */
 async function aggregate(atEnd: Partial<JobProgress>, afterwards: Partial<JobProgress> = {}) {
   const events: string[] = [];
   let progress = { ...finished, ...atEnd };

@@ -1,7 +1,4 @@
-/**
- * Tests decoding answers about search jobs: states, counts, warnings, and members that are missing, null or unknown. The
- * service's notice about cookies is removed from the warnings (sections 2.2 to 2.6).
- */
+/** Tests decoding answers about search jobs, also with missing or unknown members (sections 2.2 to 2.6). */
 import { describe, expect, test } from 'vitest';
 import { decodeCreatedJob, decodeJobStatus, decodeRecordPage } from '../../../../src/service/jobs/decode-jobs.ts';
 import { newsOf, withoutCookieNotice } from '../../../../src/service/jobs/job-client.ts';

@@ -1,4 +1,4 @@
-/** Fake search job, without a service. A test can replace each of its operations at any time. */
+/** Fake search job. A test can replace each of its operations. */
 import type { Clock } from '../../../../src/base/clock.ts';
 import type { JobPermit } from '../../../../src/service/budget/job-admission.ts';
 import type {
@@ -60,12 +60,12 @@ export class FakeJob implements OpenJob {
   readonly id = 'A1';
   warning: string | undefined;
   heardAtMs: number;
-  /** Time in ms of each status request for the search job. */
+  /** Times in ms of the status requests. */
   readonly asked: number[] = [];
   readonly options: StatusOptions[] = [];
   readonly queries: PageQuery[] = [];
   deletions = 0;
-  /** Returns or throws the result of a status request. Each answered status request keeps the search job alive. */
+  /** Result of a status request, which keeps the search job alive. */
   status: () => Promise<JobStatus> | JobStatus = () => running;
   page: (query: PageQuery, receiver: RowReceiver) => Promise<number> | number = () => 0;
   records: (query: PageQuery) => RecordPage = () => ({ fields: [], records: [], warning: undefined });
@@ -109,7 +109,7 @@ export class FakeJob implements OpenJob {
   }
 }
 
-/** Permit for a search job. It records the time of the first call of `end`. */
+/** Permit for a search job, which records when it ends. */
 export class FakePermit implements JobPermit {
   endedAtMs: number | undefined;
   readonly #clock: Clock;
@@ -123,7 +123,7 @@ export class FakePermit implements JobPermit {
   }
 }
 
-/** Delivers the requested page of a search job with `total` rows. A page has at most `most` rows. */
+/** Delivers a page of a search job with `total` rows. A page has at most `most` rows. */
 export function serve(total: number, most = 10_000) {
   return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {
     const rows = Math.max(0, Math.min(total - offset, limit, most));

@@ -1,4 +1,4 @@
-/** Tests how often the status of a search job is requested, and how soon the job's end is noticed (B4). */
+/** Tests how often the status of a search job is requested (B4). */
 import { describe, expect, test } from 'vitest';
 import {
   delayAfterFailure,
@@ -9,10 +9,7 @@ import {
   secondTryMs,
 } from '../../../../src/service/jobs/job-cadence.ts';
 
-/**
- * Returns the times in ms of the status requests for a search of `durationMs`, up to the first request after the search
- * has ended.
- */
+/** Returns the times in ms of the status requests, up to the first one after the search has ended. */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
   const times = [firstPollMs()];
   for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
@@ -22,10 +19,7 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
   return times;
 }
 
-/**
- * Returns the ratio (0 to 1) of the messages that the histogram of a running job shows. The histogram shows only whole
- * buckets, and no bucket before the first message.
- */
+/** Returns the ratio of messages in a running histogram, which has only whole buckets. */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
 

@@ -1,7 +1,4 @@
-/**
- * Tests the cookies of a search job: the hosts that receive them, their lifetime, and cookies that are ignored (sections 5.1, 5.3
- * and 10.2).
- */
+/** Tests the cookies of a search job (sections 5.1, 5.3 and 10.2). */
 import { describe, expect, test } from 'vitest';
 import { JobCookies } from '../../../../src/service/requests/job-session.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';

@@ -4,7 +4,7 @@ import { SimulatedWorld } from '../simulated-world.ts';
 
 const reason = new Error('nobody wants it any more');
 
-/** Opens a search job. If the creation fails, the error arrives when the virtual clock advances. */
+/** If the creation fails, the error arrives when the virtual clock advances. */
 function opening(world: SimulatedWorld, abort: AbortController): Promise<unknown> {
   return world.jobs.open(world.order, { signal: abort.signal }).then(
     () => undefined,

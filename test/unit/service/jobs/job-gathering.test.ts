@@ -1,4 +1,4 @@
-/** Tests how the client combines the statuses of a search job: histograms, errors that are returned once, and lost statuses (2.3, E5). */
+/** Tests how the client combines the statuses of a search job (2.3, E5). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JobGathering, JobHistogram } from '../../../../src/service/jobs/job-gathering.ts';
@@ -29,17 +29,13 @@ describe('the histogram', () => {
     });
   });
 
-  /**
-   * Random search job. The counts of its histogram buckets become final from the newest bucket to the oldest, a few with each
-   * status.
-   */
+  /** The counts of the histogram become final from the newest bucket to the oldest. */
   const course = fc.record({
     counts: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 12 }),
-    /** For each status answer, the percentage of all messages that the search job has found. */
+    /** Percentage of messages that the search job has found, for each status. */
     polls: fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 8 }),
   });
 
-  /** Returns the count of each histogram bucket, newest first, when the search job has found `found` messages. */
   function after(counts: readonly number[], found: number): number[] {
     let left = found;
     return counts.map((count) => {
@@ -78,7 +74,7 @@ describe('the histogram', () => {
   test('does not add up after a lost status, and recovers if each status contains all buckets', () => {
     const parts = new JobHistogram();
     parts.add([bucket(900, 5)]);
-    // A status with `bucket(800, 3)` is missing here, as if its answer had been lost.
+    // The answer with `bucket(800, 3)` was lost.
     parts.add([bucket(700, 2)]);
     expect(parts.read(10)).toMatchObject({ total: 7, addsUp: false });
     const whole = new JobHistogram();

@@ -1,7 +1,4 @@
-/**
- * Tests how the client reads pages of messages: delivery of rows while the page arrives, timeouts, back-pressure, and whether an
- * error comes from the service or from the receiver of the rows (4.3, B2, B3).
- */
+/** Tests how the client reads pages of messages (4.3, B2, B3). */
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
 import { failureOf, good, goodBodies, harness, messages, RowLog, settled } from '../requests/harness.ts';
@@ -62,7 +59,7 @@ describe('time limits', () => {
   });
 });
 
-/** Receiver of rows that accepts `most` rows, and then blocks until the test calls `open`. */
+/** Accepts `most` rows, and then blocks until the test calls `open`. */
 class Gate extends RowLog {
   most: number;
   #opened = Promise.withResolvers<void>();
