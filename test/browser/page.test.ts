@@ -1,4 +1,4 @@
-/** Tests the page of `logfleet ui` in Chromium: content, changes, keyboard, narrow windows, accessibility, and foreign text. */
+/** Tests the page of `logfleet ui` in Chromium. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
@@ -38,7 +38,7 @@ const idOf: Readonly<Record<string, string>> = {
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-/** Returns the violations that axe-core finds on the page, each with the elements concerned. */
+/** Returns the accessibility problems that axe-core finds, each with its elements. */
 async function violations(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe);
   const { violations: found } = await page.evaluate<AxeResult>('axe.run()');

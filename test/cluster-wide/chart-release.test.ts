@@ -1,8 +1,4 @@
-/**
- * Installs, upgrades and uninstalls the Helm chart on a real API server during a rollout and an export. No controllers run there.
- * Therefore the test starts and stops the operator as Kubernetes does, with the service account and the settings of the installed
- * Deployment.
- */
+/** Installs, upgrades and uninstalls the Helm chart on a real API server. The test starts the operator itself. */
 import { expect } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { objectPath, operatorLeaseName, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
@@ -28,9 +24,7 @@ class Release {
     this.#values = { namespaces: [namespace], exportVolume: { enabled: true } };
   }
 
-  /**
-   * Installs the chart where `kubectl apply` has already created the objects of logfleet. The Helm release adopts these objects.
-   */
+  /** Installs the chart over objects that `kubectl apply` created. */
   adopt(): Promise<void> {
     return this.#helm(['install', 'logfleet', chart, '--take-ownership', '--force-conflicts'], this.#values);
   }
@@ -52,10 +46,7 @@ class Release {
     if (status !== 0) throw new Error(stderr);
   }
 
-  /**
-   * Arguments and environment variables of the operator's container, from the Deployment. Variables that refer to fields are left
-   * out.
-   */
+  /** Arguments and environment variables of the operator's container. */
   async container(): Promise<{ readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }> {
     const { status, body } = await callApi('GET', deploymentPath(this.namespace));
     expect(status).toBe(200);
@@ -65,7 +56,7 @@ class Release {
   }
 }
 
-/** Installs the operator with another image by `kubectl apply`. Helm adopts this installation later. */
+/** Installs the operator with another image, without Helm. */
 async function installByKubectl(namespace: string): Promise<void> {
   const context = recordingContext();
   await runProgram(['manifests', '--namespace', namespace, '--namespaces', namespace], context);
@@ -106,9 +97,7 @@ async function stop(program: Program): Promise<void> {
   await program.ended;
 }
 
-/**
- * Returns the names and uids of the objects that an uninstallation must keep: policy, export, ledger, claim and lease.
- */
+/** Returns the objects that an uninstallation must keep. */
 async function kept(namespace: string): Promise<readonly string[]> {
   const folders = [
     resourcePath('CollectorVersionPolicy', namespace),
@@ -122,7 +111,7 @@ async function kept(namespace: string): Promise<readonly string[]> {
   return objects.map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
 }
 
-/** Number of collectors, large enough that the rollout still continues after an uninstallation on a busy machine. */
+/** The rollout must still run after an uninstallation on a busy machine. */
 const fleetSize = 30;
 
 test('Helm adopts an installation by kubectl; a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({
@@ -149,7 +138,7 @@ test('Helm adopts an installation by kubectl; a rollout and an export continue a
   expect(before).toHaveLength(5);
   await release.uninstall();
   expect((await callApi('GET', deploymentPath(namespace.name))).status).toBe(404);
-  // The operator has lost its access rights, so it can neither release its lease nor write a status.
+  // Without access rights, the operator can neither release its lease nor write a status.
   await stop(second);
   expect(await kept(namespace.name)).toEqual(before);
   expect((await tenant.tasks()).length).toBeLessThan(fleetSize);

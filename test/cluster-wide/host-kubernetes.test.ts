@@ -1,4 +1,4 @@
-/** Tests the operator's Kubernetes side against a real API server, with exactly the rights that `manifests/` grants. */
+/** Tests the operator on a real API server, with exactly the rights that `manifests/` grants. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -23,7 +23,7 @@ import { exportOf } from '../unit/export/sample-view.ts';
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
 
-/** Counts the answers of the API server by method, resource and outcome, as texts of the form `METHOD resource outcome`. */
+/** Counts the answers of the API server by method, resource and outcome. */
 class Outcomes implements Metrics {
   readonly seen = new Set<string>();
   readonly gauge = noMetrics.gauge;
@@ -307,7 +307,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   });
 });
 
-/** Sends all requests that need access rights when an export runs in a Kubernetes Job. */
+/** Sends all requests that an export in a Kubernetes Job needs rights for. */
 async function runJob({ host, outcomes }: Operator, namespace: string): Promise<void> {
   const { workerJobs } = host;
   if (!workerJobs) throw new Error('the operator cannot create Jobs');
@@ -338,7 +338,7 @@ interface Role {
   readonly rules: readonly Rule[];
 }
 
-/** Removes a verb from an RBAC rule, and waits until the API server's authorizer refuses that verb. */
+/** Removes a verb from an RBAC rule, and waits until the API server refuses the verb. */
 async function withdraw({ namespace, account }: Installation, role: Role, rule: Rule, verb: string): Promise<void> {
   const rules = role.rules
     .map((other) => (other === rule ? { ...rule, verbs: rule.verbs.filter((kept) => kept !== verb) } : other))
@@ -378,10 +378,7 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/**
- * Deletes everything that a new operator has to create: the Ledger, the export, its Job and the lease. With `hasLease`, the test
- * keeps a lease that no operator holds.
- */
+/** Deletes everything that a new operator has to create. `hasLease` keeps a lease without holder. */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', objectPath('ledgers', namespace));
   await callApi('DELETE', objectPath('jobs', namespace));
@@ -403,7 +400,7 @@ async function isRefused(installation: Installation, owner: OwnerRef): Promise<b
   return outcomes.refusals.length > 0;
 }
 
-/** Gives the operator the rights of the component `manifests/export-jobs` in its namespace. */
+/** Grants the rights of `manifests/export-jobs` in the operator's namespace. */
 async function allowJobs({ namespace, account }: Installation): Promise<void> {
   const file = join(import.meta.dirname, '../../manifests/export-jobs/role.yaml');
   const [role] = parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS());
@@ -418,7 +415,7 @@ async function allowJobs({ namespace, account }: Installation): Promise<void> {
   }
 }
 
-/** Splits rules into rules with one resource each. The rights stay the same. */
+/** Splits rules into rules with one resource each. */
 function ofOneResource(rules: readonly Rule[]): readonly Rule[] {
   return rules.flatMap((rule) => rule.resources.map((resource) => ({ ...rule, resources: [resource] })));
 }

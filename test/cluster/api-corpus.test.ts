@@ -1,6 +1,4 @@
-/**
- * Checks that `logfleet validate` and a real API server agree on each manifest of the corpus: both accept it, or both refuse it.
- */
+/** Tests that `logfleet validate` and a real API server accept the same manifests. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -19,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => agent.close());
 
-/** Creates a manifest like `kubectl create`, but sends the file's text unchanged. */
+/** Creates a manifest as `kubectl create` does, but sends the file's text unchanged. */
 async function create({ kind, text }: CorpusManifest): Promise<ApiAnswer> {
   const { server, adminToken } = controlPlane();
   const answer = await request(`${server}${resourcePath(kind, namespace)}?dryRun=All&fieldValidation=Strict`, {
@@ -31,10 +29,7 @@ async function create({ kind, text }: CorpusManifest): Promise<ApiAnswer> {
   return { status: answer.statusCode, body: await answer.body.json() };
 }
 
-/**
- * Returns the first YAML document of a file. `validate` reads all documents, but a request to the API server can
- * contain only one resource.
- */
+/** A request to the API server can contain only one YAML document. */
 function firstDocument(text: string): string {
   return text.split(/^---$/m)[0] ?? '';
 }

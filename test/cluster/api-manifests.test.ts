@@ -1,4 +1,4 @@
-/** Tests the objects that `manifests/` installs on a real API server. Other tests run the operator with these objects. */
+/** Tests the objects that `manifests/` installs, on a real API server. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ interface Deployment {
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** Writes a kustomization as a user would. It installs one of the bases in `manifests/` into a namespace of the test. */
+/** Writes a kustomization that installs a base of `manifests/` into a namespace. */
 function overlay(base: string, namespace: string, components: readonly string[] = []): string {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
@@ -78,7 +78,7 @@ test('a pod of the operator that is not ready can be evicted, so that it does no
   expect((await callApi('POST', `${pods}/logfleet-0/eviction`, eviction)).status).toBe(201);
 });
 
-/** Returns the kustomization that a file contains, in a Markdown code block or in comments. */
+/** Returns the kustomization in a Markdown code block or in comments. */
 function shownKustomization(file: string): string {
   const text = readFileSync(file, 'utf8').replaceAll(/^# {3}/gm, '');
   return /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!```|#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';

@@ -1,7 +1,4 @@
-/**
- * Tests the Helm chart with Helm itself: it renders the same objects as the kustomize bases and `logfleet manifests`, and each value
- * of values.schema.json has an effect.
- */
+/** Tests that the Helm chart renders the same objects as the kustomize bases and `logfleet manifests`. */
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { extract } from 'tar';
@@ -17,7 +14,7 @@ import { recordingContext } from '../unit/cli/recording-context.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Labels and annotations of the chart's objects that the objects of the kustomize bases do not have. */
+/** Labels and annotations that only Helm adds. */
 const onlyOfHelm = [
   'app.kubernetes.io/instance',
   'app.kubernetes.io/managed-by',
@@ -25,10 +22,7 @@ const onlyOfHelm = [
   'helm.sh/resource-policy',
 ];
 
-/**
- * Returns objects by kind, namespace and name, in a form that can be compared. Labels and annotations that only Helm adds are removed, and
- * environment variables are sorted. The Namespace is removed, because `helm install --create-namespace` creates it.
- */
+/** Returns objects by kind, namespace and name, without what only Helm adds. */
 function comparable(objects: readonly RenderedObject[]): Readonly<Record<string, unknown>> {
   const withoutHelm = (map: Readonly<Record<string, string>> = {}) =>
     Object.fromEntries(Object.entries(map).filter(([name]) => !onlyOfHelm.includes(name)));
@@ -85,7 +79,7 @@ describe('the chart renders the objects of', () => {
     const values = { crds: { install: false }, namespaces: ['logging'] };
     const ours = comparable(await renderChart(values, 'logging'));
     const text = JSON.stringify(comparable(await kustomized('namespaced')));
-    // Kustomize cannot write the name of the namespace, so the variable refers to the namespace of the pod.
+    // Kustomize cannot write the name of the namespace into the variable.
     const named = text.replace(
       '{"name":"LOGFLEET_NAMESPACES","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}',
       '{"name":"LOGFLEET_NAMESPACES","value":"logging"}',
@@ -169,11 +163,11 @@ interface Leaf {
   readonly schema: Schema;
 }
 
-/** Values that the schema describes, without `global`, which belongs to Helm. */
+/** `global` belongs to Helm. */
 const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
 
 function leavesOf(schema: Schema, path: readonly string[] = []): readonly Leaf[] {
-  // A value that has an example in the schema is a whole Kubernetes object. It counts as one value, not as many.
+  // A value with an example is a whole Kubernetes object, and counts as one value.
   if (!schema.properties || schema.examples) return [{ path, schema }];
   return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
 }
@@ -187,10 +181,7 @@ function withValue(values: object, [name = '', ...rest]: readonly string[], valu
   return { ...values, [name]: rest.length === 0 ? value : withValue(before, rest, value) };
 }
 
-/**
- * Returns example values for all settings. A switch with the example `false` is left out, because it would remove objects that
- * other values configure.
- */
+/** A switch with the example `false` would remove objects that other values configure. */
 function exampleValues(): object {
   const isOff = ({ schema }: Leaf) => schema.examples?.[0] === false;
   return leaves
@@ -198,10 +189,7 @@ function exampleValues(): object {
     .reduce<object>((values, { path, schema }) => withValue(values, path, schema.examples?.[0]), {});
 }
 
-/**
- * Returns true if the value is in the rendered objects: each item of a list, an object with its members, or a part of a
- * text.
- */
+/** Returns whether the value is somewhere in the rendered objects. */
 function arrives(value: unknown, rendered: unknown): boolean {
   if (Array.isArray(value)) return value.every((item) => arrives(item, rendered));
   if (has(value, rendered)) return true;
@@ -216,7 +204,7 @@ function has(value: unknown, rendered: unknown): boolean {
   return Object.entries(value).every(([name, member]) => has(member, (rendered as Record<string, unknown>)[name]));
 }
 
-/** Texts that YAML reads as a number, a boolean or null when they have no quotes. */
+/** Texts that YAML reads as a number, a boolean or null without quotes. */
 const ambiguous = { number: '123', exponent: '1e3', yes: 'true' };
 
 test('names that look like numbers or booleans stay texts', async () => {
@@ -231,7 +219,7 @@ test('names that look like numbers or booleans stay texts', async () => {
   };
   const existing = { exportVolume: { enabled: true, existingClaim: number } };
   const rendered = [...(await renderChart(values, number, number)), ...(await renderChart(existing, number, number))];
-  /** Names of fields whose value was a text, but is rendered as a number or a boolean. */
+  /** Fields whose text is rendered as a number or a boolean. */
   const changed: string[] = [];
   JSON.stringify(rendered, (name, value) => {
     if (value === 123 || value === 1000 || (value === true && /class/i.test(name))) changed.push(name);
@@ -291,7 +279,7 @@ describe('values.schema.json', () => {
 
   const isDefined = (path: readonly string[]) => valueAt(defaults, path) !== undefined;
 
-  /** Returns the paths of the values in values.yaml, down to the values that the schema describes. */
+  /** Returns the paths of the values in values.yaml. */
   function pathsOf(values: object, path: readonly string[] = []): readonly string[] {
     return Object.entries(values).flatMap(([name, value]) => {
       const here = [...path, name];
@@ -302,12 +290,12 @@ describe('values.schema.json', () => {
   }
 
   test('has only examples that appear in the rendered objects', async () => {
-    // The CRDs are left out, because their long texts contain many of the examples.
+    // The long texts of the CRDs contain many of the examples.
     const examples = withValue(exampleValues(), ['crds', 'install'], false);
     const objects = await renderChart(examples);
     const before = await renderChart({ crds: { install: false }, exportVolume: { enabled: true } });
     const texts = leaves.filter(({ schema }) => schema.type !== 'boolean');
-    // With `existingClaim`, the chart creates no claim. So the values of the created claim are rendered without `existingClaim`.
+    // With `existingClaim`, the chart creates no claim.
     const ofClaim = await renderChart(withValue(examples, ['exportVolume', 'existingClaim'], ''));
     const lost = texts.filter(({ schema }) => ![objects, ofClaim].some((all) => arrives(schema.examples?.[0], all)));
     expect(lost.map(({ path }) => path.join('.'))).toEqual([]);
@@ -373,7 +361,7 @@ test('the chart of a release has the files of helm package, installs the same ob
   expect(objectsOf(stdout)).toEqual(await renderChart());
 });
 
-/** Returns the contents of the files in an archive by their paths. */
+/** Returns the contents of the files in an archive, by path. */
 function contentOf(archive: string): Map<string, string> {
   const cwd = mkdtempSync(join(controlPlane().directory, 'extracted-'));
   extract({ file: archive, cwd, sync: true });

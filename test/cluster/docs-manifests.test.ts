@@ -1,7 +1,4 @@
-/**
- * Tests that an API server accepts the manifests in the documentation. It covers manifests of the kinds of Kubernetes itself,
- * such as Secret, but not logfleet's kinds.
- */
+/** Tests that an API server accepts the Kubernetes manifests in the documentation. */
 import { expect, test } from 'vitest';
 import { kubectl } from '../support/control-plane.ts';
 import { allBlocks } from '../support/docs-commands.ts';
@@ -13,7 +10,7 @@ const manifests = allBlocks.filter(
 test.each(manifests.map(({ page, line, text }) => [page, line, text] as const))(
   '%s:%d: the manifest has only existing fields',
   async (_, __, text) => {
-    // A dry run on the server needs an existing namespace, so the manifest gets one.
+    // A dry run needs an existing namespace.
     const input = text.replace(/namespace: [\w-]+/, 'namespace: default');
     const { status, stderr } = await kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { input });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -1,7 +1,4 @@
-/**
- * Tests exports in Kubernetes Jobs on a real API server. The tests take the roles of the Job controller and the
- * kubelet: they create pods, run workers as processes, and write statuses.
- */
+/** Tests exports in Kubernetes Jobs on a real API server. The tests create the pods. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +36,7 @@ interface Job {
   };
 }
 
-/** Gives a role of the component `export-jobs` to a ServiceAccount of the namespace. */
+/** Gives a role of the component `export-jobs` to a ServiceAccount. */
 async function grant(namespace: string, file: string, account: string): Promise<void> {
   const [role] = parseAllDocuments(readFileSync(join(manifests, file), 'utf8')).map((document) => document.toJS());
   const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;

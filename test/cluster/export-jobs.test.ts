@@ -1,4 +1,4 @@
-/** Tests the Kubernetes Jobs of exports on a real API server without a Job controller, so that no pod runs. */
+/** Tests the Kubernetes Jobs of exports on a real API server, without pods. */
 import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

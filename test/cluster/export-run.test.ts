@@ -1,7 +1,4 @@
-/**
- * Tests exports by the operator that `manifests/` installs: the status after `kubectl apply` and after actions of
- * users.
- */
+/** Tests exports by the operator that `manifests/` installs. */
 import { expect, vi } from 'vitest';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
@@ -151,7 +148,7 @@ test.concurrent('a deleted export leaves no search job and no unfinished file', 
   await namespace.kubectl(['delete', 'sx', 'audit']);
   const alive = (operation: string) => tenant.journal().filter((entry) => entry.operation === operation).length;
   await tenant.journalUntil(() => alive('deleteJob') === alive('createJob'));
-  // An export that is created again keeps the intervals that the deleted export has written.
+  // A new export of the same name keeps the intervals that the deleted export has written.
   await apply(namespace, tenant, place);
   const { status } = await namespace.exportReason('audit', 'Exported');
   await expectExported(place, status?.fingerprint ?? '', namespace.name);

@@ -1,6 +1,4 @@
-/**
- * Tests that `validate` and `kubectl apply --dry-run=server` agree on unusual YAML files: both accept a file, or both refuse it.
- */
+/** Tests that `validate` and `kubectl apply --dry-run=server` accept the same unusual YAML files. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -36,7 +34,7 @@ async function isRefusedByKubectl(content: string | Uint8Array): Promise<boolean
   return status !== 0;
 }
 
-/** Returns the names of the resources that kubectl accepts. Each file has one resource, and kubectl starts once for all files. */
+/** kubectl starts once for all files, each of which has one resource. */
 async function acceptedByKubectl(contents: readonly string[]): Promise<ReadonlySet<string>> {
   const folder = mkdtempSync(join(controlPlane().directory, 'verdicts-'));
   for (const [index, content] of contents.entries()) writeFileSync(join(folder, `${index}.yaml`), content);
@@ -173,7 +171,6 @@ const schedules = [
   ...['0 22 * *', '0 0 22 * * *', '@daily'],
 ].map((schedule) => [schedule, policy(windowOf(schedule))] as const);
 
-/** Maximum number of maintenance windows of a policy. */
 const maxWindows = 10;
 
 function chunksOf<T>(items: readonly T[], length: number): readonly (readonly T[])[] {
@@ -260,9 +257,7 @@ const impossibleTimes = [
 const farTimes = ['0000-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '999999999999000'];
 const strictCrons = ['0 22 30 2 *', '0 22 31 4,6 *', '0 22 * DEC-JAN *', '0 22 * * FRI-MON'];
 
-/**
- * Files that only `validate` refuses, as `docs/cli.md` lists them. kubectl keeps the last of two equal keys, and replaces invalid bytes.
- */
+/** Files that only `validate` refuses, as `docs/cli.md` lists them. */
 const stricter: readonly (readonly [string, string | Uint8Array])[] = [
   ['a duplicate member', policy('  paused: true\n  paused: false\n')],
   ['a resource in two documents', `${policy()}---\n${policy()}`],

@@ -1,7 +1,4 @@
-/**
- * Tests that an operator with a webhook sends notifications. The test installs the operator with `logfleet manifests` for other
- * namespaces, and runs it with the rights and the variables of its Deployment.
- */
+/** Tests the notifications of an operator that `logfleet manifests` installs. */
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -14,7 +11,7 @@ import { createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 import { httpsServer, selfSigned } from '../support/loopback.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
 
-/** Returns the environment variables of the operator's container, except variables that refer to fields. */
+/** Returns the environment variables of the operator's container. */
 function environmentOf(manifests: string): Record<string, string> {
   const objects = parseAllDocuments(manifests).map((document) => document.toJS({ maxAliasCount: -1 }));
   const [container] = objects.find(({ kind }) => kind === 'Deployment').spec.template.spec.containers;

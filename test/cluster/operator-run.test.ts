@@ -1,7 +1,4 @@
-/**
- * Tests the operator that `manifests/` installs: its status after `kubectl apply` and after actions of users, and its
- * recovery.
- */
+/** Tests the operator that `manifests/` installs: its status, its recovery, and actions of users. */
 import { once as event } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -193,7 +190,7 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
       },
     ],
   });
-  // With `-A`, `plan` reads the policies of all namespaces. This user has no right to list them.
+  // With `-A`, `plan` reads the policies of all namespaces, which this user may not do.
   const ofAll = await runToEnd(['plan', file, ...where, '-A', '--exit-code']);
   expect(ofAll).toMatchObject({ status: 2, stdout: '' });
   expect((await tenant.tasks()).length).toBe(2);
@@ -434,7 +431,7 @@ describe.concurrent('a policy continues by itself after the correction of', () =
   });
 });
 
-/** Returns the cells of a table whose columns are separated by at least two spaces. */
+/** Returns the cells of a table whose columns are at least two spaces apart. */
 function columns(table: string): readonly (readonly string[])[] {
   return table
     .trimEnd()

@@ -1,7 +1,4 @@
-/**
- * Restores policies and exports from a backup with kubectl, as docs/backup.md describes. Restored resources get new uids, so they
- * lose their ledgers. The destination may have lost files.
- */
+/** Restores policies and exports from a backup with kubectl, as docs/backup.md describes. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 import type { SearchExport } from '../../src/api/kinds.ts';
@@ -24,10 +21,7 @@ interface StoredObject {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly annotations?: object };
 }
 
-/**
- * Returns a backup of policies and exports as docs/backup.md makes it: with their status, without the fields that the
- * API server sets.
- */
+/** Makes a backup of policies and exports as docs/backup.md describes. */
 async function backup(namespace: Namespace): Promise<string> {
   const { stdout } = await namespace.kubectl(['get', 'cvp,sx', '-o', 'json']);
   const { items, ...list } = JSON.parse(stdout) as { readonly items: readonly StoredObject[] };
@@ -38,7 +32,7 @@ async function backup(namespace: Namespace): Promise<string> {
   return JSON.stringify({ ...list, items: kept });
 }
 
-/** Deletes policies, exports and ledgers. Ledgers are deleted here, because no garbage collector runs in the test. */
+/** No garbage collector runs in the test, so the test deletes the ledgers. */
 async function lose(namespace: Namespace): Promise<void> {
   await namespace.kubectl(['delete', 'cvp,sx,ledgers', '--all']);
   for (const path of [resourcePath('CollectorVersionPolicy', namespace.name), objectPath('ledgers', namespace.name)]) {
@@ -61,7 +55,7 @@ function transitionOf(resource: SearchExport): string {
   return conditionOf(resource, 'Ready')?.lastTransitionTime ?? '';
 }
 
-/** Waits until the second that contains `time` has passed, because the API server stores creation times in whole seconds. */
+/** The API server stores creation times in whole seconds. */
 async function secondAfter(time: string): Promise<void> {
   const nextMs = Math.floor(Date.parse(time) / 1_000) * 1_000 + 1_000;
   await vi.waitUntil(() => Date.now() >= nextMs, { timeout: 60_000 });

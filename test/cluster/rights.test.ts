@@ -23,10 +23,7 @@ interface ClusterRole {
   readonly rules?: readonly object[];
 }
 
-/**
- * Returns the rules of the ClusterRole `view`, `edit` or `admin` together with those of logfleet. The test computes
- * them, because the test cluster has no controller that aggregates ClusterRoles.
- */
+/** The test cluster has no controller that aggregates ClusterRoles. */
 async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]): Promise<readonly object[]> {
   const { body } = await callApi('GET', `${rbac}/clusterroles`);
   const all = body.items as readonly ClusterRole[];
@@ -42,7 +39,7 @@ const patience = { timeout: 40_000 };
 
 const userRoles = ['logfleet-view', 'logfleet-edit', 'logfleet-install'];
 
-/** Creates a user of the namespace with an existing ClusterRole, or with a new one that has these rules. */
+/** Creates a user with an existing ClusterRole, or with a new one that has these rules. */
 async function user(namespace: string, role: string, rules?: readonly object[]): Promise<ServiceAccountUser> {
   const name = rules ? `${role}-${namespace}` : role;
   if (rules) {
@@ -133,7 +130,7 @@ describe('the roles of users', () => {
   });
 });
 
-/** An access right that docs/rights.md lists for `logfleet ui`. */
+/** Access right that docs/rights.md lists for `logfleet ui`. */
 interface UiRight {
   readonly resource: string;
   readonly verb: string;
@@ -198,7 +195,7 @@ test.each(uiRights())('logfleet ui needs the right to $verb $resource', async ({
   expect(await ended).toBe(0);
 });
 
-/** Writes a kustomization that installs `manifests/namespaced`, as the administrator of a namespace would. */
+/** Writes a kustomization that installs `manifests/namespaced`. */
 function overlay(namespace: string): string {
   const directory = join(controlPlane().directory, `${namespace}-overlay`);
   mkdirSync(directory, { recursive: true });
@@ -264,7 +261,7 @@ describe('logfleet manifests prints the output of kustomize for', () => {
   });
 });
 
-/** Returns the rights of a service account, except those that every service account has. */
+/** Returns the rights that this service account has beyond the usual ones. */
 async function rightsOf(account: string, ofNamespace: string, namespace: string): Promise<readonly string[]> {
   const list = async (name: string) => {
     const as = `--as=system:serviceaccount:${ofNamespace}:${name}`;
@@ -277,7 +274,7 @@ async function rightsOf(account: string, ofNamespace: string, namespace: string)
   return special.map((line) => line.replaceAll(suffix, '')).sort();
 }
 
-/** Returns the lists of access rights in docs/rights.md, each with the heading of its section. */
+/** Returns the access rights in docs/rights.md, by the heading of their section. */
 function documentedRights(): ReadonlyMap<string, readonly string[]> {
   const text = readFileSync(join(root, 'docs/rights.md'), 'utf8');
   const blocks = text.matchAll(/^### (.+)\n\n```text\n((?:(?!```).*\n)*)```/gm);

@@ -23,7 +23,7 @@ interface OperationRequest {
   readonly body?: string;
 }
 
-/** For each operation of the service, a request that changes nothing. */
+/** Requests that change nothing, one for each operation of the service. */
 const requests: readonly OperationRequest[] = [
   { operation: '4.1', method: 'POST', path: jobsPath, body: '{}' },
   { operation: '4.2', method: 'GET', path: `${jobsPath}/0000000000000000` },
@@ -146,8 +146,7 @@ describe('5 authentication', () => {
   test.each(followUps)('the %s of a job may be 404 without the cookies (5.3, 7.3)', async (what, followUp) => {
     const job = await startJob(service);
     const { status } = await followUp(job, undefined);
-    // Without the cookies, a load balancer may choose any replica of a real deployment. The replica with the search job answers
-    // as before. Another replica answers 404, or 400 for pages, or in one case 500.
+    // Without the cookies, a load balancer may choose a replica that does not know the search job.
     if (onSimulator) expect(status).toBe(404);
     else expect(status).toBeOneOf([200, ...(what === 'messages' ? [400] : []), 404, 500]);
   });

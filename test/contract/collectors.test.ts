@@ -18,7 +18,7 @@ afterAll(() => service.close());
 const get = (where: Deployment, path: string, options = {}) => where.send('GET', `${upgrades}${path}`, options);
 const create = (where: Deployment, body: string, options = {}) => where.send('POST', upgrades, { body, ...options });
 
-/** Returns the body of a request that creates an upgrade task. The collector id may have 64 bits. */
+/** Returns the body of a request for an upgrade. The collector id may have 64 bits. */
 function order(collectorId: string, toVersion?: string): string {
   return `{"collectorId":${collectorId}${toVersion === undefined ? '' : `,"toVersion":${JSON.stringify(toVersion)}`}}`;
 }
@@ -28,13 +28,13 @@ async function latestBuild(where: Deployment): Promise<string> {
   return targets.find(({ latest }: { latest: boolean }) => latest).version;
 }
 
-/** Creates an upgrade task for a collector, and returns a function that reads the task. */
+/** Requests an upgrade, and returns a function that reads its task. */
 async function startTask(where: Deployment, collectorId: string, toVersion = '19.500-1') {
   const { id } = (await create(where, order(collectorId, toVersion))).json;
   return async () => (await get(where, `/${id}`)).json.upgrade;
 }
 
-/** Reason why a test is skipped on a deployment: no collector may be upgraded there. */
+/** Reason to skip a test on a deployment where no collector may be upgraded. */
 const unnamed = 'would upgrade a collector: name one in ALLOW_UPGRADES';
 const whole = expect.toSatisfy((value) => Number.isInteger(value) && value >= 0, 'a whole number from 0 on');
 
@@ -68,7 +68,7 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // A real deployment may omit any field of a collector. In the simulator, each field is set for some collectors.
+    // A real deployment may omit any field of a collector.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with that member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);
@@ -174,7 +174,7 @@ describe('4.8 status of a task', () => {
   });
 });
 
-// These tests run before any upgrade, because the service may refuse requests while an upgrade is in progress.
+// Runs before any upgrade, because the service may refuse requests during an upgrade.
 describe('7.5 rejected tasks', () => {
   test('400 collector.invalid without a collector', async () => {
     const body = JSON.stringify({ toVersion: await latestBuild(service) });
@@ -266,7 +266,7 @@ describe('4.9 create a task', () => {
     const { upgrade } = (await get(service, `/${id}`)).json;
     expect(upgrade).toMatchObject({ id: Number(id), collectorId: Number(collectorId), toVersion });
     expect(upgrade.status).toBeOneOf([0, 1, 2, 3, 6]);
-    // The request time is in seconds or milliseconds since the epoch, in one of two fields.
+    // The request time is in seconds or milliseconds, in one of two fields.
     const requestTime = upgrade.requestTime ?? upgrade.requestedTime;
     expect(requestTime).toEqual(whole);
     const requestedMs = requestTime < 1e11 ? requestTime * secondMs : requestTime;
@@ -308,10 +308,7 @@ describe('3.2 states of a task', () => {
     expect(await task()).toMatchObject({ status: 3, message: 'Not enough disk space.' });
   });
 
-  /**
-   * Statuses of unfinished upgrade tasks, each with the setting of the simulator that keeps tasks in this status until
-   * their time limit ends.
-   */
+  /** Statuses of unfinished upgrade tasks, each with the simulator's setting that leads to it. */
   const unfinished: readonly [status: number, upgrade: Scenario['upgrade']][] = [
     [0, { duration: '10h', notStartedFor: '1h' }],
     [1, { duration: '10h', pendingFor: '1h' }],

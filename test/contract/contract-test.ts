@@ -1,7 +1,4 @@
-/**
- * Helpers for tests that run on the simulator or on a real deployment. A test that only the simulator can pass names a reason,
- * and is skipped on a deployment.
- */
+/** Helpers for tests that run on the simulator or on a real deployment. */
 import { expect, test } from 'vitest';
 import type { LogData } from '../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -15,9 +12,9 @@ export function openDeployment(): Promise<Deployment> {
 }
 
 export interface Simulation {
-  /** Reason why the test cannot run on a real deployment. It completes the sentence `not tried, since it …`. */
+  /** Why the test cannot run on a real deployment. Completes the sentence `not tried, since it ...`. */
   readonly why: string;
-  /** Scenario of the simulator for this test, which replaces the usual one (see `openSimulator`). */
+  /** Scenario of the simulator for this test, which replaces the usual one. */
   readonly scenario?: Scenario;
   readonly logData?: LogData;
 }
@@ -39,22 +36,19 @@ export function testSimulated(
   });
 }
 
-/** Skips the rest of a test if a real deployment lacks something. `what` completes the sentence `not tried, since it needs …`. */
+/** Skips the test if a real deployment lacks something. `what` completes `not tried, since it needs ...`. */
 export function expectThere(skip: (condition: boolean, note: string) => void, isThere: boolean, what: string): void {
   skip(!onSimulator && !isThere, `needs ${what}`);
   expect(isThere).toBe(true);
 }
 
-/** Expects the answer that the service gives for a page of an unknown search job: 404, or 400 with `jobid.invalid`. */
+/** Expects the answer for a page of an unknown search job: 404, or 400 with `jobid.invalid`. */
 export function expectNoPage(received: Received, status: 400 | 404): void {
   if (!onSimulator && received.status === 404) return;
   expectError(received, onSimulator ? status : 400, 'jobid.invalid');
 }
 
-/**
- * Expects an error code anywhere in the body of an answer, because deployments use several forms. Only the last parts
- * of the code must match.
- */
+/** Expects an error code anywhere in the body, because deployments use several forms. */
 export function expectError({ status, json }: Received, expectedStatus: number, code: string): void {
   const codes = [json?.code, ...(json?.errors ?? []).map((error: { code: string }) => error.code)];
   const ending = expect.stringMatching(new RegExp(`(?:^|\\.)${code.replaceAll('.', '\\.')}$`));

@@ -16,14 +16,14 @@ import { HttpsClient, type Received, type SendOptions } from './https-client.ts'
 
 const env = (name: string) => process.env[`LOGFLEET_CONTRACT_${name}`] || undefined;
 
-/** Whether the suite runs on the simulator, which can show all behaviour of the contract. */
+/** True if the suite runs on the simulator, which can show all behaviour of the contract. */
 export const onSimulator = env('BASE_URL') === undefined;
 
 export interface Deployment {
   readonly baseURL: string;
-  /** Sample of messages for the searches of the suite. On the simulator, the sample fills more than one small page. */
+  /** Sample of messages that fills more than one small page on the simulator. */
   readonly logs: LogSample;
-  /** Collector that may be upgraded to the latest build. Undefined if there is none. */
+  /** Collector that may be upgraded to the latest build; undefined if there is none. */
   readonly upgradableCollector: string | undefined;
   send(method: string, path: string, options?: SendOptions): Promise<Received>;
   nowMs(): number;
@@ -33,14 +33,14 @@ export interface Deployment {
 }
 
 export interface LogSample {
-  /** Search query without an aggregation. It must find messages. */
+  /** Search query that finds messages, without an aggregation. */
   readonly query: string;
-  /** Time range [fromMs, toMs) of the sample, in ms since the epoch. It is so old that all its messages have arrived. */
+  /** Time range of the sample, in ms since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Time in ms from an answer to the next request: a little more than the 250 ms that four requests per second allow. */
+/** Time in ms between two requests, a little more than four requests per second allow. */
 const paceMs = 260;
 const minuteMs = 60_000;
 

@@ -1,7 +1,4 @@
-/**
- * Simple HTTPS client that returns answers unchanged, even incomplete ones. The contract tests use it so that they do
- * not depend on logfleet's client.
- */
+/** Simple HTTPS client, so that the contract tests do not depend on logfleet's client. */
 import { Agent, request as httpsRequest } from 'node:https';
 
 export interface HttpsClientOptions {
@@ -15,7 +12,7 @@ export interface SendOptions {
   readonly body?: string | Uint8Array;
   /** Headers of the request. An undefined value removes a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Credentials for this request instead of the default ones. With null, the request has none. */
+  /** Credentials for this request instead of the default ones; null for none. */
   readonly credentials?: string | null;
   readonly baseURL?: string;
   readonly signal?: AbortSignal;
@@ -27,10 +24,10 @@ export interface Received {
   /** Values of the headers `Set-Cookie` in the answer. */
   readonly cookies: readonly string[];
   readonly text: string;
-  /** Parsed body of the answer, or undefined if the body is not JSON. */
+  /** Parsed body of the answer; undefined if the body is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read answers of any shape.
   readonly json: any;
-  /** Whether the connection was closed before the end of the answer's body. */
+  /** True if the connection was closed before the end of the answer. */
   readonly broken: boolean;
   readonly pieces: number;
 }

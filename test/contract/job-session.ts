@@ -5,28 +5,25 @@ import type { Received, SendOptions } from './https-client.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Fields in the body of a request that creates a search job. An undefined value removes a field. */
+/** Body of a request for a search job. An undefined value removes a field. */
 export type JobOrder = Readonly<Record<string, unknown>>;
 
-/**
- * Returns the body of a request that creates a search job for this deployment's sample of messages, with the given
- * changes.
- */
+/** Returns the body of a request for a search job that finds the sample of messages. */
 export function orderFor({ logs }: Deployment, changes: JobOrder = {}): JobOrder {
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
 
-/** Sends a request to create a search job. Returns the answer, whether the creation succeeded or not. */
+/** Requests a search job. Returns the answer, even if it is an error. */
 export function requestJob(service: Deployment, changes: JobOrder = {}, options: SendOptions = {}): Promise<Received> {
   return service.send('POST', jobsPath, { body: JSON.stringify(orderFor(service, changes)), ...options });
 }
 
-/** Creates a search job. The caller has to delete the job. */
+/** Creates a search job, which the caller has to delete. */
 export async function keptJob(service: Deployment, changes: JobOrder = {}): Promise<JobSession> {
   return new JobSession(service, await requestJob(service, changes));
 }
 
-/** Creates a search job. On a real deployment, the job is deleted when the test ends. */
+/** Creates a search job. On a real deployment, it is deleted when the test ends. */
 export async function startJob(service: Deployment, changes: JobOrder = {}): Promise<JobSession> {
   const session = await keptJob(service, changes);
   if (!onSimulator) onTestFinished(async () => void (await session.delete()));
@@ -69,7 +66,7 @@ export class JobSession {
     return this.created.json.id;
   }
 
-  /** Returns the value of the header `Cookie` for later requests about the search job. */
+  /** Returns the header `Cookie` for later requests about the search job. */
   get cookie(): string {
     return [...this.#cookies].map((pair) => pair.join('=')).join('; ');
   }
@@ -99,7 +96,7 @@ export class JobSession {
     return this.send('DELETE');
   }
 
-  /** Polls the search job once a second until its state is final. Returns all statuses. */
+  /** Polls the search job once a second until it ends. Returns all statuses. */
   async pollUntilDone(): Promise<readonly JobStatus[]> {
     const seen: JobStatus[] = [];
     for (let poll = 0; poll < mostPolls; poll++) {

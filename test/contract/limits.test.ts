@@ -1,4 +1,4 @@
-/** Tests the request limits of the service. Most limits can be exceeded only on the simulator. */
+/** Tests the request limits of the service, most of them only on the simulator. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
@@ -15,7 +15,7 @@ afterAll(() => service.close());
 const upgrades = '/v1/collectors/upgrades';
 const hourMs = 3_600_000;
 
-/** If a scenario sets no limits, the simulator applies the limits of the real service. */
+/** By default, the simulator applies the limits of the real service. */
 const limits = {};
 const users = { ann: { keys: { a1: 'key', a2: 'key' } }, bob: { keys: { b1: 'key' } } } as const;
 
@@ -89,7 +89,7 @@ describe('8 limits of requests', () => {
 });
 
 describe('8 limits of search jobs', () => {
-  /** Creates the maximum number of search jobs. Checks that the service refuses another one until one of them has ended. */
+  /** Checks that the service refuses a search job above its maximum until another one ends. */
   async function expectMostJobs(simulator: SimulatedDeployment, most: number): Promise<void> {
     for (let job = 1; job < most; job++) expect((await requestJob(simulator)).status).toBe(202);
     const last = await startJob(simulator);

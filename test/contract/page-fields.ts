@@ -1,4 +1,4 @@
-/** Describes the fields in result pages of messages, and reads them, for the contract tests. */
+/** Reads the fields in result pages of messages for the contract tests. */
 
 export interface FieldDescriptor {
   readonly name: string;

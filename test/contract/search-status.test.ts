@@ -160,10 +160,7 @@ describe('3.1 states of a search job', () => {
     expect(statuses.at(-1)?.state).toBeOneOf(['DONE GATHERING RESULTS', 'FORCE PAUSED']);
   });
 
-  /**
-   * For each state of a search job: the setting of the simulator that leads to the state, and the time in ms until
-   * then.
-   */
+  /** The simulator's setting that leads to each state of a search job, and the time in ms until then. */
   const reached: readonly [state: string, search: Scenario['search'], afterMs: number][] = [
     ['NOT STARTED', {}, 0],
     ['GATHERING RESULTS', {}, secondMs],

@@ -1,4 +1,4 @@
-/** Runs the contract tests against the simulator, whose clock moves only when a test advances it. */
+/** Runs the contract tests against the simulator, whose clock a test advances. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,14 +27,14 @@ const startMs = Date.UTC(2026, 10, 1, 12);
 export const logDay = { fromMs: Date.UTC(2026, 9, 31), toMs: Date.UTC(2026, 10, 1) };
 export const messagesPerHour = 10_000;
 
-/** Settings for the messages of one day. All other settings of the scenario have their defaults. */
+/** Settings for the messages of one day. */
 const madeUpDay = logDataOf({ amount: { messages: 24 * messagesPerHour } });
 
 export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogData {
   return madeUpData(madeUpSettings({ ...logDay, ...options }));
 }
 
-/** More collectors than fit on a page. The service refuses to upgrade some of them because of their properties. */
+/** The collectors need two pages, and the service refuses to upgrade some of them. */
 const groups = {
   web: { count: 120, version: '19.400-1' },
   cloud: { count: 1, collectorType: 'Hosted' },
@@ -45,7 +45,7 @@ const builds = ['19.300-7', '19.400-1', '19.500-1'];
 /** Limits of a simulator that accepts any number of requests. */
 const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
 
-/** Starts a simulator. The given scenario replaces defaults of this file. */
+/** Starts a simulator. The scenario replaces the defaults of this file. */
 export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay): Promise<SimulatedDeployment> {
   const { ca, cert, key } = await certificates();
   const clock = new VirtualClock(startMs);

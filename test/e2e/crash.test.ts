@@ -1,7 +1,4 @@
-/**
- * Kills the operator at steps of an upgrade attempt, and loses answers of the service (U15). `make soak` also kills it at the
- * other steps and loses other kinds of answers, and the simulations kill it at each request.
- */
+/** Kills the operator at steps of an upgrade attempt, and loses answers of the service (U15). */
 import { vi } from 'vitest';
 import { failingUpgrades, laggingList, none, testCrashes, testLosses } from './support/crashes.ts';
 

@@ -42,7 +42,7 @@ function shown(text: string): Promise<void> {
   });
 }
 
-/** Returns the line of the demo's report that starts with these words. Several blanks become one. */
+/** Returns the line of the report that starts with these words, with single blanks. */
 function row(start: string): string | undefined {
   const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
   return lines.find((line) => line.startsWith(start));
@@ -64,7 +64,7 @@ describe('the demo', () => {
     expect(row('logging/production: AllUpdated')).toContain('40 of 60 collectors run 19.500-1');
     expect(row('1-19.480-2 Stopped')).toMatch(/^1-19\.480-2 Stopped 3 /);
     expect(row('2-19.500-1 Completed')).toMatch(/^2-19\.500-1 Completed 40 /);
-    // Three collectors always fail and twelve are offline, so 15 collectors keep their old version.
+    // Three collectors always fail and twelve are offline.
     expect(row('19.253-26')).toBe('19.253-26 15 9');
     expect(row('19.318-6')).toBe('19.318-6 14 6');
     expect(row('19.361-20')).toBe('19.361-20 11 0');
@@ -77,9 +77,9 @@ describe('the demo', () => {
     expect(row('1 × The installer')).toMatch(/^1 × The installer ended with exit code 1603\. \(legacy-b/);
     expect(row('○ offline 12')).toBeDefined();
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
-    // The first rollout is stopped after three upgraded collectors. The second rollout upgrades 43 collectors.
+    // The first rollout stops after three upgrades. The second rollout upgrades 43 collectors.
     expect(row('46 upgrade tasks')).toBe('46 upgrade tasks, 3 of them failed.');
-    // On a busy machine, requests may arrive too fast. The service then refuses some of them, and the operator repeats these.
+    // On a busy machine, the service refuses some requests, and the operator repeats them.
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ create a task, \d+ read a task, \d+ list the fleet\./);
     expect(stdout).toMatch(/At most \d+ requests arrived in any second \(the service allows 4\)/);
     expect(row('range ok')).toMatch(/ 2 intervals, no gap, no overlap$/);
@@ -97,7 +97,7 @@ describe('the demo', () => {
     async (signal) => {
       await shown('in progress 3');
       demo.kill(signal);
-      // The simulator writes to the same pipes as the demo, so the pipes are closed only after both have ended.
+      // The simulator writes to the same pipes, which are closed after both programs have ended.
       const [status] = await once(demo, 'close');
       expect(status).toBe(130);
       expect(readdirSync(temporary)).toEqual([]);

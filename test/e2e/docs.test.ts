@@ -1,7 +1,4 @@
-/**
- * Runs the commands in the code blocks of the documentation, page by page and in order. Commands that do not run are in
- * `exceptions`, each with a reason. `test/unit/house/docs-blocks.test.ts` checks the arguments of all commands of logfleet.
- */
+/** Runs the commands in the code blocks of the documentation, page by page and in order. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -10,10 +7,7 @@ import { callApi, controlPlane, kubectl } from '../support/control-plane.ts';
 import { blockCommands, blocksOf, commandsOf, type DocsCommand, programCalls } from '../support/docs-commands.ts';
 import { DocsSession } from './support/docs-session.ts';
 
-/**
- * Commands of the documentation that this test does not run, each with the reason. A pattern matches the page and the text of a
- * command.
- */
+/** Commands that this test does not run, each with the reason. */
 const exceptions: readonly (readonly [reason: string, pattern: RegExp])[] = [
   ['Helm checks the arguments below', /: helm /],
   [
@@ -53,10 +47,7 @@ function reasonFor(command: DocsCommand): string | undefined {
   return exceptions.find(([, pattern]) => pattern.test(named(command)))?.[0];
 }
 
-/**
- * Pages of the documentation whose commands run here. Each item of the list is a row of pages, whose commands run one after the
- * other in the same folder.
- */
+/** Pages whose commands run here. The pages of an item share a folder. */
 const sessions: readonly (readonly string[])[] = [
   ['README.md', 'docs/cli.md', 'docs/pull-requests.md'],
   ['docs/exports.md'],
@@ -126,7 +117,7 @@ test.each(['kubectl', 'helm'])('%s knows the commands and flags of the documenta
   expect(calls.length).toBeGreaterThan(4);
   const unknown: string[] = [];
   for (const { command, args } of calls) {
-    // If `--help` is the last argument, the program checks the flags before it and does nothing else.
+    // With `--help` as the last argument, the program only checks the flags before it.
     const failed = await promisify(execFile)(path, [...args, '--help']).then(
       () => undefined,
       (error: Error) => error.message,

@@ -1,4 +1,4 @@
-/** Tests `logfleet export` to a directory, an object store and stdout, and `logfleet verify` on the exported files. */
+/** Tests `logfleet export` to several destinations, and `logfleet verify` on the exported files. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,10 +1,9 @@
-/** Tests `logfleet run DIR` with exports, and kills the process at one step of most kinds. `make soak` kills it at each step. */
+/** Tests `logfleet run DIR` with exports, and kills the process at some of its steps. */
 import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
 import { expectExported, stopStores } from './support/exports.ts';
 
-// More concurrent tests would need too much processor time. They would delay requests, which would then arrive faster than the
-// service's request rate allows.
+// More concurrent tests would delay requests, which would then exceed the request rate.
 vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopStores());

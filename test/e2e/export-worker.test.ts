@@ -1,7 +1,4 @@
-/**
- * Tests `logfleet export` as a worker: with the files and variables that a Kubernetes Job gives to its pods. `make soak` kills workers at
- * more steps.
- */
+/** Tests `logfleet export` as a worker, with the files and variables of a Kubernetes Job. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
@@ -40,7 +37,7 @@ test.concurrent('a worker with the Secret of another user sends nothing', async 
   expect(pods.report()).toMatchObject({ end: 'stalled', reason: 'UserChanged' });
 });
 
-/** Returns the number of processes that have written files of the export, by the names of the files. */
+/** Returns the number of processes that have written files of the export. */
 function writersOf(pods: WorkerPods): number {
   const { url = '' } = (pods.report()?.status['manifest'] ?? {}) as { readonly url?: string };
   const { intervals } = JSON.parse(readFileSync(new URL(url), 'utf8')) as {

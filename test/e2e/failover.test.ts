@@ -1,8 +1,6 @@
 /**
- * Freezes the leading operator process with SIGSTOP until its lease has expired, and continues it while the next leader works.
- * The old leader must send nothing without the lease, and the service must receive at most four requests in any second, even if
- * the connection stalls (L1, B1, B6). To run more rounds: `LOGFLEET_FAILOVER_ROUNDS=10 LOGFLEET_FAILOVER_WORLDS=5 vitest run
- * --project e2e test/e2e/failover.test.ts` runs 50 rounds, ten in each of five concurrent tests.
+ * Freezes the leader until its lease has expired, and continues it while the next leader works (L1, B1, B6). To run 50
+ * rounds: `LOGFLEET_FAILOVER_ROUNDS=10 LOGFLEET_FAILOVER_WORLDS=5 vitest run --project e2e test/e2e/failover.test.ts`
  */
 import { describe, expect, vi } from 'vitest';
 import { objectPath, operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
@@ -64,10 +62,7 @@ describe.concurrent.each(worlds)('world %d', (world) => {
   });
 });
 
-/**
- * Returns the limits of the random latency. For both directions together, they are between 5 and 400 ms. In half of the rounds,
- * the latency is constant.
- */
+/** Returns a random latency between 5 and 400 ms, which is constant in half of the rounds. */
 function latencyOf(number: number): Latency {
   const mostMs = [2.5, 25, 75, 200][number % 4] as number;
   return { leastMs: number % 8 < 4 ? mostMs : 2.5, mostMs };

@@ -1,4 +1,4 @@
-/** Tests the start script `bin/logfleet.js` with a shell, with npx, and with a version of Node that is too old. */
+/** Tests the start script `bin/logfleet.js` with a shell, with npx, and with an old version of Node. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const launcher = join(root, 'bin/logfleet.js');
 
-/** Makes Node report an old version of itself. Child processes are not affected. */
+/** Makes Node report an old version of itself. */
 const asNode18 = [
   '--import',
   'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"18.0.0"}})',

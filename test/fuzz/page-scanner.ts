@@ -25,7 +25,7 @@ function replay(seed: number): boolean {
 }
 
 function runMany(): boolean {
-  // Most random pages are invalid. Collecting a stack trace for each of their errors would be slow.
+  // Stack traces for the errors of invalid pages would be slow.
   Error.stackTraceLimit = 0;
   const begunMs = performance.now();
   let wrong = 0;

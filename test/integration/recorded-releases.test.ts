@@ -1,4 +1,4 @@
-/** Continues a rollout and an export from the state that each earlier release has stored (`test/recorded/`). */
+/** Continues a rollout and an export from the state that each earlier release has stored. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ function read<T>(release: string, file: string): T {
   return JSON.parse(readFileSync(join(recorded, release, file), 'utf8'));
 }
 
-/** Replaces ledgers and status of the policy by those that a release has stored. */
+/** Replaces ledgers and status by those that a release has stored. */
 function replaceState({ api }: World, { ledgers, status }: UnfinishedRollout): void {
   const present = api.store.objects('logfleet.dev/v1alpha1/ledgers');
   const head = present.find(({ metadata }) => metadata.name.endsWith('-head'));
@@ -59,7 +59,7 @@ describe.each(releases)('from the state of %s', (release) => {
     const files = world.manifest().intervals.flatMap((interval) => interval.files.map(({ name }) => name));
     const ofRelease = objects.flatMap(([name]) => /\/(data\/.*)$/.exec(name)?.[1] ?? []);
     expect(ofRelease.length).toBeGreaterThan(5);
-    // The export keeps the files of committed intervals. The last files may belong to an interval that was not committed yet.
+    // The last files may belong to an interval that was not committed yet.
     const committed = objects.filter(([name]) => name.includes('/commits/')).length;
     expect(ofRelease.filter((name) => files.includes(name)).length).toBeGreaterThanOrEqual(committed);
   });

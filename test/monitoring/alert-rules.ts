@@ -1,4 +1,4 @@
-/** Reads the alerts in `manifests/monitoring`, and tests them with promtool on given or recorded series. */
+/** Reads the alerts in `manifests/monitoring`, and tests them with promtool. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,12 +18,12 @@ const { spec } = parse(readFileSync(new URL('../../manifests/monitoring/alerts.y
 
 export const alertRules = spec.groups.flatMap(({ rules }) => rules);
 
-/** Returns the names of the metrics of logfleet in a PromQL expression. */
+/** Returns the names of logfleet's metrics in a PromQL expression. */
 export function metricsIn(expr: string): readonly string[] {
   return [...new Set(expr.match(/\blogfleet_\w+/g))];
 }
 
-/** Values of the series, in promtool's notation: `1x3` is four times 1, and `_x3` is three times no value. */
+/** Values of the series in promtool's notation: `1x3` is four times 1, `_x3` is three times no value. */
 export type InputSeries = Readonly<Record<string, string>>;
 
 export interface AlertTest {
@@ -37,7 +37,7 @@ export interface AlertTest {
 }
 
 export interface AlertQuery {
-  /** Time of the query, such as `90m`, counted from the first values of the series. */
+  /** Time of the query since the first value, such as `90m`. */
   readonly at: string;
   readonly expr: string;
   /** Expected series, each with the value 1. */
@@ -47,7 +47,7 @@ export interface AlertQuery {
 /** PromQL query for the firing alerts, with all their labels. */
 export const firing = 'ALERTS{alertstate="firing"}';
 
-/** Returns a query for the names of all alerts that have fired in the last `range`, such as `1h`. */
+/** Returns a query for the alerts that have fired in the last `range`, such as `1h`. */
 export function firedWithin(range: string): string {
   return `count by (alertname) (max_over_time(${firing}[${range}:])) ^ 0`;
 }
@@ -80,7 +80,7 @@ export function checkAlerts(): Promise<PromtoolResult> {
   return withRules((directory) => promtool(['check', 'rules', '--lint-fatal', join(directory, 'rules.yaml')]));
 }
 
-/** Calls a function with a folder that contains the alerts as `rules.yaml`, in the format of Prometheus. */
+/** Calls a function with a folder that contains the alerts in a file `rules.yaml`. */
 async function withRules(use: (directory: string) => Promise<PromtoolResult>): Promise<PromtoolResult> {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-alerts-'));
   try {

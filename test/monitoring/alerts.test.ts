@@ -1,4 +1,4 @@
-/** Tests each alert with promtool: its expression, when it fires, when it does not, and that it ends. */
+/** Tests with promtool when each alert fires, and that it ends. */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
 import { metricDefinitions } from '../support/metric-catalogue.ts';
@@ -33,7 +33,7 @@ const schedule = 'namespace="logging",schedule="hourly"';
 const policyState = (state: string, reason: string) =>
   `logfleet_policy_state{${policy},state="${state}",reason="${reason}",pod="a"}`;
 
-/** Series of a healthy operator. Each case changes some of these series. */
+/** Series of a healthy operator. Each case changes some of them. */
 const healthy: InputSeries = {
   'logfleet_build_info{namespace="logfleet",pod="a",version="0.1.0"}': '1x600',
   'logfleet_leader{namespace="logfleet",pod="a"}': '1x600',
@@ -198,7 +198,7 @@ describe('the alerts', () => {
       const labels = `namespace="logging",${kind}="${reason}",state="Stalled",reason="${reason}"`;
       return [`logfleet_${kind}_state{${labels}}`, '1x60'] as const;
     });
-    // The alert about failed runs of a schedule also needs the number of failed runs.
+    // The alert about failed runs of a schedule also needs their number.
     const gaps = { 'logfleet_schedule_gaps{namespace="logging",schedule="RunsFailed"}': '1x60' };
     const expected = all
       // A person aborted the rollout, so it has no alert.

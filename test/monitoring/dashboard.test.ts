@@ -1,4 +1,4 @@
-/** Checks the queries of the Grafana dashboard: promtool must parse them, and their metrics must exist. */
+/** Tests that promtool parses the queries of the Grafana dashboard, and that their metrics exist. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

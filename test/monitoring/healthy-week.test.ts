@@ -7,15 +7,12 @@ import { policiesPath, type Replica } from '../support/world.ts';
 import { firedWithin, testAlerts } from './alert-rules.ts';
 import { RecordedSeries, type ScrapedOperator } from './recorded-series.ts';
 
-/** Interval between scrapes. A shorter interval would double the CPU time of the test. */
+/** A shorter interval between scrapes would double the CPU time of the test. */
 const stepMs = 10 * minuteMs;
-/** Time limit in ms for the test, which takes 15 s of CPU time. */
+/** The test takes 15 s of CPU time. */
 const timeLimitMs = 400_000;
 
-/**
- * Creates a test world with a fleet, two policies, a schedule and an export. Each rollout takes days, because of its
- * windows and soaks.
- */
+/** The windows and soaks make each rollout take days. */
 function healthyWorld(): ScheduleWorld {
   const world = new ScheduleWorld({
     messages: every(20 * minuteMs, startMs - dayMs, startMs + 8 * dayMs),
@@ -54,7 +51,7 @@ function healthyWorld(): ScheduleWorld {
   return world;
 }
 
-/** Approves a waiting stage, as a person who checks the rollout once an hour does. */
+/** Approves a waiting stage, as a user who checks the rollout once an hour does. */
 function approve(world: ScheduleWorld): void {
   const { status } = world.world.policy('web') ?? {};
   const stage = status?.stages?.find(({ state }) => state === 'AwaitingApproval')?.name;
@@ -68,7 +65,7 @@ test('no alert fires in a week of healthy rollouts, exports and a schedule, with
 }, async () => {
   const world = healthyWorld();
   let operator: ScrapedOperator & { readonly replica: Replica };
-  // One replica runs at a time, without a lease. Renewing a lease every 2 s would take most of the time of the test.
+  // Renewing a lease every 2 s would take most of the time of the test.
   const start = () => {
     const metrics = new PrometheusMetrics();
     const replica = world.world.start({ metrics });

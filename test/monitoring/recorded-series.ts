@@ -1,4 +1,4 @@
-/** Records metrics of operators in virtual time, as Prometheus does, for tests of alerts with promtool. */
+/** Records metrics of operators in virtual time, as Prometheus does. */
 import type { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import { alertRules, type InputSeries, metricsIn } from './alert-rules.ts';
@@ -15,7 +15,7 @@ export class RecordedSeries {
   readonly startMs: number;
   readonly #clock: VirtualClock;
   readonly #stepMs: number;
-  /** Values of each series. The index is the number of the scrape, and an absent value is undefined. */
+  /** Values of each series, by the number of the scrape. */
   readonly #series = new Map<string, string[]>();
   #scrapes = 0;
 
@@ -33,7 +33,7 @@ export class RecordedSeries {
     return `${this.#stepMs / 1_000}s`;
   }
 
-  /** Lets time pass, and scrapes the operators that `operators` returns before each step. */
+  /** Lets time pass, and scrapes the operators before each step. */
   async record(durationMs: number, operators: () => readonly ScrapedOperator[]): Promise<void> {
     for (let passedMs = 0; passedMs < durationMs; passedMs += this.#stepMs) {
       for (const operator of operators()) this.#scrape(operator.name, await operator.metrics.render());
@@ -42,10 +42,7 @@ export class RecordedSeries {
     }
   }
 
-  /**
-   * Returns the recorded series in promtool's notation, in which `1x3` is four times 1 and `_x3` is three times no
-   * value.
-   */
+  /** Promtool's notation: `1x3` is four times 1, and `_x3` is three times no value. */
   input(): InputSeries {
     return Object.fromEntries([...this.#series].map(([key, values]) => [key, this.#compressed(values)]));
   }

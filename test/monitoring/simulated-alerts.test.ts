@@ -1,7 +1,4 @@
-/**
- * Tests alerts from end to end: the simulator causes a problem, the operator reports it in its metrics, and promtool evaluates the
- * alerts on the recorded metrics. Each alert fires during its problem, and no alert fires after the problem has ended.
- */
+/** Tests alerts from end to end: each one fires while the simulator causes its problem, and then ends. */
 import { expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';

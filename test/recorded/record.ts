@@ -1,6 +1,6 @@
 /**
- * Records the state that the current version of logfleet stores, for the tests of later versions: `node
- * test/recorded/record.ts 0.2` before version 0.2 is released. Do not record a version again after its release.
+ * Records the state that this version stores, for tests of later versions. Before the release of version 0.2, run:
+ * `node test/recorded/record.ts 0.2`
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

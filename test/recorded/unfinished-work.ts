@@ -1,7 +1,4 @@
-/**
- * A rollout and an export that are interrupted midway, on a virtual clock. `record.ts` stores what logfleet has written by then.
- * A test continues from the stored state of each earlier release.
- */
+/** A rollout and an export that are interrupted midway. Tests continue from their stored state. */
 import { ExportWorld, evenly, minuteMs } from '../integration/export/export-world.ts';
 import { World } from '../support/world.ts';
 
@@ -9,7 +6,7 @@ const [before, target] = ['19.100-1', '19.200-1'] as const;
 export const collectorCount = 12;
 export const messages = evenly(600);
 
-/** Ledger objects of the policy by the name of their shard, and the status of the policy. */
+/** Ledger objects of the policy by name, and the policy's status. */
 export interface UnfinishedRollout {
   readonly ledgers: Readonly<Record<string, string>>;
   readonly status: object;
@@ -18,7 +15,7 @@ export interface UnfinishedRollout {
 export const policyPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies/production';
 export const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
-/** Starts a rollout with two stages and failing collectors, and kills the operator after seven upgrades. */
+/** Starts a rollout with failing collectors, and kills the operator after seven upgrades. */
 export async function unfinishedRollout(): Promise<World> {
   const fails = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } } as const;
   const web = { count: collectorCount - 2, version: before };
@@ -60,7 +57,7 @@ export function storedRollout({ api }: World): UnfinishedRollout {
   return { ledgers: Object.fromEntries(ledgers.map(({ shard, content }) => [shard, content])), status };
 }
 
-/** Starts an export of 600 messages in many searches, and kills the operator after six committed intervals. */
+/** Starts an export of 600 messages, and kills the operator after six committed intervals. */
 export async function unfinishedExport(): Promise<ExportWorld> {
   const world = newExport();
   const replica = world.start();
@@ -69,7 +66,7 @@ export async function unfinishedExport(): Promise<ExportWorld> {
   return world;
 }
 
-/** Creates a test world that contains the export. No operator runs in it yet. */
+/** Creates a simulated world with the export, but without an operator. */
 export function newExport(): ExportWorld {
   const world = new ExportWorld({ messages, scenario: { search: { messageLimit: 50, duration: '30s' } } });
   world.add();

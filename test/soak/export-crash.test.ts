@@ -3,8 +3,7 @@ import { afterAll, vi } from 'vitest';
 import { placeKinds, testExportCrashes } from '../e2e/support/export-crashes.ts';
 import { stopStores } from '../e2e/support/exports.ts';
 
-// More concurrent tests would need too much processor time. They would delay requests, which would then arrive faster than the
-// service's request rate allows.
+// More concurrent tests would delay requests, which would then exceed the request rate.
 vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
 
 afterAll(() => stopStores());

@@ -1,4 +1,4 @@
-/** Shows that the checks of simulated exports work: they detect programs that break one rule of exports (E3 to E15). */
+/** Tests that simulated exports detect programs that break one rule (E3 to E15). */
 import { expect, test } from 'vitest';
 import { exportMutants } from '../simulation/exports/mutants.ts';
 import { exportHistories } from '../simulation/history-pool.ts';
@@ -11,7 +11,7 @@ test.concurrent.each(exportMutants)('$rule: $name', { timeout: 600_000 }, async 
 });
 
 test('each rule has a mutant', () => {
-  // Other tests check the reading of result pages (E7), local times (E12), and the change to another process (E14).
+  // Other tests check the reading of result pages (E7), local times (E12), and the next process (E14).
   const numbered = [3, 4, 5, 6, 8, 9, 10, 11, 13, 15].map((number) => `E${number}`);
   expect([...new Set(exportMutants.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(numbered));
 });

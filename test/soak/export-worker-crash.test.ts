@@ -1,4 +1,4 @@
-/** Runs exports with two workers. Each run kills one of the workers at one step, and starts it again (E3, E16). */
+/** Runs exports with two workers, kills one of them at one step, and starts it again (E3, E16). */
 import { vi } from 'vitest';
 import { testWorkerCrashes } from '../e2e/support/worker-crashes.ts';
 

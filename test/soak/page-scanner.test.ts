@@ -1,4 +1,4 @@
-/** Tests the page scanner with more random pages than `make test`, and shows that random pages detect scanners with an error. */
+/** Tests the page scanner with more random pages than `make test`, also with wrong scanners. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

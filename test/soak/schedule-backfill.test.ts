@@ -1,7 +1,4 @@
-/**
- * Tests how many requests a backfill of 1,000 runs sends. Also tests how long a run has to wait if it becomes due during the
- * backfill.
- */
+/** Tests how many requests a backfill of 1,000 runs sends, and how long a new run has to wait. */
 
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
@@ -15,7 +12,7 @@ const backfill = 1_000;
 const stepMs = 10 * minuteMs;
 const fromMs = startMs - backfill * stepMs;
 
-/** Records the times in ms at which runs are created and completed, by the names of the runs. */
+/** Records the times in ms at which runs are created and completed, by name. */
 function followRuns({ world: { api, clock } }: ScheduleWorld) {
   const created = new Map<string, number>();
   const completed = new Map<string, number>();
@@ -54,7 +51,7 @@ test.each([
     const ratio = world.world.journal.length / (records.length * leastPerRun);
     const durationOf = (name: string) => (completed.get(name) ?? 0) - (created.get(name) ?? 0);
     const longestMs = Math.max(...records.map((span) => durationOf(runName('hourly', span))));
-    // A run becomes due three minutes (settleDelay) after the end of its time range.
+    // A run becomes due three minutes (`settleDelay`) after the end of its time range.
     const dueMs = ({ toMs }: TimeRange) => toMs + 3 * minuteMs;
     const due = records.filter((span) => dueMs(span) > startMs);
     const waits = due.map((span) => (created.get(runName('hourly', span)) ?? dueMs(span)) - dueMs(span));

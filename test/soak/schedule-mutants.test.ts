@@ -1,4 +1,4 @@
-/** Shows that the simulated runs of schedules detect programs that break one rule of schedules (S1 to S6). */
+/** Tests that simulated schedules detect programs that break one rule (S1 to S6). */
 import { expect, test } from 'vitest';
 import { scheduleHistories } from '../simulation/history-pool.ts';
 import { whyUnseen } from '../simulation/mutant.ts';

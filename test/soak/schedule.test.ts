@@ -1,7 +1,4 @@
-/**
- * Tests a year of an hourly schedule in virtual time, with clock changes, a downtime, 200 kills, lost statuses and
- * deleted runs. Also tests more random runs of schedules than `make test`.
- */
+/** Tests a year of an hourly schedule, with clock changes, a downtime, 200 kills and lost statuses. */
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
@@ -39,7 +36,7 @@ test.each([1, 2])('a year from seed %i covers every moment once', { timeout: 900
     const replica = world.start();
     await clock.advance(random.next() * 2 * (yearMs / kills));
     world.kill(replica);
-    // In half of the cases, the next process starts while search jobs of the killed process still run.
+    // In half of the cases, search jobs of the killed process still run.
     if (random.next() < 0.5) await clock.advance(random.next() * 3 * hourMs);
     if (kill === 100) await clock.advance(3 * dayMs);
     disturb(world, random);
@@ -69,7 +66,7 @@ test.each(firstSeeds)('histories of schedules from seed %i on', { timeout: 900_0
   expect(await schedulePool.run({ seeds: countFrom(first, perTest) })).toEqual([]);
 });
 
-/** Changes or removes parts of the schedule while no operator runs. */
+/** Changes or removes schedule data while no operator runs. */
 function disturb(world: ScheduleWorld, random: Random): void {
   const [run] = world.runs();
   const actions = [

@@ -1,4 +1,4 @@
-/** Tests random exports in Kubernetes Jobs: operator and workers together never exceed the limits of the user (B8). */
+/** Tests that the operator and all workers together never exceed the request limits (B8). */
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { shareHistory } from '../unit/account/share-history.ts';

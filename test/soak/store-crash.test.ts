@@ -1,7 +1,4 @@
-/**
- * Runs exports to S3, Azure and GCS, kills the process at each step in turn, and checks the export afterwards (E3,
- * E15).
- */
+/** Runs exports to S3, Azure and GCS, and kills the process at each step (E3, E15). */
 import { testCrashes } from '../store/crashes.ts';
 import { boundaries } from '../store/small-export.ts';
 

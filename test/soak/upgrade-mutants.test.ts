@@ -1,6 +1,4 @@
-/**
- * Shows that the checks of simulated upgrades work: they detect programs that break one rule of upgrades or rollouts.
- */
+/** Tests that simulated upgrades detect programs that break one rule. */
 import { expect, test } from 'vitest';
 import { upgradeHistories } from '../simulation/history-pool.ts';
 import { whyUnseen } from '../simulation/mutant.ts';

@@ -1,4 +1,4 @@
-/** Tests what applies only to Azure Blob Storage, such as its settings, credentials, errors and uncommitted blocks. */
+/** Tests what applies only to Azure Blob Storage, such as its settings, credentials and errors. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -181,7 +181,7 @@ test('a store that becomes unavailable keeps its blobs, and leftovers are remove
   await expect(upload.abort()).rejects.toMatchObject(away);
   await azurite.restart();
   expect((await destination.read('plan'))?.toString()).toBe('x');
-  // `abortLeftovers` regards this process as dead, so it removes the upload that this process has not finished.
+  // `abortLeftovers` regards this process as dead, and removes its unfinished upload.
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
   expect(await place.files()).toEqual(['audit/logging/plan']);

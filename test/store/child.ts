@@ -1,4 +1,4 @@
-/** Starts `other-process.ts` as a child process, reads its output, and kills it when the test ends. */
+/** Starts `other-process.ts` as a child process, and kills it when the test ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,10 +11,7 @@ export class Child {
   readonly #process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  /**
-   * @param maxFileBlocks maximum size of each file that the process writes, in units of 512 or 1,024 bytes, depending
-   * on the shell
-   */
+  /** @param maxFileBlocks maximum size of each written file, in blocks of the shell (512 or 1,024 bytes) */
   constructor(place: PlaceData, act: Act, maxFileBlocks?: number) {
     const program = join(import.meta.dirname, 'other-process.ts');
     const limit = maxFileBlocks === undefined ? '' : `ulimit -f ${maxFileBlocks}; `;

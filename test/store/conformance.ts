@@ -1,4 +1,4 @@
-/** Test suite that every kind of export destination must pass. It tests what `src/destination/destination.ts` promises. */
+/** Test suite that every export destination must pass. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Destination, largestManifestBytes, largestObjectBytes } from '../../src/destination/destination.ts';
@@ -10,7 +10,7 @@ import type { StoreKind } from './stores.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** Returns data without repetitions, so that the tests notice when parts of a file are in the wrong place. */
+/** Returns data without repetitions, which shows whether parts of a file are in the wrong place. */
 function differentBytes(size: number): Buffer {
   const words = Uint32Array.from({ length: Math.ceil(size / 4) }, (_, index) => index);
   return Buffer.from(words.buffer, 0, size);
@@ -35,9 +35,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     await file.finish();
   };
   const text = async (name: string) => (await destination.read(name))?.toString();
-  /**
-   * Waits until the store shows this number of files and uploads, because parts of a file are sent in the background.
-   */
+  /** Parts of a file are sent in the background. */
   const stored = (count: number) => expect.poll(async () => (await place.files()).length).toBeGreaterThanOrEqual(count);
   const listed = async (folder: string) => {
     const found: [string, number][] = [];
@@ -213,7 +211,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
       await needless.write(Buffer.alloc(12 * mebibyte));
       await stored(2);
       expect(await destination.abortLeftovers('data', 'all')).toBe(1);
-      // A store may answer with a general error when a part of an aborted upload is sent.
+      // A store may answer with a general error when the upload was aborted.
       await expect(needless.finish()).rejects.toMatchObject({
         code: expect.stringMatching(/^destination\.(?:lost|away)$/),
         handling: { kind: 'backoff' },

@@ -1,7 +1,4 @@
-/**
- * Kills an export to a directory at each step, and exports to object stores before and after the end of an upload. `make soak` kills exports
- * to object stores at each step.
- */
+/** Kills an export to a directory at each step, and exports to object stores at the end of an upload. */
 import { testCrashes } from './crashes.ts';
 import { boundaries } from './small-export.ts';
 import { storeNames } from './stores.ts';

@@ -1,7 +1,4 @@
-/**
- * Defines tests of exports that are killed, or that two processes run at once. Every row must be written once, and no other file
- * may remain.
- */
+/** Tests of exports that are killed, or that two processes run at once. Every row must be written once. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Verification, verifyExport } from '../../src/destination/verify.ts';
 import { Child } from './child.ts';
@@ -9,7 +6,7 @@ import { openPlace, type Place } from './place.ts';
 import { type Boundary, layout, rowsOfFile } from './small-export.ts';
 import { type StoreName, stores } from './stores.ts';
 
-/** Defines the tests of one kind of destination. The export is killed after each of the given steps, once in each test. */
+/** The export is killed after each of the given steps, once in each test. */
 export function testCrashes(kind: StoreName, boundaries: readonly Boundary[]): void {
   describe(`an export to a destination of the kind ${kind}`, () => {
     let place: Place;
@@ -34,7 +31,7 @@ export function testCrashes(kind: StoreName, boundaries: readonly Boundary[]): v
       const { differences, manifest, rows } = await verification();
       expect(differences).toEqual([]);
       expect([manifest.totals.intervals, rows]).toEqual([4, 4 * rowsOfFile]);
-      // The export consists of one plan, four commit records, four data files and one manifest.
+      // One plan, four commit records, four data files and one manifest.
       expect(await place.files()).toHaveLength(1 + 4 + 4 + 1);
     };
 

@@ -1,4 +1,4 @@
-/** Tests what applies only to Google Cloud Storage, such as its settings, credentials, errors and upload sessions. */
+/** Tests what applies only to Google Cloud Storage, such as its settings, errors and upload sessions. */
 import { createVerify, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
@@ -42,7 +42,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Sends an answer as soon as the whole request has arrived. Returns the body of the request. */
+/** Answers when the whole request has arrived. Returns the body of the request. */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -246,7 +246,7 @@ describe('an upload session', () => {
   const chunk = 5 * mebibyte;
   const content = Buffer.alloc(2 * chunk + 7, 'row ');
 
-  /** Serves one upload session. For each chunk, `put` returns the number of bytes stored so far, or an HTTP status. */
+  /** Serves one upload session. `put` returns the number of stored bytes, or an HTTP status. */
   async function session(
     put: (range: string, index: number) => { readonly stored: number } | { readonly status: number },
   ) {
@@ -256,7 +256,7 @@ describe('an upload session', () => {
     const endpoint = await serve(async (request, response) => {
       const range = request.headers['content-range'];
       if (request.method === 'POST') {
-        // The client cannot reach the host in the session's URL. This happens, for example, behind a private endpoint.
+        // The client cannot reach the host in the session's URL, for example behind a private endpoint.
         await answer(request, response, 200, '', { location: 'https://unreachable.example.com/upload/x?upload_id=7' });
       } else if (request.method === 'DELETE') {
         cancelled++;
@@ -363,7 +363,7 @@ test.each([
     const found = await fetch(`${target}${request.url}`, { ...init, redirect: 'manual' });
     const content = Buffer.from(await found.arrayBuffer());
     const isLast = request.method === 'PUT' && found.status === 200;
-    // The emulator appends the bytes of a repeated chunk, so the upload must not succeed. The real service ignores repeated bytes.
+    // The emulator appends the bytes of a repeated chunk. The real service ignores them.
     if ((request.method === 'PUT' && chunks++ === 0) || (isLast && losesLast)) request.socket.destroy();
     else response.writeHead(found.status, Object.fromEntries(found.headers)).end(content);
   });

@@ -1,6 +1,6 @@
 /**
- * Program that works on a destination in a separate process: `node other-process.ts '{"place":…,"act":…}'`. It writes a
- * line of JSON when it is done, or waits to be killed.
+ * Works on a destination in a separate process, and reports in lines of JSON: `node other-process.ts
+ * '{"place":…,"act":…}'`
  */
 import { createInterface } from 'node:readline';
 import type { LogfleetError } from '../../src/base/errors.ts';
@@ -10,17 +10,17 @@ import { openPlace, type PlaceData } from './place.ts';
 import { runSmallExport } from './small-export.ts';
 
 export type Act =
-  /** Waits for a line on standard input, then creates objects one by one, and reports which ones it created. */
+  /** Creates objects one by one after a line on standard input, and reports the created ones. */
   | { readonly kind: 'race'; readonly names: readonly string[]; readonly text: string }
-  /** Writes this many bytes to a data file in a folder, reports the name of the file, and waits until the process is killed. */
+  /** Writes this many bytes to a file, reports its name, and waits until the process is killed. */
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
-  /** Creates objects of this size one after the other and reports each of them, until the process is killed. */
+  /** Creates objects of this size and reports each of them, until the process is killed. */
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
-  /** Runs a small export. Optionally waits at each step for a line on standard input. */
+  /** Runs a small export. `waits` stops it at each step until a line on standard input. */
   | { readonly kind: 'export'; readonly waits: boolean }
   /** Uploads a file, and reports by how many bytes the memory of the process grew. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
-  /** Writes a file that fits on the disk and a file that does not, and reports how the second write failed. */
+  /** Writes a file that fits on the disk and one that does not, and reports the second failure. */
   | { readonly kind: 'fill'; readonly keptBytes: number; readonly largeBytes: number };
 
 const { place, act } = JSON.parse(process.argv[2] ?? '') as { readonly place: PlaceData; readonly act: Act };
@@ -62,8 +62,7 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The memory is read repeatedly. The peak of the whole process is not used, because it may come from the compilation of
-    // modules.
+    // The peak memory of the process may come from the compilation of modules.
     let most = before;
     const look = () => {
       most = Math.max(most, process.memoryUsage.rss());

@@ -1,8 +1,4 @@
-/**
- * Tests an export with partitions in a real directory, in a time range with a day of 25 hours. DuckDB and pyarrow read the files
- * by the folders of their hours. The test with pyarrow runs only if the variable `LOGFLEET_PYTHON` names a Python that has the
- * package pyarrow.
- */
+/** Tests an export with partitions in a directory. DuckDB and pyarrow read its files. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -96,7 +92,7 @@ async function duckdb(sql: string): Promise<readonly Readonly<Record<string, unk
   return (await connection.runAndReadAll(sql)).getRowObjectsJS();
 }
 
-/** Writes the whole export with its manifest. Returns the folder of the data files. */
+/** Writes the whole export. Returns the folder of the data files. */
 async function complete(task: ExportTask): Promise<string> {
   const plan = await settlePlan(destination, task.layout, { boundariesMs: [fromMs, toMs] });
   const record = await exportAll(task);
@@ -108,7 +104,7 @@ async function complete(task: ExportTask): Promise<string> {
 
 const python = process.env['LOGFLEET_PYTHON'];
 
-// Runs only where `LOGFLEET_PYTHON` names a Python with pyarrow: `pip install pyarrow` downloads 55 MB.
+// `LOGFLEET_PYTHON` names a Python with pyarrow, because `pip install pyarrow` downloads 55 MB.
 if (python !== undefined) {
   test('pyarrow reads only the partitions that a query asks for, and finds equal rows', async () => {
     const folder = await complete(taskOf());
@@ -137,7 +133,7 @@ test('DuckDB reads only the partitions that a query asks for, and every row is i
   const folder = await complete(task);
   const { differences, rows, files } = await verifyExport(destination, task.layout);
   expect(differences).toEqual([]);
-  // The 73 hours give 72 partitions, because clocks on 25 October show the hour from 2 to 3 twice.
+  // 73 hours give 72 partitions, because clocks on 25 October show the hour from 2 to 3 twice.
   expect([rows, files]).toEqual([rowsWritten, 72]);
 
   const data = join(folder, '**', '*.parquet');

@@ -1,4 +1,4 @@
-/** Creates a new destination of each kind for a test, and lists what the destination really contains. */
+/** Creates a new destination for a test, and lists what it really contains. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import type { AzuriteAccess } from '../support/azurite.ts';
 import { createGcsBucket, type FakeGcsServerAccess } from '../support/fake-gcs-server.ts';
 import type { S3GatewayAccess } from '../support/s3-gateway.ts';
 
-/** Address of a destination as plain data, so that another process can open the same destination. */
+/** Address of a destination, which another process can open. */
 export type PlaceData =
   | { readonly kind: 'volume'; readonly directory: string; readonly root: string }
   | {
@@ -29,7 +29,7 @@ export type PlaceData =
 
 export interface Place {
   readonly data: PlaceData;
-  /** Returns the paths of all files in the destination and next to it, including unfinished uploads. */
+  /** Returns the paths of all files, including unfinished uploads. */
   files(): readonly string[] | Promise<readonly string[]>;
   remove(): void | Promise<void>;
 }
@@ -63,7 +63,7 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace
 }
 
 export async function makeContainer(access: AzuriteAccess): Promise<Place> {
-  // This package is imported only when needed, because child processes that do not use Azure also import this file.
+  // Child processes that do not use Azure also import this file.
   const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
   const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
   const container = `container-${process.pid}-${buckets++}`;
@@ -106,10 +106,7 @@ export async function openPlace(data: PlaceData): Promise<Destination> {
   return openDestination(settingsOf(data), await systemPorts());
 }
 
-/**
- * Returns what a destination needs from its process: a clock, and the identity of the process. Environment variables have no
- * effect here.
- */
+/** Returns a clock and an identity for a destination. Environment variables have no effect. */
 export async function systemPorts(): Promise<DestinationPorts> {
   return { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };
 }

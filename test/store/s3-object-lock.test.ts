@@ -1,7 +1,4 @@
-/**
- * Tests the retention and the checksums of objects, in a store that keeps versions of objects and in a store that refuses to
- * remove locked objects.
- */
+/** Tests the retention and the checksums of objects in S3. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as requestTo, type ServerResponse } from 'node:http';
@@ -227,13 +224,10 @@ describe('the checksum of an object', () => {
   });
 });
 
-/** Forwards requests to a store, counts the removals of objects, and can lose answers. */
+/** Proxy of a store, which counts the removals of objects and can lose answers. */
 class StoreProxy {
   deletions = 0;
-  /**
-   * Number of answers to lose. An answer is lost only if its request creates an object, from the whole content or from sent
-   * parts.
-   */
+  /** Number of lost answers to requests that create an object. */
   losesCreations = 0;
   readonly #target: URL;
   readonly #server = createServer((request, response) => this.#forward(request, response));

@@ -1,4 +1,4 @@
-/** Tests what applies only to S3 stores, such as keys, buckets, lost answers and missing conditional writes. */
+/** Tests what applies only to S3 stores, such as keys, buckets, lost answers and conditional writes. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import {
@@ -95,7 +95,7 @@ describe('a store that becomes unavailable', () => {
     await gateway.restart();
     expect((await destination.read('plan'))?.toString()).toBe('x');
     expect(await destination.create('record', Buffer.from('x'))).toBe('created');
-    // `abortLeftovers` regards this process as dead, so it removes the upload that this process has not finished.
+    // `abortLeftovers` regards this process as dead, and removes its unfinished upload.
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
     expect(bucket.files()).toEqual(['audit/logging/plan', 'audit/logging/record']);
@@ -168,7 +168,7 @@ describe('a lost answer', () => {
   test.each([
     [1, 'PUT ', 1],
     [6 * mebibyte, 'POST ', 1],
-    // With three lost answers, the request and all its repeats have failed.
+    // After three lost answers, all repeats of the request have failed.
     [1, 'PUT ', 3],
     [6 * mebibyte, 'POST ', 3],
   ])('to an upload of %d bytes does not fail the upload (%s, times: %d)', async (bytes, method, times) => {
@@ -298,7 +298,7 @@ test('an upload of a process that cannot be checked is left over after 15 minute
   opened.push(later);
   const upload = await (await open()).open('data/foreign');
   await upload.write(Buffer.alloc(12 * mebibyte));
-  // The store may still write a part of the upload that was in flight when the upload was aborted.
+  // The store may still write a part that was sent before the upload was aborted.
   const parts = () => place.files().filter((file) => /\/\d+$/.test(file));
   await expect.poll(parts, { timeout: 30_000 }).toHaveLength(2);
   expect(await later.abortLeftovers('', 'ofTheDead')).toBe(0);
@@ -317,7 +317,7 @@ test('aborts any number of uploads in a folder', async () => {
   expect(place.files()).toEqual([]);
 });
 
-/** A proxy that forwards everything to a store and loses answers on request. */
+/** Proxy of a store that loses answers on request. */
 class AnswerLosingProxy {
   readonly endpoint: string;
   /** Number of answers that the proxy has lost. */
@@ -340,7 +340,7 @@ class AnswerLosingProxy {
     server.on('connection', (inner) => this.#carry(inner, connect(Number(target.port), target.hostname)));
   }
 
-  /** Loses the next `count` answers to requests that begin with `method`, after `passedBytes` of each answer. */
+  /** Loses the next `count` answers to requests with this method, after `passedBytes` of each answer. */
   loseNext(method: string, count = 1, passedBytes = 0): void {
     this.#method = method;
     this.#count = count;
@@ -366,7 +366,7 @@ class AnswerLosingProxy {
       outer.write(bytes);
     });
     outer.on('data', (bytes) => {
-      // The interim answer `100 Continue` does not count, because the real answer follows it.
+      // `100 Continue` does not count, because the real answer follows it.
       if (passes >= bytes.length || bytes.toString('latin1', 0, 12) === 'HTTP/1.1 100') {
         passes -= bytes.length;
         inner.write(bytes);

@@ -1,7 +1,4 @@
-/**
- * A small export with generated rows instead of search jobs: two segments, each with two intervals, in files that are
- * large enough for multipart uploads. The export stops at each step until the test lets it continue.
- */
+/** Small export with generated rows, which stops at each step until the test continues it. */
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../../src/base/errors.ts';
 import { type CommitRecord, commit, readRecords } from '../../src/destination/commit-record.ts';
@@ -18,7 +15,7 @@ import type { Writer } from '../../src/destination/writer.ts';
 const startMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 export const rowsOfFile = 12_000;
-/** Text of a row, so long that each file of the export has 6 MB, which is more than one part of an upload. */
+/** Each file of the export has 6 MB, which is more than one part of an upload. */
 const text = 'x'.repeat(480);
 
 export const identity: ExportIdentity = {
@@ -81,7 +78,7 @@ async function complete(
   return true;
 }
 
-/** Throws the error if a retry cannot succeed. A retry can succeed if another process has removed the unfinished file. */
+/** Throws the error unless another process removed the unfinished file, so that a retry can succeed. */
 function unlessItMayPass(error: unknown): false {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;
   return false;

@@ -1,16 +1,13 @@
-/** Kinds of destinations that the suites of this folder test, and the differences between these kinds. */
+/** Kinds of destinations that the store tests cover, and their differences. */
 import { inject } from 'vitest';
 import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type Place } from './place.ts';
 
 export interface StoreKind {
   /** Creates a new, empty destination of this kind. */
   readonly make: () => Place | Promise<Place>;
-  /** Pattern of the destination's address, as it is shown to users. */
+  /** Pattern of the destination's address, as users see it. */
   readonly url: RegExp;
-  /**
-   * Size in bytes up to which a killed upload leaves nothing that the store lists; infinite if the store lists no
-   * uploads.
-   */
+  /** Size in bytes up to which the store does not list a killed upload; infinite if it never lists uploads. */
   readonly unseenBytes: number;
 }
 
@@ -22,7 +19,7 @@ export const stores = {
     url: /^s3:\/\/bucket-\S+\/audit\/logging$/,
     unseenBytes: 5 * 1024 * 1024,
   },
-  // Azure lists an upload as soon as its first block is full, because the client sends only whole blocks.
+  // The client sends only whole blocks to Azure.
   azureBlob: {
     make: () => makeContainer(inject('azurite')),
     url: /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1\/container-\S+\/audit\/logging$/,

@@ -1,4 +1,4 @@
-/** Global vitest setup for the project `store`: starts one Azurite for all test files. Each test creates its own container. */
+/** Starts one Azurite for all test files of the vitest project `store`. */
 import type { TestProject } from 'vitest/node';
 import { Azurite, type AzuriteAccess } from './azurite.ts';
 

@@ -1,10 +1,10 @@
-/** Runs Azurite, an emulator of Azure Blob Storage, which tests can kill and restart with the blobs that it has saved. */
+/** Runs Azurite, an emulator of Azure Blob Storage, which tests can kill and restart. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { azuriteScript } from '../../tools/installer/azurite.ts';
 import { type StoreCommand, StoreProgram } from './store-program.ts';
 
-/** Address and credentials with which a test connects to Azurite. They are plain data, because they are passed between processes. */
+/** Address and credentials of Azurite, which are passed between processes. */
 export interface AzuriteAccess {
   /** Address of the account, such as `http://127.0.0.1:PORT/devstoreaccount1`. */
   readonly endpoint: string;
@@ -12,7 +12,7 @@ export interface AzuriteAccess {
   readonly accountKey: string;
 }
 
-/** Account and key that every Azurite has, and that its documentation publishes. */
+/** Published account and key of every Azurite. */
 const accountName = 'devstoreaccount1';
 const accountKey = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
@@ -39,12 +39,12 @@ export class Azurite extends StoreProgram {
 
   protected command(): StoreCommand {
     const place = ['--blobPort', String(this.#port), '--location', this.content];
-    // Flags that keep Azurite from rejecting newer API versions and from sending telemetry.
+    // Accepts newer API versions, and sends no telemetry.
     const manner = ['--silent', '--skipApiVersionCheck', '--disableTelemetry'];
     return { program: process.execPath, args: [this.#script, ...place, ...manner] };
   }
 
-  /** Returns whether Azurite has saved a blob, so that a kill does not lose it. Azurite saves its index every five seconds. */
+  /** Returns whether a kill would not lose the blob. Azurite saves its index every five seconds. */
   hasSaved(blob: string): boolean {
     const index = join(this.content, '__azurite_db_blob__.json');
     return existsSync(index) && readFileSync(index, 'utf8').includes(blob);

@@ -1,4 +1,4 @@
-/** Global vitest setup for the project `browser`: installs Chromium if it is missing. Each test file starts its own browser. */
+/** Installs Chromium if it is missing, for the vitest project `browser`. */
 import type { TestProject } from 'vitest/node';
 import { chromiumProgram } from '../../tools/installer/chromium.ts';
 

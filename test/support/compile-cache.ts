@@ -1,8 +1,5 @@
-/**
- * Folder of Node's compile cache for the programs and threads that tests start. Without this cache, compiling takes half of the
- * time of each start.
- */
+/** Folder of Node's compile cache, which halves the start time of programs and threads. */
 import { join } from 'node:path';
 
-/** Path of the compile cache, a folder that is kept between test runs. Node.js itself ignores outdated entries. */
+/** Kept between test runs. Node.js ignores outdated entries. */
 export const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compiled');

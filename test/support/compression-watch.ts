@@ -1,11 +1,7 @@
-/**
- * Shows whether a stream of `node:zlib` is compressing. Compression runs on another thread in real time, so a virtual clock waits
- * for it. This file wraps `write` of the native stream handles, and sets the remaining output space to an impossible value, which
- * the handle replaces with its result.
- */
+/** Shows whether a `node:zlib` stream is compressing, because a virtual clock must wait for this thread. */
 import { createGzip, createZstdCompress } from 'node:zlib';
 
-/** Undocumented members of `node:zlib` streams that this file uses. */
+/** Undocumented members of `node:zlib` streams. */
 interface ZlibStream {
   readonly destroyed: boolean;
   readonly _writeState: Uint32Array;
@@ -43,7 +39,7 @@ function watch(prototype: NativePrototype): void {
 
 export function isCompressing(): boolean {
   for (const stream of writing) {
-    // A stream that has failed never reports a result, so it counts as done.
+    // A failed stream never reports a result, so it counts as done.
     if (stream.destroyed || stream._writeState[0] !== pending) writing.delete(stream);
   }
   return writing.size > 0;

@@ -1,7 +1,4 @@
-/**
- * A real etcd and kube-apiserver for one test run, with their own ports and folders. Both end with the test process. No
- * controllers run. Therefore namespaces are never emptied, and tests create service accounts themselves.
- */
+/** A real etcd and kube-apiserver for one test run. No controllers run, so namespaces are never emptied. */
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,10 +9,7 @@ import { Agent, request } from 'undici';
 import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
 import { freePorts, type Kept, keep } from './kept-program.ts';
 
-/**
- * Addresses and credentials with which a test connects to the control plane. They are plain data, because they are passed between
- * processes.
- */
+/** Addresses and credentials of the control plane, which are passed between processes. */
 export interface ControlPlaneAccess {
   /** Address of the API server, such as `https://127.0.0.1:PORT`. */
   readonly server: string;
@@ -24,7 +18,7 @@ export interface ControlPlaneAccess {
   readonly adminKubeconfig: string;
   /** Path of the kubectl that matches this API server. */
   readonly kubectl: string;
-  /** Folder for files of tests, such as kubeconfigs. The folder is removed after the run. */
+  /** Folder for files of tests, which is removed after the run. */
   readonly directory: string;
 }
 
@@ -39,14 +33,14 @@ const attempts = 3;
 const crds = join(import.meta.dirname, '../../crds');
 const roles = join(import.meta.dirname, '../../manifests/roles');
 
-/** Starts etcd and kube-apiserver with the project's CRDs and ClusterRoles. Repeats the start if another process took a port. */
+/** Starts etcd and kube-apiserver with the project's CRDs and ClusterRoles. */
 export async function startControlPlane(): Promise<ControlPlane> {
   const tools = await controlPlaneTools();
   for (let attempt = 1; ; attempt++) {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
     const kept: Kept[] = [];
     const removeFiles = () => rmSync(directory, { recursive: true, force: true });
-    // Ctrl-C ends vitest without its teardown, so the programs are also stopped when the process exits.
+    // Ctrl-C ends vitest without its teardown.
     process.once('exit', removeFiles);
     const stop = async () => {
       await Promise.all(kept.map((each) => each.stop()));
@@ -101,7 +95,7 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
       `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--endpoint-reconciler-type=none',
-      // The admission plugin ServiceAccount would wait for a controller that creates service accounts, and no controllers run here.
+      // The admission plugin ServiceAccount would wait for a controller.
       '--disable-admission-plugins=ServiceAccount',
     ]),
   );
@@ -119,7 +113,7 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
   return access;
 }
 
-/** Renders a kubeconfig with one user and one context, as JSON, which is valid YAML. */
+/** Renders a kubeconfig with one user and one context, as JSON. */
 export function renderKubeconfig(access: ControlPlaneAccess, token: string, namespace = 'default'): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -144,7 +138,7 @@ async function ready(access: ControlPlaneAccess, kept: readonly Kept[]): Promise
   }
 }
 
-/** Returns whether the API server is ready. Returns false while it has no certificate yet. */
+/** Returns false while the API server has no certificate yet. */
 async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   let agent: Agent | undefined;
   try {
@@ -160,7 +154,7 @@ async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   }
 }
 
-/** Error for CRDs or ClusterRoles that the API server rejects. A retry would not help. */
+/** The API server rejects the CRDs or ClusterRoles, so a retry does not help. */
 class RefusedCrds extends Error {}
 
 async function applyCrds(access: ControlPlaneAccess): Promise<void> {
@@ -173,7 +167,7 @@ async function applyCrds(access: ControlPlaneAccess): Promise<void> {
   if (refusal !== undefined) throw new RefusedCrds(refusal);
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {
-    // The loop is needed because `kubectl wait` fails when a new CRD has no conditions yet.
+    // `kubectl wait` fails when a new CRD has no conditions yet.
     const problem = kubectl('wait', '--for=condition=Established', '--timeout=10s', '-f', crds);
     if (problem === undefined) return;
     if (performance.now() > deadline) throw new RefusedCrds(problem);

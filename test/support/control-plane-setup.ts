@@ -1,7 +1,4 @@
-/**
- * Global vitest setup for the projects that need a Kubernetes cluster. These projects share one control plane while any of them needs it.
- * The project `cluster-wide` has its own control plane, because its operators manage all namespaces, including those of other tests (L2).
- */
+/** Starts the control plane for the vitest projects that need a Kubernetes cluster. */
 import type { TestProject } from 'vitest/node';
 import { type ControlPlane, type ControlPlaneAccess, startControlPlane } from './control-plane-process.ts';
 
@@ -16,10 +13,7 @@ interface Shared {
   users: number;
 }
 
-/**
- * Control planes that several vitest projects share. They are stored on the global object of the process, because each project
- * loads this file separately.
- */
+/** Shared on the global object, because each vitest project loads this file separately. */
 const place = globalThis as { logfleetControlPlanes?: Map<string, Shared> };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

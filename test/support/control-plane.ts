@@ -1,8 +1,4 @@
-/**
- * Access of a test file to the control plane of the test run. The files of the projects `cluster` and `e2e` share one control
- * plane, so each file creates its own namespaces and leaves everything else unchanged. The project `cluster-wide` has its own
- * control plane.
- */
+/** Access to the control plane of the test run. Each test file creates its own namespaces. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
@@ -25,7 +21,7 @@ export interface ApiAnswer {
 
 let agent: Agent | undefined;
 
-/** Sends a request to the API server, as the administrator or with another token. `body` is sent as JSON, or as `contentType`. */
+/** Sends a request to the API server, as the administrator or with another token. */
 export async function callApi(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
@@ -48,7 +44,7 @@ export async function callApi(
   return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
 }
 
-/** Creates a namespace with a unique name and returns the name. It exists until the end of the run. */
+/** Creates a namespace with a unique name, which exists until the end of the run. */
 export async function createNamespace(prefix = 'test'): Promise<string> {
   const metadata = { generateName: `${prefix}-` };
   return expectMade(await callApi('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata }))
@@ -58,11 +54,11 @@ export async function createNamespace(prefix = 'test'): Promise<string> {
 /** User that has the rights of a service account. */
 export interface ServiceAccountUser {
   readonly token: string;
-  /** Path of a kubeconfig that contains the service account as its user, and the namespace of the account. */
+  /** Path of a kubeconfig with the service account and its namespace. */
   readonly kubeconfig: string;
 }
 
-/** Creates a token for a service account, and the account itself if it is missing. Its roles and bindings decide its rights. */
+/** Creates a token for a service account, and the account if it is missing. */
 export async function userFor(namespace: string, serviceAccount: string): Promise<ServiceAccountUser> {
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount } };
@@ -76,7 +72,7 @@ export async function userFor(namespace: string, serviceAccount: string): Promis
   return { token: status.token, kubeconfig };
 }
 
-/** Runs kubectl as the administrator or with another kubeconfig. `input` is the standard input of kubectl. */
+/** Runs kubectl as the administrator or with another kubeconfig. `input` is its standard input. */
 export function kubectl(
   args: readonly string[],
   { kubeconfig, input }: { readonly kubeconfig?: string; readonly input?: string | Uint8Array } = {},

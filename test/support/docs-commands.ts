@@ -1,8 +1,4 @@
-/**
- * Reads the code blocks of the documentation, and the commands in them. In a block of the language `console`, each line that
- * begins with `$ ` has a command. All other lines are output. A shell splits commands into programs and arguments, without
- * running any program.
- */
+/** Reads the commands in the documentation. In `console` blocks, they begin with `$ `. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +26,7 @@ export interface DocsCommand {
   readonly text: string;
 }
 
-/** A program that a command line of the documentation starts, with its arguments. */
+/** Program that a command line starts, with its arguments. */
 export interface ProgramCall {
   readonly command: DocsCommand;
   readonly program: string;
@@ -55,7 +51,7 @@ export function blocksOf(page: string): readonly CodeBlock[] {
 
 export const allBlocks: readonly CodeBlock[] = pages.flatMap(blocksOf);
 
-/** Returns the commands of a `console` block. A line that ends with a backslash continues in the next line. */
+/** Returns the commands of a `console` block. A backslash at the end continues a line. */
 export function commandsOf({ page, line, text }: CodeBlock): readonly DocsCommand[] {
   return [...text.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map((match) => ({
     page,
@@ -69,10 +65,7 @@ export const blockCommands: readonly DocsCommand[] = allBlocks
   .filter(({ language }) => language === 'console')
   .flatMap(commandsOf);
 
-/**
- * Bash code that records each program and its arguments instead of starting the program. PATH names no folder, so bash finds no
- * program and calls its handler for unknown commands. This handler records the call.
- */
+/** Records each program call. PATH is empty, so bash calls its handler for unknown commands. */
 const recorder = `
 command_not_found_handle() { printf '%s\\0' "$index" "$#" "$@" >&9; }
 function logfleet-${packageVersion()}-linux-x64/bin/logfleet { logfleet "$@"; }
@@ -80,7 +73,7 @@ shopt -s expand_aliases
 PATH=/dev/null
 `;
 
-/** Returns the programs that command lines start. The shell expands variables, quotes and pipes, but no program is started. */
+/** Returns the programs that command lines start, without starting them. */
 export function programCalls(commands: readonly DocsCommand[]): readonly ProgramCall[] {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-docs-commands-'));
   try {
@@ -94,10 +87,7 @@ export function programCalls(commands: readonly DocsCommand[]): readonly Program
   }
 }
 
-/**
- * Decodes the output of the recorder. Each call consists of the number of the command, the number of words, and the
- * words.
- */
+/** Decodes the recorded calls: number of the command, number of words, and the words. */
 function callsFrom(words: readonly string[], commands: readonly DocsCommand[]): readonly ProgramCall[] {
   const calls: ProgramCall[] = [];
   for (let at = 0; at + 2 < words.length; ) {

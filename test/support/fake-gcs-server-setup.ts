@@ -1,4 +1,4 @@
-/** Global vitest setup for the project `store`: starts one fake-gcs-server for all test files. Each test creates its own bucket. */
+/** Starts one fake-gcs-server for all test files of the vitest project `store`. */
 import type { TestProject } from 'vitest/node';
 import { FakeGcsServer, type FakeGcsServerAccess } from './fake-gcs-server.ts';
 

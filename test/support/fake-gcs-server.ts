@@ -1,13 +1,13 @@
-/** Runs fake-gcs-server, an emulator of Google Cloud Storage. It keeps buckets and objects in memory, so a kill removes them. */
+/** Runs fake-gcs-server, an emulator of Google Cloud Storage in memory. */
 import { generateKeyPairSync } from 'node:crypto';
 import { fakeGcsServerProgram } from '../../tools/installer/fake-gcs-server.ts';
 import { type StoreCommand, StoreProgram } from './store-program.ts';
 
-/** Address and credentials with which a test connects to fake-gcs-server. They are plain data, because they are passed between processes. */
+/** Address and credentials of fake-gcs-server, which are passed between processes. */
 export interface FakeGcsServerAccess {
   /** Address of the emulator, such as `http://127.0.0.1:PORT`. */
   readonly endpoint: string;
-  /** Content of the file of a service account key. The emulator accepts every key. */
+  /** Key file of a service account. The emulator accepts every key. */
   readonly serviceAccountKey: string;
 }
 
@@ -45,7 +45,7 @@ export async function createGcsBucket(endpoint: string, bucket: string): Promise
   if (status !== 200) throw new Error(`the creation of the bucket answers ${status}`);
 }
 
-/** Returns the content of the file of a new service account key. */
+/** Returns a new key file of a service account. */
 export function newServiceAccountKey(): string {
   const { privateKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,

@@ -1,4 +1,4 @@
-/** Runs Helm with the project's chart. Helm gets its own configuration folders instead of those of the user. */
+/** Runs Helm with the project's chart, and without the user's configuration. */
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { helmProgram } from '../../tools/installer/helm.ts';
@@ -20,7 +20,7 @@ export interface RenderedObject {
   readonly [field: string]: any;
 }
 
-/** Runs Helm against the control plane of the test run, with these values of the chart. */
+/** Runs Helm against the control plane of the test run, with these values. */
 export async function helm(args: readonly string[], values?: object): Promise<ProgramResult> {
   const { adminKubeconfig, directory } = controlPlane();
   const folder = join(directory, 'helm');
@@ -31,7 +31,7 @@ export async function helm(args: readonly string[], values?: object): Promise<Pr
   return runProgram(program, [...args, '--values', '-'], { env, input: JSON.stringify(values) });
 }
 
-/** Renders the chart with `helm template`. Throws with Helm's message if Helm refuses the values. */
+/** Renders the chart. Throws with Helm's message if Helm refuses the values. */
 export async function renderChart(
   values: object = {},
   namespace = 'logfleet',

@@ -1,9 +1,5 @@
 /**
- * Transport to a simulated service in the same process, in virtual time. Tests and simulations use it to run the real client
- * against the simulator without sockets.
- *
- * Connections always succeed. The check `beforeWrite` is called in the same turn of the event loop in which the request starts.
- * The whole body of an answer arrives with its first chunk, even if the body breaks off.
+ * Transport to a simulated service in the same process, without sockets. The body of an answer arrives as one chunk.
  */
 
 import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../simulator/in-process.ts';
@@ -18,7 +14,7 @@ import {
 } from '../../src/service/transport/transport.ts';
 import { asTransportError } from '../../src/service/transport/transport-failure.ts';
 
-/** Returns the simulated service at this origin (scheme, host and port). Returns undefined for an unknown host. */
+/** Returns the simulated service of an origin; undefined for an unknown host. */
 export type ServiceDirectory = (origin: string) => InProcessService | undefined;
 
 export class InProcessTransport implements Transport {

@@ -1,4 +1,4 @@
-/** Installs logfleet's manifests in a namespace of the test, and provides the operator's service account. */
+/** Installs logfleet's manifests in a namespace of the test. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runProgram } from '../../src/cli/program.ts';
@@ -8,7 +8,7 @@ import { controlPlane, createNamespace, kubectl, userFor } from './control-plane
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** Ways to install logfleet: as one of two folders of `manifests/`, or by `logfleet manifests --namespaces`. */
+/** Folders of `manifests/`, or `logfleet manifests --namespaces`. */
 export const installs = ['namespaced', 'cluster-wide', 'namespaces'] as const;
 export type Install = (typeof installs)[number];
 
@@ -17,9 +17,9 @@ export interface Installation {
   /** Path of the kubeconfig of the operator's service account. */
   readonly kubeconfig: string;
   readonly account: string;
-  /** Namespaces whose resources the operator manages, in the form of `run --namespaces`. */
+  /** Namespaces of the operator, in the form of `run --namespaces`. */
   readonly serves: 'all' | readonly string[];
-  /** One of the namespaces that the operator manages, for resources of a test. */
+  /** A namespace of the operator, for resources of a test. */
   readonly home: string;
 }
 
@@ -27,7 +27,7 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The code of the operator fixes the name of its lease, so the lease has no suffix as other objects have.
+  // The name of the lease is fixed, so it has no suffix.
   const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);
@@ -37,7 +37,7 @@ export async function install(way: Install): Promise<Installation> {
   return { namespace, kubeconfig, account, serves: serves[way], home: others[0] ?? namespace };
 }
 
-/** Returns a lease that no operator holds, so that the next operator need not wait for it. */
+/** Returns a lease that no operator holds, so the next operator need not wait. */
 export function releasedLease(namespace: string): object {
   return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: operatorLeaseName, namespace } };
 }
@@ -48,11 +48,11 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
   return context.stdout.text;
 }
 
-/** Renders a folder of `manifests/` for the namespace. The suffix of names keeps the ClusterRoles of two installations apart. */
+/** Renders a folder of `manifests/`. The suffix separates the ClusterRoles of two installations. */
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
-  // The folder `cluster-wide` already includes the ClusterRoles of the folder `roles`.
+  // The folder `cluster-wide` already includes the folder `roles`.
   const folders = base === 'cluster-wide' ? [base] : [base, 'roles'];
   const lines = [
     'kind: Kustomization',

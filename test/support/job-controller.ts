@@ -1,4 +1,4 @@
-/** Simulated Job controller, scheduler and kubelet in virtual time. The workers of the pods run in this process. */
+/** Simulated Job controller, scheduler and kubelet, which run the workers in this process. */
 import type { RequestLimits } from '../../src/account/worker-shares.ts';
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -15,7 +15,7 @@ import type { World } from './world.ts';
 
 export const jobsPath = '/apis/batch/v1/namespaces/logging/jobs';
 export const podsPath = '/api/v1/namespaces/logging/pods';
-/** Time in ms until a created Job has a running pod, and until a failed pod is replaced. */
+/** Time in ms until a created Job has a running pod, or a failed pod is replaced. */
 const startMs = 2_000;
 const retryMs = 10_000;
 const jobUidLabel = 'batch.kubernetes.io/controller-uid';
@@ -44,10 +44,10 @@ export class JobController {
   limitsInstead: RequestLimits | undefined;
   /** Time in ms for which a pod of a deleted Job still runs. */
   graceMs = 0;
-  /** Time at which each pod of a deleted Job was first seen without its Job. */
+  /** Time at which the Job of a running pod was first missing. */
   readonly #withoutJob = new Map<string, number>();
   #pods = 0;
-  /** Called before each pod starts. A returned exit status and message replace the run of the worker. */
+  /** Called before each pod starts. A returned exit status replaces the run of the worker. */
   onPod: (name: string) => { readonly exitCode: number; readonly message?: string } | undefined = () => undefined;
 
   constructor(world: World, exports: NonNullable<OperatorOptions['exports']>) {
@@ -81,7 +81,7 @@ export class JobController {
     clock.after(500, () => this.#tick());
   }
 
-  /** Returns true if the Job of the pod exists. A later Job of the same name has another uid. */
+  /** A later Job of the same name has another uid. */
   #hasJob(pod: StoredObject): boolean {
     const job = this.#world.api.get(`${jobsPath}/${jobOf(pod)}`);
     return job !== undefined && job.metadata.uid === pod.metadata.labels?.[jobUidLabel];

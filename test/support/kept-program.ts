@@ -1,7 +1,4 @@
-/**
- * Starts programs that end when the test process ends, however it ends. Each program has a keeper process, which reads a pipe
- * from the test process and kills the program when the pipe ends.
- */
+/** Starts programs that a keeper process kills when the test process ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
@@ -15,7 +12,7 @@ export interface Kept {
   stop(): Promise<void>;
 }
 
-/** Shell script of the keeper process, which kills the program when the keeper's standard input ends. The keeper ignores Ctrl-C. */
+/** Shell script that kills the program when its standard input ends. It ignores Ctrl-C. */
 const keeper = `
   trap "" INT TERM HUP
   exec 3<&0
@@ -25,7 +22,7 @@ const keeper = `
   wait $program
   rm -rf -- "$KEPT_DIRECTORY"`;
 
-/** Starts a program with its own folder. The folder is removed when the program ends. */
+/** Starts a program with its own folder, which is removed when the program ends. */
 export function keep(
   directory: string,
   program: string,

@@ -1,4 +1,4 @@
-/** Test servers on real sockets of the loopback interface: a scripted HTTPS server, and a proxy that supports CONNECT. */
+/** Servers on the loopback interface: a scripted HTTPS server, and a proxy that supports CONNECT. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -63,14 +63,11 @@ export function httpsServer(
 }
 
 export interface Proxy extends Loopback {
-  /** Tunnels that clients requested from the proxy, each with its target address and the credentials of the client. */
+  /** Requested tunnels, each with its target address and the client's credentials. */
   readonly tunnels: { readonly target: string; readonly authorization: string | undefined }[];
 }
 
-/**
- * Starts a proxy that connects every tunnel to `targetPort` on loopback, regardless of the requested host. If `refusal`
- * is given, the proxy answers with this status instead.
- */
+/** Starts a proxy that connects every tunnel to `targetPort`, or answers with the status `refusal`. */
 export async function connectProxy(targetPort: number, refusal?: number): Promise<Proxy> {
   const tunnels: { target: string; authorization: string | undefined }[] = [];
   const server = createHttpServer((_request, response) => response.writeHead(400).end());

@@ -1,7 +1,5 @@
 /**
- * Simulated Kubernetes API server in memory, with latency, watches and faults. It uses the clock and the random numbers of the
- * test. Tests act as users through `create`, `patch` and `remove`, which take effect immediately. Operators act through
- * `client(name)`, with delays and faults.
+ * Simulated Kubernetes API server in memory, with latency, watches and faults. Calls of tests take effect immediately.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -34,7 +32,7 @@ export interface RequestInfo extends Target {
   readonly body: unknown;
 }
 
-/** Fault of a request to the API server. `when` says whether the fault occurs before or after the request takes effect. */
+/** `when` says whether the fault occurs before or after the request takes effect. */
 export type RequestFault =
   | {
       readonly kind: 'status';
@@ -57,10 +55,7 @@ export interface RequestRecord {
   readonly client: string;
   readonly method: RequestInfo['method'];
   readonly path: string;
-  /**
-   * HTTP status of the server's answer, whether or not the answer reached the client. Undefined if a fault prevented the request
-   * from taking effect.
-   */
+  /** HTTP status of the answer; undefined if the request had no effect. */
   readonly status: number | undefined;
 }
 
@@ -71,7 +66,7 @@ export interface MemoryApiServerOptions {
   readonly latencyMs?: readonly [number, number];
   /** Minimum and maximum time in ms from a change to its watch event; [1, 5] by default. */
   readonly watchLatencyMs?: readonly [number, number];
-  /** Time in ms from the deletion of an owner to the deletion of its dependents. By default dependents are never deleted. */
+  /** Time in ms until dependents of a deleted owner are deleted. By default, they never are. */
   readonly garbageCollectionMs?: number;
 }
 
@@ -81,9 +76,9 @@ export class MemoryApiServer {
   readonly #options: MemoryApiServerOptions;
   readonly #watches = new Set<MemoryWatch>();
   #sequence = 0;
-  /** Called for each request when it arrives at the server. Returns the fault of the request, or undefined for none. */
+  /** Called for each request. Returns its fault; undefined for none. */
   onRequest: (info: RequestInfo) => RequestFault | undefined = () => undefined;
-  /** Called for each event and each watch that receives the event. Returns the fault of the event, or undefined for none. */
+  /** Called for each watch event. Returns its fault; undefined for none. */
   onWatchEvent: (info: WatchEventInfo) => WatchFault | undefined = () => undefined;
 
   constructor(options: MemoryApiServerOptions) {
@@ -100,7 +95,7 @@ export class MemoryApiServer {
     return this.#watches;
   }
 
-  /** Creates an object of any kind in the collection `path`. Throws if the server rejects the object. */
+  /** Creates an object in the collection `path`. Throws if the server rejects the object. */
   create(path: string, object: object): StoredObject {
     return this.#act('POST', path, object);
   }
@@ -114,13 +109,13 @@ export class MemoryApiServer {
     this.#act('DELETE', path, undefined);
   }
 
-  /** Returns the newest version of an object; undefined if the object does not exist. */
+  /** Returns the newest version of an object; undefined if it does not exist. */
   get(path: string): StoredObject | undefined {
     const target = parsePath(path);
     return target && this.store.find(target.collection, target.namespace ?? '', target.name ?? '');
   }
 
-  /** Deletes all past events, so that a watch that starts at an earlier resource version gets the error 410 Gone. */
+  /** Deletes all past events, so a watch of an earlier version gets the error 410 Gone. */
   compact(): void {
     this.store.compact();
   }
@@ -142,7 +137,7 @@ export class MemoryApiServer {
     return this.#options.watchLatencyMs ?? [1, 5];
   }
 
-  /** Assigns a number to a request, and returns the fault that the test has set for the request. */
+  /** Assigns a number to a request, and returns its fault. */
   admit(
     client: string,
     method: RequestInfo['method'],
@@ -204,7 +199,7 @@ export class MemoryApiClient implements KubeApi {
     this.name = name;
   }
 
-  /** Disconnects the client without an error: its watches receive nothing, and its requests get no answer. */
+  /** Disconnects the client without an error: its requests get no answer. */
   partition(): void {
     this.#cutOff = true;
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.silence();
@@ -214,7 +209,7 @@ export class MemoryApiClient implements KubeApi {
     this.#cutOff = false;
   }
 
-  /** Stops the process as by SIGSTOP: answers and events wait for `thaw`. Requests in flight take effect. */
+  /** Stops the process as by SIGSTOP. Sent requests still take effect. */
   freeze(): void {
     this.#frozen ??= [];
   }
@@ -225,13 +220,13 @@ export class MemoryApiClient implements KubeApi {
     for (const deliver of waiting) deliver();
   }
 
-  /** Ends the process as by SIGKILL: it receives nothing more. Requests in flight take effect. */
+  /** Ends the process as by SIGKILL. Sent requests still take effect. */
   kill(): void {
     this.#dead = true;
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.discard();
   }
 
-  /** Delivers an answer or event to the process: immediately, or as soon as a frozen process is thawed. */
+  /** Delivers an answer or event now, or when the frozen process continues. */
   deliver(action: () => void): void {
     if (this.#dead) return;
     if (this.#frozen) this.#frozen.push(action);
@@ -256,7 +251,7 @@ export class MemoryApiClient implements KubeApi {
     for (const watch of [...this.#server.watches]) if (watch.client === this.name) watch.discard();
   }
 
-  /** Performs one request, which takes effect after half of its latency. A fault or the abort signal can end it earlier. */
+  /** Performs one request, which takes effect after half of its latency. */
   #exchange<E extends KubeResponse | MemoryWatch>(
     method: RequestInfo['method'],
     request: { readonly path: string; readonly body?: unknown; readonly signal: AbortSignal },
@@ -300,7 +295,7 @@ export class MemoryApiClient implements KubeApi {
   }
 }
 
-/** Returns whether the fault stops the request here: before its effect, or after its effect but before its answer. */
+/** Returns whether the fault stops the request at this point. */
 function isLost(fault: RequestFault | undefined, when: 'before' | 'after'): boolean {
   return fault !== undefined && fault.kind !== 'delay' && fault.when === when;
 }

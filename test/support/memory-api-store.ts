@@ -1,7 +1,6 @@
 /**
- * Objects of a simulated Kubernetes API server. `memory-api-server.ts` adds time, network and randomness. As on a real server,
- * writes are checked for conflicts, only the status subresource changes a status, only a new spec raises the generation, lists
- * are paged, history can be compacted, and finalizers delay a deletion.
+ * Objects of a simulated Kubernetes API server, with the rules of a real one for conflicts, generations, lists and
+ * finalizers.
  */
 import type { KubeResponse } from '../../src/host/kubernetes/kube-api.ts';
 
@@ -31,16 +30,16 @@ export interface StoreEvent {
   readonly object: StoredObject;
 }
 
-/** Parsed path of a request to the API server: collection, namespace, name of the object, and subresource. */
+/** Parsed path of a request: collection, namespace, name and subresource. */
 export interface Target {
-  /** Group, version and plural of the resource, such as `v1/configmaps` or `logfleet.dev/v1alpha1/collectorversionpolicies`. */
+  /** Group, version and plural of the resource, such as `v1/configmaps`. */
   readonly collection: string;
   readonly namespace: string | undefined;
   readonly name: string | undefined;
   readonly subresource: string | undefined;
 }
 
-/** Preconditions of a deletion: uid and resource version that the object must have. */
+/** Uid and resource version that a deleted object must have. */
 interface Preconditions {
   readonly uid?: string;
   readonly resourceVersion?: string;
@@ -69,20 +68,17 @@ export class MemoryApiStore {
     return this.#revision;
   }
 
-  /** Deletes all past events. Watches and paged lists that began earlier must start again. */
+  /** Deletes all past events. Older watches and paged lists must start again. */
   compact(): void {
     this.#compacted = this.#revision;
     this.#history = [];
     this.#pages.clear();
   }
 
-  /**
-   * Returns the events of a collection after the resource version `revision`; undefined if the store no longer has
-   * them.
-   */
+  /** Returns the events after the resource version `revision`; undefined if they were deleted. */
   since(revision: number, collection: string, namespace: string | undefined): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
-    // Resource versions are consecutive numbers, so the index of a change follows from its resource version.
+    // Resource versions are consecutive numbers.
     const first = this.#history[0]?.revision ?? revision + 1;
     return this.#history
       .slice(Math.max(0, revision + 1 - first))
@@ -97,7 +93,7 @@ export class MemoryApiStore {
     return this.#collections.get(collection)?.get(`${namespace}/${name}`);
   }
 
-  /** Handles a request. The store keeps its body without copying it. `nowMs` is the creation time of new objects. */
+  /** Handles a request without copying its body. `nowMs` is the creation time of new objects. */
   handle(request: StoreRequest, nowMs: number): KubeResponse {
     const target = parsePath(request.path);
     if (!target) return refuse(404, 'NotFound', 'the server could not find the requested resource');
@@ -106,7 +102,7 @@ export class MemoryApiStore {
     if (request.method === 'POST' && name === undefined) return this.#create(target, objectOf(request.body), nowMs);
     if (name === undefined) return refuse(405, 'MethodNotAllowed', 'the server does not allow this method here');
     const current = this.find(target.collection, target.namespace ?? '', name);
-    // A request with the parameter `force` is a server-side apply, which also creates a missing object.
+    // The parameter `force` means a server-side apply, which also creates a missing object.
     const isApply = request.method === 'PATCH' && request.query?.['force'] === 'true';
     if (!current && isApply) return this.#create({ ...target, name: undefined }, objectOf(request.body), nowMs);
     if (!current) return refuse(404, 'NotFound', `${target.collection} "${name}" not found`);
@@ -124,7 +120,7 @@ export class MemoryApiStore {
     }
   }
 
-  /** Deletes all objects owned by the object with this uid, as the garbage collector of Kubernetes does. */
+  /** Deletes all objects of this owner, as the garbage collector of Kubernetes does. */
   collectOwnedBy(uid: string): void {
     for (const [collection, objects] of this.#collections) {
       for (const object of [...objects.values()]) {
@@ -241,12 +237,12 @@ export class MemoryApiStore {
   }
 }
 
-/** Returns whether the event is about the collection and, if given, the namespace. */
+/** Returns whether the event belongs to the collection and, if given, the namespace. */
 export function concerns(event: StoreEvent, collection: string, namespace: string | undefined): boolean {
   return event.collection === collection && (namespace === undefined || event.object.metadata.namespace === namespace);
 }
 
-/** Cache of parsed request paths. It stays small, because tests use few different paths. */
+/** Cache of parsed request paths. */
 const targets = new Map<string, Target | undefined>();
 const mostTargets = 10_000;
 
@@ -272,7 +268,7 @@ function readPath(path: string): Target | undefined {
   };
 }
 
-/** Returns an error answer of the API server. Its Status object is like that of a real server. */
+/** Returns an error answer with a Status object, as a real API server does. */
 export function refuse(
   code: number,
   reason: string,
@@ -290,7 +286,7 @@ function answer(status: number, body: unknown): KubeResponse {
   return { status, headers: {}, body };
 }
 
-/** Returns whether the resource is a custom resource, which has a status subresource and a generation. */
+/** A custom resource has a status subresource and a generation. */
 function isCustom(target: Target): boolean {
   return target.collection.startsWith('logfleet.dev/');
 }
@@ -325,10 +321,7 @@ function isSelected(object: StoredObject, selector: string | undefined): boolean
   });
 }
 
-/**
- * Returns whether an object matches the field selector `metadata.name=NAME`, the only field selector that these tests
- * use.
- */
+/** Supports only the field selector `metadata.name=NAME`. */
 export function isNamed({ metadata }: StoredObject, selector: string | undefined): boolean {
   return selector === undefined || selector === `metadata.name=${metadata.name}`;
 }
@@ -346,7 +339,7 @@ function objectOf(body: unknown): Json {
   return (body ?? {}) as Json;
 }
 
-/** Returns whether two JSON values are equal, regardless of the order of members. */
+/** Returns whether two JSON values are equal, in any order of members. */
 function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

@@ -1,8 +1,4 @@
-/**
- * Destination of exports in memory, with the guarantees of the real destinations. Any call can fail before or after it takes
- * effect. Several destinations can share a store, as processes share a bucket. A single destination can be killed, as if its
- * process were killed.
- */
+/** Destination of exports in memory. Calls can fail, and several destinations can share a store. */
 import type { Destination, FileUpload, LeftoverChoice, ListedObject } from '../../src/destination/destination.ts';
 import { type DestinationFailure, destinationError } from '../../src/destination/destination-error.ts';
 import { folderSegments, nameSegments } from '../../src/destination/object-name.ts';
@@ -20,14 +16,11 @@ export type DestinationCall =
   | 'abortLeftovers';
 
 export interface DestinationFault {
-  /** If set, the call waits for this promise before it does anything. */
+  /** The call waits for this promise before it does anything. */
   readonly until?: Promise<unknown>;
-  /**
-   * Error of the call. With `exists`, the client has repeated a request whose answer was lost, and finds the object
-   * that the first request created.
-   */
+  /** Error of the call. `exists` means that an earlier attempt created the object. */
   readonly failure?: DestinationFailure | 'exists';
-  /** True if the call takes effect although it fails for the caller. */
+  /** True if the call takes effect although it fails. */
   readonly hasEffect?: boolean;
 }
 
@@ -47,10 +40,7 @@ export class MemoryStore {
 export class MemoryDestination implements Destination {
   readonly url = 'memory://test';
   readonly store: MemoryStore;
-  /**
-   * Called for each call to the store, with the name of the object or folder. Returns the fault of the call, or undefined for
-   * none.
-   */
+  /** Called for each call with the object name. Returns its fault; undefined for none. */
   strike: (call: DestinationCall, name: string) => DestinationFault | undefined = () => undefined;
   #isDead = false;
 
@@ -62,7 +52,7 @@ export class MemoryDestination implements Destination {
     return this.store.objects;
   }
 
-  /** Simulates a killed process: its unfinished work stays, and its calls have no further effect and never end. */
+  /** Simulates a killed process: its calls have no further effect and never end. */
   die(): void {
     this.#isDead = true;
   }
@@ -149,7 +139,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // If the answer of `finish` was lost, the object exists. So `abort` removes the object.
+      // If the answer of `finish` was lost, the object exists, so `abort` removes it.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);
@@ -158,7 +148,7 @@ export class MemoryDestination implements Destination {
     };
   }
 
-  /** Performs a call with the fault that the test has set. With the fault `exists`, the call returns the result of `lost`. */
+  /** With the fault `exists`, the call returns the result of `lost`. */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);
     await fault?.until;

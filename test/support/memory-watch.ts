@@ -1,7 +1,4 @@
-/**
- * A watch of the simulated API server in memory. The watch sends events in order, each with a delay, and bookmarks. It can end,
- * fail, or stop sending without an error.
- */
+/** Watch of the simulated API server. It can end, fail, or stop sending without an error. */
 import { unreachable } from '../../src/base/assert.ts';
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { WatchRequest } from '../../src/host/kubernetes/kube-api.ts';
@@ -14,17 +11,17 @@ type Item =
 
 const bookmarkLeadMs = 2_000;
 
-/** The part of the simulated API server that a watch uses. */
+/** The members of the simulated API server that a watch uses. */
 interface WatchedServer {
   readonly clock: Clock;
   readonly store: MemoryApiStore;
-  /** Minimum and maximum time in ms from a change until the watch sends its event. */
+  /** Minimum and maximum time in ms from a change until its event is sent. */
   readonly watchLatencyMs: readonly [number, number];
   /** Returns a random number of milliseconds between the two limits. */
   spread(range: readonly [number, number]): number;
 }
 
-/** Client that reads the watch. `deliver` calls the given function once the client is connected. */
+/** `deliver` calls the function once the client is connected. */
 interface WatchingClient {
   deliver(action: () => void): void;
 }
@@ -91,7 +88,7 @@ export class MemoryWatch {
     this.#send({ kind: 'line', line: JSON.stringify({ type: 'BOOKMARK', object: { metadata } }) });
   }
 
-  /** Ends the watch, as a real API server does after the timeout of a watch. */
+  /** Ends the watch, as a real API server does after the timeout. */
   end(): void {
     this.#send({ kind: 'end' });
   }
@@ -111,7 +108,7 @@ export class MemoryWatch {
     this.#silent = true;
   }
 
-  /** Removes the watch from the server. The reader of the watch receives nothing more. */
+  /** Removes the watch from the server, without an event. */
   discard(): void {
     if (this.#over) return;
     this.#over = true;
@@ -179,5 +176,5 @@ export type WatchFault =
   /** The watch sends nothing more, but does not end. */
   | { readonly kind: 'silence' }
   | { readonly kind: 'badLine' }
-  /** The watch sends an `ERROR` event with code 410 Gone instead of this event. */
+  /** The watch sends an `ERROR` event with code 410 Gone. */
   | { readonly kind: 'expired' };

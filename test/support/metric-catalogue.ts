@@ -9,7 +9,7 @@ export interface MetricDefinition {
   readonly labels: readonly string[];
 }
 
-/** Implementation of `Metrics` that records the definition of each metric, but no values. */
+/** Records the definition of each metric, but no values. */
 class Catalogue implements Metrics {
   readonly definitions = new Map<string, MetricDefinition>();
 
@@ -33,7 +33,7 @@ class Catalogue implements Metrics {
   }
 }
 
-/** Returns the metrics of an operator in a cluster after its first requests to the log service, by name. */
+/** Returns the metrics of an operator after its first requests, by name. */
 export async function metricDefinitions(): Promise<ReadonlyMap<string, MetricDefinition>> {
   const world = new World({ scenario: { builds: ['19.100-1'] } });
   const metrics = new Catalogue();

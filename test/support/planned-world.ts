@@ -1,7 +1,4 @@
-/**
- * Computes the plan of rollouts that `logfleet plan` would show in a cluster, for the policies of a simulated world in virtual
- * time.
- */
+/** Computes the rollout plan that `logfleet plan` would show in a simulated world. */
 import { Accounts } from '../../src/account/accounts.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';

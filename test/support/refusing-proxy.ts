@@ -1,4 +1,4 @@
-/** An HTTP proxy for tests. It records each request for a tunnel, and refuses the tunnel with status 502 or does not answer. */
+/** HTTP proxy that records requests for tunnels, and refuses them with status 502. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,7 @@ export class RefusingProxy {
     if (!this.isSilent) socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
   });
 
-  /** Resolves when the proxy has received its first request for a tunnel. */
+  /** Resolves when the first request for a tunnel has arrived. */
   get requested(): Promise<void> {
     return this.#requested.promise;
   }

@@ -14,7 +14,7 @@ export interface ProgramOptions {
   readonly input?: string | Uint8Array | undefined;
 }
 
-/** Runs a program. Rejects only if it cannot be started. */
+/** Rejects only if the program cannot be started. */
 export function runProgram(
   program: string,
   args: readonly string[],
@@ -31,7 +31,7 @@ export function runProgram(
       stderr += text;
     });
     child.on('error', reject).on('close', (status) => resolve({ status, stdout, stderr }));
-    // Writing to the standard input may fail, because the program can end before it has read all of it.
+    // The program can end before it has read its whole input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

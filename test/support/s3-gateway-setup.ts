@@ -1,4 +1,4 @@
-/** Global vitest setup for the project `store`: starts one S3 gateway for all test files. Each file creates its own buckets. */
+/** Starts one S3 gateway for all test files of the vitest project `store`. */
 import type { TestProject } from 'vitest/node';
 import { S3Gateway, type S3GatewayAccess } from './s3-gateway.ts';
 

@@ -5,16 +5,13 @@ import { join } from 'node:path';
 import { s3GatewayProgram } from '../../tools/installer/s3-gateway.ts';
 import { type StoreCommand, StoreProgram } from './store-program.ts';
 
-/**
- * Address and credentials with which a test connects to the S3 gateway. They are plain data, because they are passed between
- * processes.
- */
+/** Address and credentials of the S3 gateway, which are passed between processes. */
 export interface S3GatewayAccess {
   /** Address of the gateway, such as `http://127.0.0.1:PORT`. */
   readonly endpoint: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Path of the folder in which the gateway stores objects, with one subfolder for each bucket. */
+  /** Folder of the gateway's objects, with a subfolder for each bucket. */
   readonly content: string;
 }
 

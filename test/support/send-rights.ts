@@ -1,12 +1,12 @@
-/** Rights to send requests, for tests. In production, code may send requests only while its process holds the leader's lease. */
+/** Rights to send requests, which a production process has only while it holds the lease. */
 import { type Departure, depart, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 
-/** Right to send that never ends. It began so long ago that requests of a former leader no longer count. */
+/** Right to send that never ends. Requests of a former leader no longer count. */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
-/** Returns a permission for one request, for tests of transports that have no request budget. */
+/** Returns a permission for one request, without a request budget. */
 export function grantedDeparture(): Departure {
   return depart(everlastingRight, everlasting, 0);
 }

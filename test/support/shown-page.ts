@@ -1,4 +1,4 @@
-/** Runs `logfleet ui` inside this process, and opens its page in Chromium. The resources are in memory, and can be changed. */
+/** Runs `logfleet ui` in this process, and opens its page in Chromium. */
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { AnyResource } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -47,16 +47,16 @@ export interface Screen {
 }
 
 export function startBrowser(executablePath: string): Promise<Browser> {
-  // The sandbox of Chromium does not work for root in a container. The browser shows only pages of the tests.
+  // The sandbox of Chromium does not work for root in a container.
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 
-/** Time limit in ms that only a hanging page exceeds, even on a busy machine. */
+/** Time limit in ms that only a hanging page exceeds. */
 const longestWaitMs = 120_000;
 
 export interface OpenPage {
   readonly page: Page;
-  /** Errors in the console of the browser, such as violations of the Content-Security-Policy. */
+  /** Errors in the console of the browser. */
   readonly errors: readonly string[];
   /** Origins of all requests of the page. */
   readonly origins: ReadonlySet<string>;

@@ -1,7 +1,4 @@
-/**
- * Resources for tests, benchmarks and pictures of `logfleet ui`: policies, exports and schedules in various states,
- * with times relative to the current time.
- */
+/** Policies, exports and schedules in various states, for tests and pictures of `logfleet ui`. */
 
 import type { Condition, ConditionType } from '../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
@@ -63,10 +60,7 @@ export function shownResource<K extends KindName>(wanted: Wanted<K>): ResourceOf
   } as unknown as ResourceOf<K>;
 }
 
-/**
- * Returns the conditions of a resource. The condition `type` has the status True. For a paused resource, `type` is undefined, and
- * the condition `Ready` has the status Unknown.
- */
+/** Returns conditions in which `type` is True. A paused resource has no `type`. */
 export function conditionsOf(
   type: Extract<ConditionType, 'Ready' | 'Reconciling' | 'Stalled'> | undefined,
   reason: string,
@@ -83,7 +77,7 @@ function isoTime(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** Returns policies, exports and schedules in states that users typically see, as of `nowMs`. */
+/** Returns policies, exports and schedules in typical states, as of `nowMs`. */
 export function exampleResources(nowMs: number): readonly AnyResource[] {
   return [...examplePolicies(nowMs), ...exampleExports(nowMs), ...exampleSchedules(nowMs)];
 }
@@ -430,7 +424,7 @@ function backfilling(nowMs: number): SearchExportScheduleStatus {
   };
 }
 
-/** Returns `count` exports of schedules, most of them complete, for lists with very many resources. */
+/** Returns exports of schedules, most of them complete, for long lists. */
 export function manyRuns(count: number, nowMs: number): readonly AnyResource[] {
   const complete = exported(nowMs);
   const stalled = incomplete(nowMs);

@@ -1,7 +1,4 @@
-/**
- * Store program for tests, with its own folder. Tests can kill the store, and restart it with the same address and
- * content.
- */
+/** Object store for tests, which can be killed and restarted with the same address and content. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,13 +20,13 @@ export abstract class StoreProgram {
   readonly #directory: string;
   #kept: Kept | undefined;
 
-  /** @param name name of the store, which becomes part of the name of its folder */
+  /** @param name name of the store, which is part of its folder's name */
   protected constructor(name: string) {
     this.#directory = mkdtempSync(join(tmpdir(), `logfleet-${name}-`));
     process.once('exit', this.#removeFiles);
   }
 
-  /** Starts the store that `create` returns for a free port. Tries again if another process took the port. */
+  /** Starts the store on a free port. Tries again if another process took the port. */
   protected static async startOn<S extends StoreProgram>(create: (port: number) => S): Promise<S> {
     for (let attempt = 1; ; attempt++) {
       const [port = 0] = await freePorts(1);
@@ -52,7 +49,7 @@ export abstract class StoreProgram {
 
   protected abstract command(): StoreCommand;
 
-  /** Kills the store as `kill -9` does. Requests in flight break off. */
+  /** Kills the store as `kill -9` does. */
   async kill(): Promise<void> {
     await this.#kept?.stop();
     this.#kept = undefined;

@@ -1,4 +1,4 @@
-/** Records what users see of a resource: each written status in order, and each Event. */
+/** Records what users see of a resource: each written status and each Event. */
 import type { Condition } from '../../src/api/conditions.ts';
 import { findCondition } from '../../src/api/conditions.ts';
 import type { MemoryApiServer } from './memory-api-server.ts';
@@ -17,11 +17,11 @@ export interface ToldEvent {
 export interface Told<S extends ToldStatus> {
   readonly statuses: S[];
   readonly events: ToldEvent[];
-  /** Status and reason of the condition `Ready` in each written status, such as `True/AllUpdated`, without repetitions. */
+  /** Status and reason of the `Ready` condition, such as `True/AllUpdated`, without repetitions. */
   readonly verdicts: () => readonly string[];
 }
 
-/** Starts to record the statuses and Events of a resource. Faults that the test has set at the API server still occur. */
+/** Starts to record the statuses and Events of a resource. */
 export function recordTold<S extends ToldStatus>(api: MemoryApiServer, name: string): Told<S> {
   const statuses: S[] = [];
   const events: ToldEvent[] = [];

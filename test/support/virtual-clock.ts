@@ -1,7 +1,4 @@
-/**
- * Clock for tests that moves only on request. It fires timers in the order of their times, and timers with equal times in the
- * order of creation. Between two timers, all promises settle. Therefore hours pass in milliseconds, and every run is the same.
- */
+/** Clock for tests that moves only on request. All promises settle between two timers, so every run is the same. */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { isCompressing } from './compression-watch.ts';
 
@@ -56,17 +53,14 @@ export class VirtualClock implements Clock {
     return this.#heap[0]?.at;
   }
 
-  /** Moves the clock forward by `durationMs` and fires all timers on the way. */
+  /** Advances the clock by `durationMs`, and fires all timers on the way. */
   async advance(durationMs: number): Promise<void> {
     const end = this.#elapsedMs + durationMs;
     await this.run(() => false, end);
     this.#elapsedMs = Math.max(this.#elapsedMs, end);
   }
 
-  /**
-   * Fires timers until `done` returns true, no timer is left, or the next one is after `untilMs`. Returns the last result of
-   * `done`.
-   */
+  /** Fires timers until `done` returns true or `untilMs` is reached. Returns the last result of `done`. */
   async run(done: () => boolean, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     for (;;) {
       await this.#rest();
@@ -86,7 +80,7 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // If no timer is set, the promise waits for something in real time, such as a file.
+    // Without a timer, the promise waits for something in real time, such as a file.
     while (!(await this.run(() => isSettled)));
     return settled;
   }
@@ -133,7 +127,7 @@ export async function settle(): Promise<void> {
   while (isCompressing());
 }
 
-/** Waits as `settle` does, and also until files have been read and written. Virtual time must not pass before. */
+/** Waits as `settle` does, and also until files have been read and written. */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

@@ -1,11 +1,11 @@
-/** Waits for changes of a resource, with a watch of the API server that all tests of a run use. */
+/** Waits for changes of a resource, with one watch for all tests of a run. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { controlPlane } from './control-plane.ts';
 
 let agent: Agent | undefined;
 
-/** Resolves to the resource as soon as `done` returns true for it. Starts the watch again if the server ends it. */
+/** Resolves to the resource as soon as `done` returns true for it. */
 export async function watchUntil<T>(collection: string, name: string, done: (resource: T) => boolean): Promise<T> {
   const { server, caFile, adminToken } = controlPlane();
   agent ??= new Agent({ connect: { ca: readFileSync(caFile) }, bodyTimeout: 0 });

@@ -1,7 +1,4 @@
-/**
- * Simulated world in virtual time for tests, simulations and benchmarks. The world connects the simulated service, an API server
- * in memory, and operators with the real client, host, controllers and policies.
- */
+/** Simulates the log service, the API server and operators in virtual time. */
 
 import { InProcessService, type Network } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -29,11 +26,11 @@ export const serviceOrigin = 'https://logs.example.com';
 export interface ServiceWorldOptions {
   readonly scenario: Scenario;
   readonly seed?: number;
-  /** One-way latency of the service's network in ms. Default: 10. */
+  /** One-way latency of the service's network in ms; 10 by default. */
   readonly latencyMs?: number;
   readonly jitterMs?: number;
   readonly logData?: (startMs: number) => LogData;
-  /** Creates the service that the operator uses, for example a service that returns false data. */
+  /** Creates the service that the operator uses. */
   readonly service?: ServiceMaker;
   readonly clock?: VirtualClock;
 }
@@ -41,7 +38,7 @@ export interface ServiceWorldOptions {
 export interface WorldOptions extends ServiceWorldOptions {
   readonly settings?: Partial<PolicySettings>;
   readonly log?: Logger;
-  /** Container image of the pods that run exports. Without an image, exports cannot run in Kubernetes Jobs. */
+  /** Container image of Kubernetes Jobs. Without an image, exports cannot run in Jobs. */
   readonly workerImage?: string;
   readonly exports?: OperatorOptions['exports'];
 }
@@ -53,7 +50,7 @@ export interface Replica {
   readonly name: string;
   readonly host: KubernetesHost;
   readonly operator: Operator;
-  /** Ends the replica as if its process were killed: none of its later actions has an effect. */
+  /** Ends the replica as if its process were killed. */
   kill(): void;
   stop(): Promise<void>;
 }
@@ -87,7 +84,7 @@ export class ServiceWorld {
     this.service = service?.(this.model, clock, network) ?? new InProcessService(this.model, clock, network);
   }
 
-  /** Returns the data of the Secret with which an operator connects to the service. */
+  /** Returns the data of the Secret for the service. */
   get secret(): Readonly<Record<string, string>> {
     return {
       baseURL: `${serviceOrigin}${this.model.basePath}`,
@@ -96,10 +93,7 @@ export class ServiceWorld {
     };
   }
 
-  /**
-   * Connects to the simulated service. All other hosts are unknown. While `isAlive` returns false, even the service cannot be
-   * reached.
-   */
+  /** Connects to the simulated service. While `isAlive` returns false, it cannot be reached. */
   connect(options: ConnectOptions = {}) {
     const { metrics = noMetrics, isAlive = () => true, transports = [] } = options;
     const { clock } = this;
@@ -112,7 +106,7 @@ export class ServiceWorld {
     return connectWith({ clock, metrics, userAgent: 'logfleet/test', transport });
   }
 
-  /** Lets time pass until `done` returns true, at most `atMostMs`. Returns the last result of `done`. */
+  /** Advances the clock until `done` returns true, at most `atMostMs`. Returns the last result of `done`. */
   until(done: () => boolean, atMostMs: number): Promise<boolean> {
     return this.clock.run(done, this.clock.monotonic() + atMostMs);
   }
@@ -130,7 +124,7 @@ export class World extends ServiceWorld {
     this.api = new MemoryApiServer({ clock: this.clock, random: this.random });
   }
 
-  /** Creates the Secret with which an operator connects to the service. */
+  /** Creates the Secret for the service. */
   addSecret(name = 'log-service', members: Readonly<Record<string, string>> = {}): void {
     this.api.create(secretsPath, secretManifest(name, { ...this.secret, ...members }));
   }
@@ -165,10 +159,7 @@ export class World extends ServiceWorld {
     return this.policy(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
   }
 
-  /**
-   * Starts a replica of the operator. By default, its watches stay open for long, because frequent restarts of watches would slow
-   * down simulations of several days.
-   */
+  /** Starts a replica of the operator. Its watches stay open for long, because restarts are slow. */
   start(
     options: {
       readonly leaderElection?: boolean;
@@ -235,7 +226,7 @@ export class World extends ServiceWorld {
   }
 }
 
-/** Policy fields with the defaults that the API server would fill in. */
+/** Policy fields with the defaults of the API server. */
 export const policyDefaults = {
   credentialsSecretRef: { name: 'log-service' },
   allowDowngrade: false,
@@ -248,7 +239,7 @@ export const policyDefaults = {
   retryPolicy: { limit: 2, backoff: { duration: '5m', factor: 2, cap: '1h' } },
 } as const;
 
-/** Export fields with the defaults that the API server would fill in. */
+/** Export fields with the defaults of the API server. */
 export const exportDefaults = {
   credentialsSecretRef: { name: 'log-service' },
   query: '*',
@@ -279,10 +270,7 @@ export interface BusiestMoments {
   readonly atOnce: number;
 }
 
-/**
- * Returns the largest number of requests in any second and the largest number of concurrent requests, from the requests that the
- * service received.
- */
+/** Returns the largest number of requests per second, and of concurrent requests. */
 export function busiest(journal: readonly JournalEntry[]): BusiestMoments {
   const arrivals = journal.map(({ at }) => at).sort((left, right) => left - right);
   let [perSecond, endMs] = [0, 0];

@@ -1,7 +1,4 @@
-/**
- * Vitest's `test` for tests in a cluster. Each test gets an installation of logfleet in its own namespace, and
- * operators with exactly the rights of that installation.
- */
+/** Vitest's `test` for tests in a cluster, with an installation of logfleet for each test. */
 import { expect } from 'vitest';
 import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
 import { resourcePath } from '../../../src/host/kubernetes/api-paths.ts';
@@ -17,7 +14,7 @@ import type { Tenant } from './simulator.ts';
 const kind = 'CollectorVersionPolicy';
 type Policy = CollectorVersionPolicy;
 
-/** Actions that an administrator can perform in the namespace of the installation. */
+/** Actions of an administrator in the namespace of the installation. */
 export class Namespace {
   readonly name: string;
 
@@ -43,7 +40,7 @@ export class Namespace {
     return { ...policyManifest(name, spec), metadata: { name, namespace: this.name } };
   }
 
-  /** Returns a Secret with the credentials of the test's user. `members` replaces some keys of the Secret. */
+  /** Returns a Secret with the user's credentials. `members` replaces some keys. */
   secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
     const metadata = { name: 'log-service', namespace: this.name };
     return { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...tenant.secret, ...members } };
@@ -63,12 +60,12 @@ export class Namespace {
     return watchUntil<SearchExport>(resourcePath('SearchExport', this.name), name, done);
   }
 
-  /** Resolves to the export when its condition Ready has this reason. */
+  /** Resolves to the export when its `Ready` condition has this reason. */
   exportReason(name: string, reason: string): Promise<SearchExport> {
     return this.exportUntil(name, (resource) => conditionOf(resource, 'Ready')?.reason === reason);
   }
 
-  /** Resolves to the policy when its condition Ready has this reason. */
+  /** Resolves to the policy when its `Ready` condition has this reason. */
   reason(name: string, reason: string, type = 'Ready'): Promise<Policy> {
     return this.policyUntil(name, (policy) => conditionOf(policy, type)?.reason === reason);
   }

@@ -1,7 +1,4 @@
-/**
- * Tests that kill the operator during upgrades, or lose answers of the service. The next start completes the rollout,
- * and no collector is upgraded twice (U15).
- */
+/** Kills the operator during upgrades, or loses answers. No collector may be upgraded twice (U15). */
 import { describe, expect } from 'vitest';
 import type { FaultScenario } from '../../../simulator/scenario.ts';
 import { test } from './end-to-end.ts';
@@ -11,7 +8,7 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 const lagMs = 800;
 
-/** Faults that occur in a test in addition to the kills of the operator. */
+/** Faults of a test in addition to the kills of the operator. */
 export interface Trouble {
   readonly failures?: boolean;
   readonly lagMs?: number;
@@ -21,10 +18,10 @@ export const none: Trouble = {};
 export const laggingList: Trouble = { lagMs };
 export const failingUpgrades: Trouble = { failures: true };
 
-/** Creates a few collectors of two versions. With failures, the first collector of each version fails to upgrade. */
+/** Creates collectors of two versions. With failures, one collector of each version fails. */
 async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Faults = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
-  // A successful upgrade takes 4 s, so that it still runs when the operator requests it again.
+  // The upgrade still runs when the operator requests it again.
   const upgrade = { duration: failures ? '500ms' : '4s', outcomes };
   const lag =
     lagMs === undefined ? {} : { lag: { kind: 'lag', lag: `${lagMs}ms`, operations: ['listCollectors'] } as const };
@@ -36,13 +33,10 @@ async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Fault
 
 type Faults = Readonly<Record<string, FaultScenario>>;
 
-/**
- * Steps of an upgrade attempt at which the operator is killed, one after the other. The operator is started again after
- * each kill.
- */
+/** Steps of an upgrade at which the operator is killed, one after the other. */
 export type Crash = readonly [trouble: Trouble, places: readonly string[]];
 
-/** Starts the test cases concurrently, in the given order. The longest cases should come first. */
+/** Starts the test cases concurrently. The longest cases should come first. */
 export function testCrashes(crashes: readonly Crash[]): void {
   describe.concurrent.each(crashes)('with the troubles %j, an operator that is killed at %j', (trouble, places) => {
     test('upgrades every collector at the next start', async ({ tenant, manifests, run }) => {
@@ -58,7 +52,7 @@ export function testCrashes(crashes: readonly Crash[]): void {
   });
 }
 
-/** Fault that makes the service's answers to the first and the third upgrade request get lost. */
+/** Fault that loses the answers to the first and the third upgrade request. */
 export type Loss = readonly [trouble: Trouble, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {

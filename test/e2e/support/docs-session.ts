@@ -1,7 +1,4 @@
-/**
- * Runs the commands of a documentation page in a new folder, which contains the files that the page tells readers to save. Bash
- * runs each line that begins with `$`. The simulator listens at a free port instead of the port on the page.
- */
+/** Runs the commands of a documentation page in a new folder. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,11 +19,11 @@ const isEndless = /\blogfleet (?:simulate|ui)\b|--watch\b/;
 export class DocsSession {
   readonly #folder = mkdtempSync(join(tmpdir(), 'logfleet-docs-session-'));
   readonly #endless: ChildProcess[] = [];
-  /** Lines of the page that set variables and aliases. They apply to all later commands. */
+  /** Variables and aliases of the page, which apply to all later commands. */
   #settings = 'shopt -s expand_aliases\n';
   #address = documentedAddress;
 
-  /** @param cluster control plane that kubectl uses, if commands run on a cluster */
+  /** @param cluster control plane for kubectl, if commands run on a cluster */
   constructor(cluster?: Pick<ControlPlaneAccess, 'kubectl' | 'adminKubeconfig'>) {
     for (const name of ['examples', 'manifests'])
       cpSync(join(root, name), join(this.#folder, name), { recursive: true });
@@ -41,10 +38,7 @@ export class DocsSession {
     writeFileSync(join(this.#folder, file), content);
   }
 
-  /**
-   * Runs a command. Throws if the command fails. A command that does not end by itself keeps running after its first line of
-   * output. curl repeats requests that the rate limit refuses, and fails on answers such as 404.
-   */
+  /** Throws if the command fails. A command that does not end keeps running after its first output. */
   async run(command: string): Promise<void> {
     const line = command
       .replace(`--listen ${documentedAddress}`, '--listen 127.0.0.1:0')
@@ -85,14 +79,11 @@ export class DocsSession {
       text(child.stderr as NonNullable<typeof child.stderr>),
       once(child, 'close'),
     ]);
-    // Exit status 141 means that the program's output is no longer read, for example because `head` has ended.
+    // Exit status 141 means that the output is no longer read, for example by `head`.
     if (status !== 0 && status !== 141) throw new Error(`"${line}" ends with status ${status}:\n${stdout}\n${stderr}`);
   }
 
-  /**
-   * Starts a command that does not end by itself, and waits for its first output. Before a simulator starts, all earlier programs
-   * are ended.
-   */
+  /** Starts a command that does not end, and waits for its first output. */
   async #start(line: string): Promise<void> {
     if (/ simulate /.test(line)) await this.#endEndless();
     const child = this.#spawn(line);
@@ -118,10 +109,7 @@ export class DocsSession {
   }
 }
 
-/**
- * Returns a script that runs kubectl as a dry run: the API server checks each write and discards it. Only kubectl itself checks
- * the creation of a namespace, because the API server would refuse a namespace that already exists.
- */
+/** Returns a script that runs kubectl as a dry run. The API server checks each write and discards it. */
 function dryRun({ kubectl, adminKubeconfig }: Pick<ControlPlaneAccess, 'kubectl' | 'adminKubeconfig'>): string {
   return `case " $* " in
   *" create namespace "*) set -- "$@" --dry-run=client ;;

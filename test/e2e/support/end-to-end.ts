@@ -1,7 +1,4 @@
-/**
- * Vitest's `test` for tests with real processes. The tests of a file share a simulator, in which each test has its own
- * user and collectors. After each test, its requests are checked against the limits of the service.
- */
+/** Vitest's `test` for tests with real processes. The tests of a file share a simulator. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,12 +8,12 @@ import { expectWithinLimits } from './oracles.ts';
 import { Program, type ProgramOptions, runToEnd } from './program.ts';
 import { Simulator, Tenant } from './simulator.ts';
 
-/** Starts logfleet. Running programs are killed at the end of the test. */
+/** Starts logfleet. The program is killed at the end of the test. */
 export type Start = (args: readonly string[], options?: ProgramOptions) => Promise<Program>;
 
 let tenants = 0;
 
-/** Runs a program once to fill the compile cache. Only a program that exits normally writes this cache. */
+/** Fills the compile cache, which only a program that exits normally writes. */
 async function compileOnce(directory: string): Promise<void> {
   await runToEnd(['run', join(directory, 'nowhere')]);
 }
@@ -58,7 +55,7 @@ export const test = base
       return program;
     };
   })
-  // Short time for which the operator waits until lists show an upgrade. The simulator's lists show it immediately.
+  // The simulator's lists show an upgrade immediately, so the operator need not wait long.
   .extend(
     'run',
     ({ start, tenant, manifests }) =>

@@ -1,4 +1,4 @@
-/** Tests that kill an export at certain steps. The next start completes the export (E3, E15). */
+/** Kills an export at certain steps. The next start completes it (E3, E15). */
 import { describe, expect } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { test as base } from './end-to-end.ts';
@@ -30,10 +30,7 @@ export async function writeExport(manifests: ManifestDirectory, place: Place, sp
   for (const [index, each] of place.manifests.entries()) await manifests.write(`${index}.yaml`, JSON.stringify(each));
 }
 
-/**
- * Defines one test for each item of `crashes`. An item is a list of steps at which the export's process is killed. After each
- * kill, the process is started again.
- */
+/** Defines a test for each list of steps at which the process is killed and started again. */
 export function testExportCrashes(kind: PlaceKind, crashes: readonly (readonly string[])[]): void {
   describe.concurrent(`an export to a destination of the kind ${kind}`, () => {
     test.for(crashes)(

@@ -23,11 +23,11 @@ export type ExportSpecPart = { readonly [M in keyof SearchExportSpec]?: unknown 
 
 /** Destination of the exports of a test. */
 export interface Place {
-  /** Value of the field `spec.destination` in the export's manifest. */
+  /** Value of `spec.destination` in the export's manifest. */
   readonly destination: object;
-  /** Flags of `logfleet run` that the destination of the export needs. */
+  /** Flags of `logfleet run` that the destination needs. */
   readonly flags: readonly string[];
-  /** Manifests of other resources that the destination needs, such as a Secret. */
+  /** Other resources that the destination needs, such as a Secret. */
   readonly manifests: readonly object[];
   settings(namespace: string): DestinationSettings;
   remove(): void;
@@ -46,7 +46,7 @@ export function volumePlace(): Place {
 
 let gateway: Promise<S3Gateway> | undefined;
 
-/** Returns a new bucket of the S3 gateway that the tests of a file share. */
+/** Returns a new bucket of the S3 gateway. */
 export async function s3Place(namespace: string): Promise<Place> {
   gateway ??= S3Gateway.start();
   const { endpoint, accessKeyId, secretAccessKey, content } = (await gateway).access;
@@ -66,7 +66,7 @@ export async function s3Place(namespace: string): Promise<Place> {
 
 let gcsServer: Promise<FakeGcsServer> | undefined;
 
-/** Returns a new bucket of the emulator of Google Cloud Storage that the tests of a file share. */
+/** Returns a new bucket of the emulator of Google Cloud Storage. */
 export async function gcsPlace(namespace: string): Promise<Place> {
   gcsServer ??= FakeGcsServer.start();
   const { endpoint, serviceAccountKey } = (await gcsServer).access;
@@ -85,7 +85,7 @@ export async function gcsPlace(namespace: string): Promise<Place> {
   };
 }
 
-/** Stops the stores that the tests of a file have started. */
+/** Stops the object stores of this test file. */
 export async function stopStores(): Promise<void> {
   await (await gateway)?.stop();
   await (await gcsServer)?.stop();
@@ -108,7 +108,7 @@ export function exportManifest(place: Place, namespace = 'logging', spec: Export
   };
 }
 
-/** Checks that the exported files contain every message once, and that the destination has no other files. */
+/** Checks that the exported files contain every message once, and that there are no other files. */
 export async function expectExported(
   place: Pick<Place, 'settings'>,
   fingerprint: string,

@@ -1,9 +1,6 @@
 /**
- * Kills the process with SIGKILL at the step that the variable `LOGFLEET_TEST_KILL_AT` names. Node loads this file before
- * logfleet (`node --import`).
- *
- * `NAME:PHASE:N` is the time `before` or `after` the N-th effect with this name, such as a request. The variable can list
- * several steps, separated by `>`. Each step is counted from the step before it, and the process is killed at the last one.
+ * Kills the process at the steps in the variable `LOGFLEET_TEST_KILL_AT`, separated by `>`. `NAME:PHASE:N` is the time
+ * `before` or `after` the N-th effect with this name, such as a request.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';

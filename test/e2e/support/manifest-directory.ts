@@ -1,4 +1,4 @@
-/** A test's directory of manifests, in which the operator also stores its state. */
+/** Directory of manifests, in which the operator also stores its state. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Checks the requests that the simulator received. The checks apply to every test, regardless of its faults. */
+/** Checks of the requests that the simulator received, which apply to every test. */
 import { expect } from 'vitest';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';
@@ -7,10 +7,7 @@ import { isPost, type Tenant } from './simulator.ts';
 const ratePerSecond = 4;
 const maxConcurrent = 10;
 
-/**
- * Checks the request limits of the service: at most 4 requests of a user arrive in any second, and at most 10 are
- * concurrent.
- */
+/** At most 4 requests of a user may arrive in any second, and at most 10 may run at once. */
 export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   const inOrder = [...journal].sort((left, right) => left.at - right.at);
   const crowded = inOrder.map((first) => arrivalsFrom(first, inOrder)).filter(({ length }) => length > ratePerSecond);
@@ -20,7 +17,7 @@ export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   expect(journal.filter(({ status, fault }) => status === 429 && fault === null)).toEqual([]);
 }
 
-/** Returns the requests, as text, in the second that begins with the request `first`. */
+/** Returns the requests in the second that begins with the request `first`. */
 function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): readonly string[] {
   return journal
     .filter(({ at }) => at >= first.at && at < first.at + 1_000)
@@ -33,17 +30,14 @@ function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): re
 export interface Promised {
   /** Maximum number of times that the policy retries the upgrade of a collector. */
   readonly retryLimit: number;
-  /** Number of times that the test kills the operator. Each kill may hide the outcome of one upgrade per collector. */
+  /** Number of kills by the test. Each kill may hide the outcome of one upgrade per collector. */
   readonly kills?: number;
   readonly failures?: boolean;
   /** Delay in ms until lists of collectors show an upgrade. */
   readonly lagMs?: number;
 }
 
-/**
- * Checks that no collector has two upgrades at once, and that each further upgrade of a collector follows a failure or
- * an unknown outcome (U15).
- */
+/** Checks that no collector has two upgrades at once, and that none is repeated without reason (U15). */
 export async function expectPromiseKept(tenant: Tenant, promised: Promised): Promise<void> {
   const { retryLimit, kills = 0, failures = false, lagMs = 0 } = promised;
   const journal = tenant.journal();
@@ -64,7 +58,7 @@ function overlapping(tasks: readonly TaskState[]): readonly TaskState[] {
     .map(({ task }) => task);
 }
 
-/** Returns upgrades that were repeated although a list had already shown that the first upgrade succeeded. */
+/** Returns upgrades that were repeated although a list had already shown their success. */
 function needless(tasks: readonly TaskState[], journal: readonly JournalEntry[], lagMs: number): readonly TaskState[] {
   const lists = journal.filter(({ operation, path }) => operation === 'listCollectors' && !path.endsWith('&limit=1'));
   return successors(tasks)

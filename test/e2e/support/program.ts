@@ -1,13 +1,10 @@
-/** Runs logfleet as a process. Tests wait for the output, the end or the effects of the process, and never for a fixed time. */
+/** Runs logfleet as a process. Tests wait for its output or its effects, never for a fixed time. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { compileCache } from '../../support/compile-cache.ts';
 
-/**
- * Start script of logfleet. `LOGFLEET_TEST_PROGRAM` names the start script of an installed package, to test the package instead
- * of the checkout.
- */
+/** Start script of logfleet. `LOGFLEET_TEST_PROGRAM` names that of an installed package. */
 export const launcher =
   process.env['LOGFLEET_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
@@ -21,15 +18,13 @@ export interface Ended {
 
 export interface ProgramOptions {
   readonly cwd?: string;
-  /**
-   * Additional environment variables. The program also inherits those of the test process, except `LOGFLEET_…`.
-   */
+  /** Additional environment variables. The program inherits all others except `LOGFLEET_...`. */
   readonly env?: Readonly<Record<string, string>>;
   /** Start script of another installation of logfleet. */
   readonly launcher?: string;
 }
 
-/** Maximum number of programs that start at once, because each start uses a processor core for most of a second. */
+/** Each start uses a processor core for most of a second. */
 const startingAtOnce = 3;
 let starting = 0;
 const queue: (() => void)[] = [];
@@ -51,7 +46,7 @@ interface Waiter {
 }
 
 export class Program {
-  /** Resolves when the process has ended and its output has been read. Never rejects, even if the program fails. */
+  /** Resolves when the process has ended and its output has been read. Never rejects. */
   readonly ended: Promise<Ended>;
   readonly #args: readonly string[];
   readonly #child: ChildProcess;
@@ -60,7 +55,7 @@ export class Program {
   #over = false;
   #silent = true;
 
-  /** Resolves when the process exists. The process may have to wait until fewer programs are starting. */
+  /** Resolves when the process exists, possibly after other programs have started. */
   static async start(args: readonly string[], options: ProgramOptions = {}): Promise<Program> {
     await mayStart();
     return new Program(args, options);
@@ -73,7 +68,7 @@ export class Program {
       env: { ...inherited(), NODE_COMPILE_CACHE: compileCache, ...options.env },
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
-    // The simulator has a higher priority than all other programs, so that the times in its journal do not depend on the load.
+    // The simulator has a higher priority, so that the times in its journal are correct under load.
     if (args[0] !== 'simulate') setPriority(this.pid, 10);
     for (const stream of ['stdout', 'stderr'] as const) {
       this.#child[stream]?.setEncoding('utf8').on('data', (text: string) => this.#heard(stream, text));
@@ -101,7 +96,7 @@ export class Program {
     return this.#written.stderr;
   }
 
-  /** Resolves to the first line of stdout or stderr that matches. Rejects if the process ends without such a line. */
+  /** Resolves to the first line of output that matches. Rejects if the process ends without one. */
   line(pattern: RegExp): Promise<string> {
     const { stdout, stderr } = this.#written;
     const known = [...wholeLines(stdout), ...wholeLines(stderr)].find((line) => pattern.test(line));

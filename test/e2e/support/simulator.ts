@@ -1,4 +1,4 @@
-/** Runs one `logfleet simulate` for all tests of a file. Each test has its own user, collectors and faults. */
+/** Runs one `logfleet simulate` for all tests of a file. Each test has its own user and collectors. */
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { JournalEntry } from '../../../simulator/journal.ts';
@@ -14,7 +14,7 @@ export const newestVersion = '19.501-7';
 const control = { id: 'control', key: 'control-key' };
 const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.450-3', targetVersion, newestVersion];
 
-/** Log messages of the simulator, many more than one search can return. */
+/** Many more log messages than one search can return. */
 export const logs = { messages: 600, from: '2026-10-01T00:00:00Z', to: '2026-10-01T03:00:00Z' };
 
 /** Line that the simulator prints when it is ready. */
@@ -30,7 +30,7 @@ export class Simulator {
   readonly #journalFile: string;
   readonly #agent: Agent;
 
-  /** Starts a simulator with its files in the existing folder `directory`. */
+  /** Starts a simulator with its files in the folder `directory`. */
   static async start(directory: string): Promise<Simulator> {
     const journalFile = `${directory}/journal.ndjson`;
     const program = await Program.start([
@@ -44,7 +44,7 @@ export class Simulator {
     return new Simulator(program, journalFile, address);
   }
 
-  /** Scenario of `scenario.yaml`: builds, log messages, and a user. */
+  /** Scenario with builds, log messages, and a user. */
   static readonly scenario: Scenario = {
     builds,
     users: { [control.id]: { keys: { [control.id]: control.key } } },
@@ -73,7 +73,7 @@ export class Simulator {
     return lines.map((line) => JSON.parse(line) as JournalEntry);
   }
 
-  /** Resolves when `done` returns true for the journal of requests. The journal is checked whenever it grows. */
+  /** Resolves when `done` returns true for the journal of requests. */
   async journalUntil(done: (journal: readonly JournalEntry[]) => boolean): Promise<void> {
     let watcher: FSWatcher | undefined;
     try {
@@ -135,7 +135,7 @@ export class Tenant {
     return this.#simulator.address.caFile;
   }
 
-  /** Returns the environment variables for `logfleet run DIR` with the credentials of this user. */
+  /** Returns the environment variables for `logfleet run DIR` with this user's credentials. */
   get env(): Readonly<Record<string, string>> {
     return {
       LOGFLEET_BASE_URL: this.baseURL,
@@ -145,13 +145,13 @@ export class Tenant {
     };
   }
 
-  /** Returns the content of a Secret with the credentials of this user. */
+  /** Returns the content of a Secret with this user's credentials. */
   get secret(): Readonly<Record<string, string>> {
     const { baseURL, user, accessKey, caFile } = this;
     return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
   }
 
-  /** Adds or changes collectors and faults of the user. Removes those with the value null. */
+  /** Adds or changes collectors and faults of the user. Null removes them. */
   async equip({ groups = {}, faults = {} }: TenantScenario): Promise<void> {
     for (const name of Object.keys(groups)) this.#groups.add(`${this.user}-${name}`);
     await this.#simulator.patch({
@@ -170,7 +170,7 @@ export class Tenant {
     return collectors.filter(({ name }) => name.startsWith(`${this.user}-`));
   }
 
-  /** Returns the upgrade tasks of this user's collectors, in order of acceptance. */
+  /** Returns the upgrade tasks of this user's collectors, oldest first. */
   async tasks(): Promise<readonly TaskState[]> {
     const { collectors, tasks } = await this.#simulator.state();
     const own = new Set(collectors.filter(({ name }) => name.startsWith(`${this.user}-`)).map(({ id }) => id));
@@ -185,7 +185,7 @@ export class Tenant {
     return this.#simulator.journalUntil((journal) => done(journal.filter(({ user }) => user === this.user)));
   }
 
-  /** Resolves when this many requests to create an upgrade task have either been answered or lost their answer. */
+  /** Resolves when this many upgrade requests were answered, or their answers were lost. */
   posted(count: number): Promise<void> {
     return this.journalUntil((journal) => journal.filter(isPost).length >= count);
   }

@@ -1,12 +1,9 @@
-/**
- * TCP proxy between operators and the simulator that delays or stalls data, and records when requests are sent. TLS
- * hides the content, so requests are recognized by their size.
- */
+/** TCP proxy that delays data between operators and the simulator, and records when requests are sent. */
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Limits in ms of the random delay of each chunk of data. Chunks keep their order. */
+/** Limits in ms of the random delay of each chunk of data. */
 export interface Latency {
   readonly leastMs: number;
   readonly mostMs: number;
@@ -19,7 +16,7 @@ export interface SentRequest {
   readonly atMs: number;
 }
 
-/** Minimum size of a request in bytes. Requests contain credentials, so all other TLS records are shorter. */
+/** Requests contain credentials, so all other TLS records are shorter. */
 const leastRequestBytes = 120;
 const applicationData = 23;
 
@@ -71,7 +68,7 @@ export class SlowWay {
 
   #accept(operator: Socket): void {
     const pid = ownerOf(operator.remotePort ?? 0, this.#pids);
-    // The operator closed its connection before the proxy could find out which process had opened it.
+    // The operator closed its connection before the proxy knew its process.
     if (pid === undefined) {
       operator.destroy();
       return;

@@ -1,4 +1,4 @@
-/** Tests that kill one of two workers of an export at certain steps. The next start of the worker continues the export (E3, E16). */
+/** Kills one of two workers of an export at certain steps, and starts it again (E3, E16). */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export const test = base.extend('pods', async ({ tenant, start }, { onCleanup })
 /** Options for two workers that share the request limits of the service. */
 export const twoWorkers: WorkerPodsOptions = { workers: 2, requestsPerSecond: 2, maxConcurrentRequests: 4 };
 
-/** Number of the worker that is killed, and the step at which it is killed. */
+/** Number of the worker that is killed, and the step of the kill. */
 export type WorkerCrash = readonly [worker: 0 | 1, step: string];
 
 export function testWorkerCrashes(crashes: readonly WorkerCrash[]): void {

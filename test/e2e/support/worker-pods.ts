@@ -1,4 +1,4 @@
-/** Workers of an export as processes, with the files and variables that a Kubernetes Job gives to its pods. */
+/** Runs the workers of an export as processes, with the files and variables of a Kubernetes Job. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { userIdOf } from '../../../src/account/budgets.ts';

@@ -1,7 +1,4 @@
-/**
- * Worker thread that tests page scanners with a deliberate error. For each of them, it replies with the seed of the first random
- * page that shows the error, or null if no page does.
- */
+/** Worker thread that replies with the seed of the first random page that detects a mutant, or null. */
 import { registerHooks } from 'node:module';
 import { parentPort } from 'node:worker_threads';
 import { type Mutant, mutants } from './mutants.ts';

@@ -1,8 +1,4 @@
-/**
- * Mutants of the page scanner: copies in which one expression is replaced by a wrong one. Tests with random pages must
- * detect each mutant. The replaced text must occur exactly once, so that a change of the code cannot make a mutant
- * ineffective unnoticed.
- */
+/** Mutants of the page scanner, in each of which one expression is wrong. Tests with random pages must detect them. */
 
 export interface Mutant {
   readonly name: string;

@@ -1,12 +1,7 @@
-/**
- * Random pages of messages: fields in any order, any whitespace and escapes, and wrong structures. Each character
- * stands for one byte.
- */
+/** Random pages of messages, valid and invalid. Each character stands for one byte. */
 import type { Chance } from '../../simulation/chance.ts';
 
-/**
- * Probability of each kind of error in a random page. It is low, so that many pages have valid content after an error.
- */
+/** Errors are rare, so that many pages have valid content after an error. */
 const rarely = 0.015;
 
 export function drawPage(chance: Chance): string {
@@ -37,7 +32,7 @@ function drawMessages(chance: Chance): string {
   );
 }
 
-/** Returns rows as the service usually sends them, and a few rows in other forms. */
+/** Returns rows as the service usually sends them, and a few other ones. */
 function drawPlainMessages(chance: Chance): string {
   const row = () => {
     const [time, receipt] = [1_788_000_000_000 + chance.whole(0, 3), 1_788_000_000_500 + chance.whole(0, 3)];
@@ -137,10 +132,7 @@ function drawId(chance: Chance): string {
   return drawNumeric(chance, chance.happens(0.5) ? `-${digits}` : digits);
 }
 
-/**
- * Writes a number as JSON text: usually as a string, but sometimes as a plain number, with escapes, or replaced by
- * another value.
- */
+/** Writes a number as JSON text, usually as a string. */
 function drawNumeric(chance: Chance, text: string): string {
   if (chance.happens(0.1) && text !== '') return text;
   const written = chance.happens(0.05) ? escaped(chance, text) : text;
@@ -268,7 +260,6 @@ function drawText(chance: Chance): string {
   return chance.happens(0.2) ? text + '.'.repeat(chance.whole(0, 9)) : text;
 }
 
-/** Returns the UTF-8 bytes of a text, one per character. */
 function latin1(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }

@@ -1,11 +1,8 @@
-/**
- * Second reader for pages of messages, with which the page scanner is compared. `JSON.parse` and a syntax tree must
- * find the same first error.
- */
+/** Second reader for pages of messages, with which the page scanner is compared. */
 import { parseTree, type TreeNode } from './token-tree.ts';
 
 export interface ReferenceRow {
-  /** Position of the object `map` of a row: its first byte, and the byte after its end. */
+  /** Offsets of the first byte of a row's `map`, and of the byte after it. */
   readonly start: number;
   readonly end: number;
   readonly messageTimeMs: number;
@@ -21,13 +18,13 @@ export interface ReferenceField {
 }
 
 export interface Reference {
-  /** Complete rows of the page. If the page has an error, only the rows before the error. */
+  /** Complete rows of the page before the first error. */
   readonly rows: readonly ReferenceRow[];
   /** Offset of the page's first error; undefined for a valid page. */
   readonly wrongAt: number | undefined;
   readonly warning: string | undefined;
   readonly fields: readonly ReferenceField[];
-  /** Reason why the two parsers of the reference reader disagree about this page; undefined if they agree. */
+  /** Reason why the two parsers of this reader disagree; undefined if they agree. */
   readonly disagreement: string | undefined;
 }
 
@@ -37,7 +34,7 @@ export function readReference(page: Buffer): Reference {
   const marked = [...byteOrderMark].findIndex((byte, place) => page[place] !== byte);
   if (marked > 0) return { ...nothing, wrongAt: marked };
   const text = Buffer.from(page);
-  // The byte order mark is replaced by a space, so that no offset changes.
+  // A space replaces the byte order mark, so that no offset changes.
   if (marked === -1) text.fill(' ', 0, byteOrderMark.length);
   const { root, wrongAt } = parseTree(text);
   const verdict = judge(text);
@@ -46,7 +43,7 @@ export function readReference(page: Buffer): Reference {
   const reading = new PageReading(text);
   reading.read(root);
   const { rows } = reading;
-  // JSON.parse reports the start of a misplaced token. The tokenizer only reports a later error inside this token.
+  // The tokenizer reports a misplaced token only at a later byte.
   const noJsonAt = verdict.wrongAt ?? wrongAt;
   if (reading.wrongAt !== undefined) return { ...nothing, rows, wrongAt: reading.wrongAt };
   return noJsonAt === undefined ? { ...nothing, rows, ...headOf(text) } : { ...nothing, rows, wrongAt: noJsonAt };
@@ -56,11 +53,11 @@ const nothing: Reference = { rows: [], wrongAt: undefined, warning: undefined, f
 
 interface Verdict {
   readonly isJson: boolean;
-  /** Returns the offset of the error that JSON.parse reports, or undefined if it reports none. */
+  /** Offset of the error that JSON.parse reports; undefined without an error. */
   readonly wrongAt?: number;
 }
 
-/** Parses the text with `JSON.parse`. Each character stands for one byte, so positions in the text are byte offsets. */
+/** Each character stands for one byte, so positions in the text are byte offsets. */
 function judge(text: Buffer): Verdict {
   try {
     JSON.parse(text.toString('latin1'));
@@ -73,7 +70,7 @@ function judge(text: Buffer): Verdict {
 
 function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: TreeNode | undefined, text: Buffer) {
   const told = `JSON.parse: ${verdict.isJson}, wrong at ${verdict.wrongAt}; tokens: wrong at ${wrongAt}`;
-  // In a stream, more digits could follow a number at the end of the text. Therefore the scanner rejects such a number.
+  // In a stream, more digits could follow a number at the end of the text.
   if (verdict.isJson)
     return wrongAt === undefined || (wrongAt === text.length && root === undefined) ? undefined : told;
   const first = verdict.wrongAt ?? wrongAt;
@@ -86,7 +83,7 @@ function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };
 }
 
-/** Returns the field descriptions of a page, or undefined if one of them is invalid. */
+/** Returns the field descriptions of a page; undefined if one is invalid. */
 function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefined {
   const fields: ReferenceField[] = [];
   for (const each of list) {
@@ -99,7 +96,7 @@ function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefin
   return fields;
 }
 
-/** Reads the page in the order of its bytes until the first error. Each method returns whether to continue. */
+/** Reads the page up to the first error. Each method returns whether to continue. */
 class PageReading {
   readonly rows: ReferenceRow[] = [];
   wrongAt: number | undefined;

@@ -1,14 +1,11 @@
-/**
- * Parses valid and invalid JSON to a tree with positions, from the tokens of @streamparser/json, whose tokenizer does
- * not check the order of tokens.
- */
+/** Parses valid and invalid JSON to a tree with positions, from the tokens of @streamparser/json. */
 import { Tokenizer, TokenType } from '@streamparser/json';
 
 export interface TreeNode {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
   /** Offset of the first byte of the JSON value. */
   readonly start: number;
-  /** Offset after the last byte of the JSON value. Undefined for an object or array without an end. */
+  /** Offset after the JSON value; undefined for an object or array without an end. */
   end?: number;
   /** Decoded string, or the digits of a number. */
   readonly text: string;
@@ -18,15 +15,15 @@ export interface TreeNode {
 
 export interface TreeMember {
   readonly name: string;
-  /** Offset of the first byte of a field's name in a JSON object. */
+  /** Offset of a field's name in a JSON object. */
   readonly start: number;
-  /** Value of a field in a JSON object; undefined if the text has an error before the value. */
+  /** Value of a field; undefined if the text has an error before the value. */
   value?: TreeNode;
 }
 
 export interface Tree {
   readonly root: TreeNode | undefined;
-  /** Offset of the first wrong byte, or the length of an incomplete text. Undefined for valid JSON. */
+  /** Offset of the first wrong byte, or the length of an incomplete text; undefined for valid JSON. */
   readonly wrongAt: number | undefined;
 }
 
@@ -36,7 +33,7 @@ interface FoundToken {
   readonly offset: number;
 }
 
-/** Returns the tree of a JSON text. Bytes outside ASCII are accepted even if they are invalid UTF-8. */
+/** Bytes outside ASCII are accepted even if they are invalid UTF-8. */
 export function parseTree(bytes: Uint8Array): Tree {
   const { tokens, stoppedAt } = tokenize(bytes.map((byte) => (byte < 0x80 ? byte : 0x3f)));
   return new TreeBuilder(tokens, stoppedAt ?? bytes.length, stoppedAt !== undefined).build();
@@ -61,11 +58,11 @@ function tokenize(ascii: Uint8Array): { tokens: FoundToken[]; stoppedAt: number 
     stoppedAt = Number(positionForm.exec(message)?.[1] ?? Number.NaN);
   };
   tokenizer.write(ascii);
-  // A number at the end of the text counts as incomplete, because the tokenizer does not report the end.
+  // The tokenizer does not report the end, so a number at the end counts as incomplete.
   return { tokens, stoppedAt };
 }
 
-/** Error for tokens that end too early, or for a token at a wrong place. */
+/** Error for tokens that end too early, or a misplaced token. */
 class Stop extends Error {
   readonly at: number;
 
@@ -109,7 +106,7 @@ class TreeBuilder {
     return token;
   }
 
-  /** Adds a node to the tree before its content is read, so that the tree has the node even after an error. */
+  /** Adds a node before its content is read, so that the tree has the node even after an error. */
   #value(place: (node: TreeNode) => void, token = this.#take()): void {
     const kind = kinds.get(token.type);
     if (!kind) throw new Stop(token.offset);

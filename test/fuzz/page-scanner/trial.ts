@@ -1,7 +1,4 @@
-/**
- * Runs one random test: a page is split into chunks in several ways, and the scanner must agree with the reference
- * reader.
- */
+/** Splits a random page into chunks in several ways, and compares the scanner with the reference reader. */
 import { isDeepStrictEqual } from 'node:util';
 import { PageError } from '../../../src/service/pages/page-content.ts';
 import { type PageEnd, PageScanner } from '../../../src/service/pages/page-scanner.ts';
@@ -10,12 +7,12 @@ import { damage } from './damage.ts';
 import { drawPage } from './page-text.ts';
 import { type Reference, type ReferenceRow, readReference } from './reference.ts';
 
-/** Offsets at which the page text is split into chunks, in ascending order. */
+/** Offsets at which the page is split into chunks, in ascending order. */
 export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
   readonly bytes: Buffer;
-  /** Number of rows before this row in the page, as the scanner reports it. */
+  /** Number of rows before this row, as the scanner reports it. */
   readonly rowsBefore: number;
 }
 
@@ -26,7 +23,7 @@ export interface Scan {
   readonly error?: unknown;
 }
 
-/** Passes chunks to the scanner. Each chunk is surrounded by misleading bytes, and is overwritten afterwards. */
+/** Misleading bytes surround each chunk, which is overwritten afterwards. */
 export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];
   const scanner = new PageScanner({
@@ -81,11 +78,11 @@ export interface TrialResult {
   readonly page: Buffer;
   readonly isPage: boolean;
   readonly rows: number;
-  /** Differences between the scanner and the reference reader; empty if the scanner is correct. */
+  /** Differences between the scanner and the reference reader. */
   readonly violations: readonly string[];
 }
 
-/** Returns the random case for a seed. The same seed always gives the same case. */
+/** The same seed always gives the same case. */
 export function runTrial(seed: number): TrialResult {
   const chance = new Chance(seed);
   const drawn = Buffer.from(drawPage(chance), 'latin1');

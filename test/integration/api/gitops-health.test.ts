@@ -1,4 +1,4 @@
-/** Tests the health checks for Argo CD and Flux in manifests/gitops with all conditions of a policy and an export. */
+/** Tests the health checks of Argo CD and Flux in manifests/gitops. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Environment } from '@marcbachmann/cel-js';
@@ -29,10 +29,7 @@ function argo(obj: Looked) {
   return runLua(lua, { obj }, ['status', 'message']);
 }
 
-/**
- * Evaluates the health expressions of Flux in the order that Flux uses. Flux keeps waiting when an expression uses a missing
- * field.
- */
+/** Flux keeps waiting when an expression uses a missing field. */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
   const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);
   if (!flux) throw new Error(`Flux has no check of a ${looked.kind}`);

@@ -1,9 +1,9 @@
-/** Runs Lua programs as Argo CD runs its health checks: a global table is the input, and a returned table is the output. */
+/** Runs Lua programs as Argo CD runs its health checks. */
 import { createRequire } from 'node:module';
 
 type State = object;
 
-/** Types for the part of the untyped Lua library fengari that this file uses. */
+/** Types for the used part of the untyped library fengari. */
 interface Fengari {
   readonly lua: {
     lua_pushnil(state: State): void;
@@ -28,7 +28,7 @@ interface Fengari {
 
 const { lua, lauxlib, lualib, to_luastring } = createRequire(import.meta.url)('fengari') as Fengari;
 
-/** Runs a Lua program with these globals, given as JSON. Returns the fields of the resulting table as texts. */
+/** Runs a Lua program with these globals. Returns the fields of its table as texts. */
 export function runLua(
   program: string,
   globals: Readonly<Record<string, unknown>>,

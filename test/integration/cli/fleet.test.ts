@@ -1,4 +1,4 @@
-/** Tests of `logfleet fleet` against a simulated service: selectors, credentials, formats and errors. */
+/** Tests `logfleet fleet` against a simulated service. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Compares the output of `logfleet plan` with the rollout that follows: the collectors of each stage, and the duration. */
+/** Compares the output of `logfleet plan` with the rollout that follows. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { renderPlans } from '../../../src/cli/plan/plan-view.ts';
@@ -164,7 +164,7 @@ function isWithinATenth(said: number | undefined, found: number): boolean {
   return Math.abs((said ?? Number.NaN) / found - 1) < 0.1;
 }
 
-/** Checks that each stage upgraded the collectors that the plan had listed for it. */
+/** Checks that each stage upgraded the collectors that the plan had listed. */
 function expectSameStages({ stages, forecast }: RolloutPlan, { tasks, totalMs }: RollOut, byWindow: boolean): void {
   const startMs = forecast?.startMs ?? Number.NaN;
   let from = 0;

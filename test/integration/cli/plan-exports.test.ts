@@ -1,4 +1,4 @@
-/** Tests `logfleet plan` for exports: message counts, estimates of time and size, and reported obstacles. */
+/** Tests `logfleet plan` for exports: message counts, estimates and reported problems. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ import { World } from '../../support/world.ts';
 import { sampleExport } from '../../unit/cli/sample-export.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
 
-/** Logs of the simulated service. Its virtual clock starts at 2026-11-01. */
+/** Logs of the simulated service, whose clock starts at 2026-11-01. */
 const scenario: Scenario = {
   logs: { from: '2026-10-31T00:00:00Z', to: '2026-10-31T12:00:00Z', messages: 5_000 },
   search: { messageLimit: 1_000 },
@@ -43,7 +43,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const plan = (text: string, setting: Partial<PlanSetting> = {}) =>
   runPlan({ folder, scenario, texts: [secret, text], ...setting });
 
-/** Runs the export and returns the number of scanned bytes in its status. */
+/** Runs the export, and returns the number of scanned bytes in its status. */
 async function chargedFor(spec: SearchExport['spec'], logs: Scenario): Promise<number> {
   const world = new World({
     scenario: logs,

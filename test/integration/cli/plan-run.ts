@@ -1,4 +1,4 @@
-/** Runs `logfleet plan` on manifests in a folder, against a simulated service in virtual time. */
+/** Runs `logfleet plan` on a folder of manifests, against a simulated service. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Scenario } from '../../../simulator/scenario.ts';

@@ -1,4 +1,4 @@
-/** Tests `logfleet plan` for schedules: runs of the next day, their requests, and the share of the request rate. */
+/** Tests `logfleet plan` for schedules: their runs and requests. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { parseDuration } from '../../../src/base/duration.ts';
 import { nowhere, type PlanPlace } from '../../../src/cli/plan/plan-place.ts';
 import { runPlan, secret } from './plan-run.ts';
 
-/** Logs of the simulated service. Its virtual clock starts at 2026-11-01. */
+/** Logs of the simulated service, whose clock starts at 2026-11-01. */
 const scenario = {
   logs: { from: '2026-10-31T00:00:00Z', to: '2026-11-01T00:00:00Z', messages: 24_000 },
   search: { messageLimit: 10_000 },
@@ -57,7 +57,7 @@ async function documentOf(text: string, setting: Setting = {}) {
   return { ...rest, changes, found: schedules[0] };
 }
 
-/** `status.covered` of a schedule: the day before the test, except one hour. */
+/** `status.covered` of a schedule: the day before the test, except for one hour. */
 const covered = [
   { from: '2026-10-31T00:00:00Z', to: '2026-10-31T10:00:00Z' },
   { from: '2026-10-31T11:00:00Z', to: '2026-11-01T00:00:00Z' },
@@ -140,7 +140,7 @@ describe('a plan of a schedule', () => {
     const { found, changes } = await documentOf(schedule('  startTime: "2026-10-29T00:00:00"'));
     expect(found).toMatchObject({ pendingRuns: 71, runsPerDay: 24 });
     expect(found.backfill).toMatchObject({ requests: 71 * found.sample.requests, rows: 71 * found.sample.rows });
-    // The plan has 71 runs of 8 requests each, which take 142 s at four requests a second.
+    // 71 runs with 8 requests each take 142 s at four requests per second.
     expect(parseDuration(found.backfill.duration)).toBeGreaterThanOrEqual(142_000);
     expect(changes).toBe(true);
   });

@@ -1,4 +1,4 @@
-/** Tests of `logfleet plan`: accepted manifests, output, and exit status. */
+/** Tests `logfleet plan`: accepted manifests, output and exit status. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

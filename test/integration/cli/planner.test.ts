@@ -1,4 +1,4 @@
-/** Tests how `logfleet plan` predicts rollouts with other policies, actions of users, stops and failures. */
+/** Tests how `logfleet plan` predicts rollouts with several policies, user actions and failures. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -66,7 +66,7 @@ describe('a plan', () => {
         hosted: { count: 1, collectorType: 'Hosted' },
       },
     });
-    // The test waits an hour, because a collector counts as offline only after half an hour without a heartbeat.
+    // A collector counts as offline after half an hour without a heartbeat.
     await world.clock.advance(hourMs);
     const found = await rolloutPlan(world);
     expect(found).toMatchObject({ matched: 15, begins: true, target });

@@ -1,7 +1,4 @@
-/**
- * Tests that idle exports send almost no requests. Also tests how often a Secret is read when several resources wait for it (C1,
- * C2).
- */
+/** Tests that idle exports and missing Secrets cause almost no requests (C1, C2). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { secretsPath } from '../../support/world.ts';
@@ -9,7 +6,6 @@ import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.t
 
 const secondMs = 1_000;
 
-/** Counts the requests that read a Secret or write a status. Idle exports should not send such requests. */
 function costs({ world }: ExportWorld) {
   const paths = world.api.requests.map(({ method, path }) => `${method} ${path}`);
   return {

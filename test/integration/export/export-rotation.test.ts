@@ -1,4 +1,4 @@
-/** Tests exports whose Secret changes. Running searches continue with the credentials with which they began. */
+/** Tests exports whose Secret changes. Running searches keep their credentials. */
 import { expect, test } from 'vitest';
 import { secretsPath } from '../../support/world.ts';
 import { ExportWorld, evenly, minuteMs } from './export-world.ts';
@@ -10,7 +10,6 @@ const scenario = {
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const second = { accessId: base64('second'), accessKey: base64('second-key'), user: base64('simulator') };
 
-/** Returns the ids of the search jobs that are open at the service. */
 function openJobs(world: ExportWorld): readonly string[] {
   return world.status?.jobs?.map(({ id }) => id) ?? [];
 }
@@ -19,7 +18,7 @@ function change(world: ExportWorld, data: object): void {
   world.world.api.patch(`${secretsPath}/log-service`, { data });
 }
 
-/** Starts an export. Returns when it has been planned, and four search jobs search its segments. */
+/** Returns when four search jobs of the export run. */
 async function searching(): Promise<ExportWorld> {
   const world = new ExportWorld({ messages: evenly(3_000), scenario });
   world.add();

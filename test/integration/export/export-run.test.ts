@@ -1,4 +1,4 @@
-/** Tests of exports by the whole operator in virtual time: the status of the Export resource, and the exported files. */
+/** Tests exports with the whole operator: the status of the resource, and the exported files. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -12,7 +12,7 @@ const texts = (count: number) =>
     .map(({ raw }) => raw)
     .sort();
 
-/** A service whose searches take half a minute and return at most 200 rows. */
+/** Searches take half a minute and return at most 200 rows. */
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 
 describe('an export', () => {

@@ -1,4 +1,4 @@
-/** Test world in virtual time: the whole operator with one export into a destination in memory. */
+/** Simulates the whole operator with one export into a destination in memory. */
 import { gunzipSync } from 'node:zlib';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
@@ -14,10 +14,10 @@ import { exportsPath, type Replica, type ServiceMaker, World } from '../../suppo
 
 export const hourMs = 3_600_000;
 export const minuteMs = 60_000;
-/** Wall time in ms at which the clocks of the test world start. */
+/** Wall time in ms at which the clocks start. */
 export const startMs = Date.UTC(2026, 10, 1);
 
-/** Returns messages at equal intervals in an hour that ended an hour before the test world starts. */
+/** Returns messages at equal intervals in an hour that ended an hour before the start. */
 export function evenly(count: number): readonly Message[] {
   return Array.from({ length: count }, (_, index) => ({
     at: startMs - 2 * hourMs + Math.floor((index * hourMs) / count),
@@ -51,8 +51,7 @@ export class ExportWorld {
     this.exports = {
       settings,
       places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment },
-      // Operators get a fixed identity. Reading it from the machine would take real time, but everything else in this test world
-      // takes virtual time.
+      // Reading an identity from the machine would take real time.
       writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
       openDestination: async () => {
         this.opened++;
@@ -71,7 +70,7 @@ export class ExportWorld {
     this.world.addSecret();
   }
 
-  /** Creates an export of the hour that has messages, unless `spec` says otherwise. */
+  /** Creates an export of the hour that has messages. */
   add(spec: object = {}, metadata: object = {}): void {
     const timeRange = { from: String(startMs - 2 * hourMs), to: String(startMs - hourMs) };
     this.world.addExport('audit', { timeRange, ...spec }, metadata);
@@ -101,7 +100,7 @@ export class ExportWorld {
     return this.world.until(() => this.reason === reason, atMostMs);
   }
 
-  /** Changes the export with a merge patch, like a user or another controller. */
+  /** Changes the export with a merge patch, as a user does. */
   patch(change: object): void {
     this.world.api.patch(`${exportsPath}/audit`, change);
   }
@@ -110,7 +109,7 @@ export class ExportWorld {
     this.patch({ metadata: { annotations: { [name]: value } } });
   }
 
-  /** Returns the sorted texts of all rows in the files of the export. */
+  /** Returns the sorted texts of all exported rows. */
   rows(): readonly string[] {
     return this.writtenRows()
       .map((row) => row['_raw'] ?? '')
@@ -135,7 +134,7 @@ export class ExportWorld {
     return lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
   }
 
-  /** Reads the export's manifest (list of its files) at the destination, and parses it from JSON. */
+  /** Returns the parsed export manifest. */
   manifest() {
     const [, content] = [...this.store.objects].find(([name]) => name.endsWith('/manifest.json')) ?? [];
     if (!content) throw new Error('there is no manifest');

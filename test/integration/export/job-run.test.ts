@@ -379,11 +379,11 @@ describe('an export in a Kubernetes Job', () => {
     world.start({ leaderElection: true });
     await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
     first.kill();
-    // The exports are deleted, so only the Jobs show that the pods still run.
+    // After the exports are deleted, only the Jobs show that the pods still run.
     for (const name of names) api.remove(`${exportsPath}/${name}`);
     world.add(inJob);
     expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);
-    // The operator may not give the new Job a share of the request limits until one of the four pods has ended.
+    // The new Job may get no request share until one of the four pods has ended.
     const isOverspent = () => jobs().length === 5 && controller.running.length === 4;
     expect(await world.world.until(isOverspent, 10_000)).toBe(false);
   });

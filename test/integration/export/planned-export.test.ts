@@ -1,14 +1,14 @@
-/** Tests that an export sends few requests. Messages and limits are a hundredth of those of a large real export. */
+/** Tests that an export sends few requests, at a hundredth of a large real export. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { ExportWorld, evenly, hourMs, startMs } from './export-world.ts';
 
 const messageLimit = 1_000;
-/** A service that returns the rows of a search at its row limit in ten pages, like the real service. */
+/** A search at the row limit has ten pages, as in the real service. */
 const service: Scenario = { search: { messageLimit, pages: { maxMessages: messageLimit / 10 } } };
 const messages = 10_000;
-/** Minimum number of requests: 13 for each search at the row limit, and 3 for a first search that exceeds the limit. */
+/** 13 requests for each search at the row limit, and 3 for a first search that exceeds the limit. */
 const least = 13 * (messages / messageLimit) + 3;
 
 function withSearch(search: Scenario['search']): Scenario {
@@ -43,7 +43,7 @@ describe('an export of ten times the limit needs at most 10 percent more request
     const scenario = withSearch({ duration: typeof duration === 'string' ? duration : [...duration] });
     const world = new ExportWorld({ messages: corpus, scenario });
     const requests = await exported(world);
-    // The limit includes four requests for the aggregation that checks the exported rows.
+    // The limit includes four requests for the aggregation that checks the rows.
     expect(requests['total']).toBeLessThanOrEqual(1.1 * least);
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });

@@ -1,4 +1,4 @@
-/** Tests exports whose rows are proven by digests, which are aggregations that check the exported rows (E6). */
+/** Tests exports whose rows are checked by aggregations (E6). */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
@@ -9,7 +9,6 @@ import { LyingService } from './lies/lying-service.ts';
 const fromMs = startMs - 2 * hourMs;
 const search: Scenario['search'] = { duration: '4s', onlyReceived: true };
 
-/** Returns `count` messages that the service received long ago, and one message for each item of `more`. */
 function messages(count: number, more: readonly Partial<Message>[] = []): readonly Message[] {
   const own = evenly(count).map((message) => ({ ...message, received: message.at }));
   const others = more.map((message, index) => {
@@ -86,7 +85,7 @@ describe('a digest', () => {
     expect(world.rows()).toHaveLength(601);
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 601 } }]);
-    // The digest rejected the rows of the first segment. A new segment repeats the search and replaces them.
+    // After a failed check, a new segment replaces the rows of the first segment.
     expect(intervals.map(({ segment }) => segment)).toEqual([1]);
     expect(verdicts(world)).toBe(2);
     const files = [...world.store.objects.keys()].filter((name) => name.includes('/data/'));
@@ -152,8 +151,7 @@ describe('a digest', () => {
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 } }]);
     expect(intervals.length).toBeGreaterThan(3);
-    // One search for each interval, and three more: a search that the row limit cut off, a search that counted rows for the plan,
-    // and a search that checked the exported rows.
+    // Three more searches: one that the row limit cut off, one for the plan, and one that checked the rows.
     expect(world.jobsCreated).toBe(intervals.length + 3);
   });
 
@@ -177,7 +175,7 @@ describe('a digest', () => {
 });
 
 test('a range that differs in each round is incomplete: it waits for a user, or is kept with a flag', async () => {
-  // In each round of the proof, another message becomes searchable. So the counts differ from the exported rows each time.
+  // Before each check, another message becomes searchable, so the counts always differ.
   const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
   const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
   world.add();

@@ -1,13 +1,11 @@
-/**
- * Tests that a restart of the operator keeps the reason in an export's status (H1), and that outages are reported (H2).
- */
+/** Tests that a restart keeps the reason in an export's status (H1), and that outages are reported (H2). */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
 import { recordTold } from '../../support/told.ts';
 import { ExportWorld, type ExportWorldOptions, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 
-/** A service whose searches take half a minute and return at most 200 rows. */
+/** Searches take half a minute and return at most 200 rows. */
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 const many: ExportWorldOptions = { messages: evenly(3_000), scenario: slow };
 

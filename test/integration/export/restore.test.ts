@@ -1,7 +1,4 @@
-/**
- * Restores an export from a backup, with the status of the deleted resource. The destination may have lost files that the status
- * names. So the export is not complete until its files have been read again (E3).
- */
+/** Restores an export from a backup. It is complete only after its files have been read again (E3). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { exportsPath } from '../../support/world.ts';
@@ -13,9 +10,7 @@ interface Stored {
   readonly status: object;
 }
 
-/**
- * Deletes the export. A minute later, creates it again with its previous spec and status. No operator runs meanwhile.
- */
+/** Deletes the export, and creates it again a minute later with its previous status. */
 async function restore({ world }: ExportWorld): Promise<void> {
   const path = `${exportsPath}/audit`;
   const { metadata, spec, status } = world.api.get(path) as unknown as Stored;

@@ -1,4 +1,4 @@
-/** Measures in virtual time how much faster an export is with several workers of a Kubernetes Job than with one. */
+/** Measures in virtual time how much faster several workers export than one. */
 import { expect, test } from 'vitest';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
 import { JobController } from '../../support/job-controller.ts';
@@ -18,7 +18,7 @@ function oneProcessor(destination: MemoryDestination, clock: Clock): void {
   };
 }
 
-/** Returns the time in ms from the start of the pods until one of them has written the export manifest. */
+/** Returns the time in ms from the start of the pods until the export manifest is written. */
 async function timeOf(workers: number): Promise<number> {
   const world = new ExportWorld({
     workerImage: 'logfleet:test',

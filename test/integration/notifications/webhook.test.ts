@@ -26,7 +26,7 @@ async function receiver(status = 200) {
 }
 
 function webhook(url: string, caCertificates: string | undefined): Webhook {
-  // The token ends with a newline, as it often does if the Secret is made from a file.
+  // A Secret that is made from a file often ends with a newline.
   return { url: new SecretText(url), token: new SecretText('token-1\n'), format: 'json', caCertificates };
 }
 

@@ -1,12 +1,9 @@
-/** Test world for message analyses: a fleet that ships messages, and a canary stage that is analyzed. */
+/** Simulates collectors that send messages, with an analyzed canary stage. */
 import { before, middle, rest, type Setting, staged, target } from './staged-world.ts';
 
 const messages = { minRatio: '50%', duration: '30m', baseline: 'BeforeUpgrade', minMessages: 100 };
 
-/**
- * Creates a fleet of 40 collectors that ship messages, and a policy whose canary stage of 20 collectors has a message
- * analysis.
- */
+/** Creates 40 collectors that send messages, and a policy whose canary stage has a message analysis. */
 export function analyzed({ build = {}, analysis = {}, canary = {}, group = {}, ...setting }: Setting & Parts) {
   const web = { count: 40, version: before, messagesPerMinute: 20, ...group };
   const stages = [

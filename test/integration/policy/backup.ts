@@ -1,4 +1,4 @@
-/** Backup of the operator's objects in the cluster. Restored objects keep their names and uids, as after a restore of `etcd`. */
+/** Backup of the operator's objects. Restored objects keep their names and uids, as in etcd. */
 import type { StoredObject } from '../../support/memory-api-store.ts';
 import { policiesPath, type World } from '../../support/world.ts';
 
@@ -17,7 +17,7 @@ export class Backup {
     this.#policies = world.api.store.objects('logfleet.dev/v1alpha1/collectorversionpolicies');
   }
 
-  /** Restores only the ledgers (stored upgrade attempts of policies), and deletes ledgers that are not in the backup. */
+  /** Restores the ledgers, and deletes ledgers that are not in the backup. */
   restoreLedgers(): void {
     const { api } = this.#world;
     const names = new Set(this.#ledgers.map(({ metadata }) => metadata.name));
@@ -31,7 +31,7 @@ export class Backup {
     }
   }
 
-  /** Restores the ledgers, and also the policies with their annotations and status. */
+  /** Restores the ledgers, and the policies with their annotations and status. */
   restoreAll(): void {
     this.restoreLedgers();
     const { api } = this.#world;

@@ -1,7 +1,4 @@
-/**
- * Tests the condition of a policy after each mistake of a user. The operator sends almost no requests until the mistake
- * is corrected, and then continues.
- */
+/** Tests the condition of a policy after each mistake of a user, and after its correction. */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
 import { busiest, policiesPath, secretsPath, serviceOrigin, World } from '../../support/world.ts';
@@ -17,26 +14,21 @@ const scenario: Scenario = {
 interface Mistake {
   readonly name: string;
   readonly reason: string;
-  /** Pattern for the message of the condition `Ready`, which says what is wrong and what to do. */
+  /** Pattern for the message of the `Ready` condition. */
   readonly says: RegExp;
   readonly stalls: boolean;
-  /** Wrong keys of the Secret; `missing` when the Secret does not exist. */
+  /** Wrong keys of the Secret; `missing` without a Secret. */
   readonly secret?: Readonly<Record<string, string>> | 'missing';
   readonly spec?: object;
   readonly fault?: FaultScenario;
   readonly requestsPerHour: number;
 }
 
-/** Maximum number of requests per hour while a policy reports a mistake of the user, and tries again every 30 s. */
+/** Maximum number of requests per hour when the operator tries again every 30 s. */
 const everyHalfMinute = 2 * 120 + 10;
-/**
- * Maximum number of requests per hour of a policy that tries again every minute, and repeats each failed read twice.
- */
+/** Maximum number of requests per hour when the operator tries again every minute. */
 const everyMinute = 3 * 60 + 30;
-/**
- * Requests per hour of a policy without pending upgrades. In each of 12 or 13 intervals, the operator reads the builds,
- * a page of collectors, the empty page after it, and the collectors of another build (U9).
- */
+/** Requests per hour without upgrades: the operator reads builds and collectors 12 or 13 times (U9). */
 const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 
 const mistakes: readonly Mistake[] = [

@@ -1,7 +1,4 @@
-/**
- * Tests a version that breaks 30 % of 5,000 collectors. A canary stage of 50 collectors detects it, and no upgrade starts after
- * the first known failure.
- */
+/** A version breaks 30 % of 5,000 collectors. A canary stage of 50 collectors detects this. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { World } from '../../support/world.ts';
@@ -43,7 +40,7 @@ function rollout(upgrade: Scenario['upgrade'], canary: object) {
   };
 }
 
-/** Returns the time in ms at which the operator received the first answer about a failed upgrade task. */
+/** Returns when the operator received the first answer about a failed upgrade, in ms. */
 function failureKnownMs({ world, tasks }: ReturnType<typeof rollout>): number {
   const failed = tasks().filter(({ message }) => message === 'broken');
   const tellings = world.journal.filter(({ method, path, end }) =>

@@ -1,7 +1,4 @@
-/**
- * Changes each field of a policy during a rollout, and later changes it back. In between, the new value takes effect. No
- * collector is upgraded twice.
- */
+/** Changes each field of a policy during a rollout, and later changes it back. No collector is upgraded twice. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -46,7 +43,7 @@ interface Change {
   readonly meanwhile?: Stands;
   /** Maximum number of upgrades that start during the change; unlimited by default. */
   readonly atMost?: number;
-  /** True if the changed field leads to another target version, and so to another rollout. */
+  /** True if the field changes the target version, which starts another rollout. */
   readonly retargets?: true;
 }
 
@@ -231,7 +228,7 @@ describe.each([
     expect(status()?.history).toMatchObject([{ id: `1-${target}`, outcome: 'Completed', failed: 0 }]);
     expect(tasks()).toHaveLength(20);
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(20);
-    // The change must not have moved a collector to another stage.
+    // The change must not move a collector to another stage.
     for (const { state, members } of status()?.stages ?? [])
       expect([state, members > 0]).toEqual(members > 0 ? ['Completed', true] : [state, false]);
     expect(status()?.stages?.[0]?.members).toBe(canaries.size);

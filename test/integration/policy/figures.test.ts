@@ -1,6 +1,4 @@
-/**
- * Tests that all numbers in a policy's status and in its messages are from the same reading of the collector list (H3).
- */
+/** Tests that all numbers in a policy's status come from the same reading of the collector list (H3). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { recordTold } from '../../support/told.ts';
@@ -9,15 +7,12 @@ import { before, canary, hourMs, middle, rest, staged, target } from './staged-w
 
 type Status = CollectorVersionPolicyStatus;
 
-/** Reads the number at the start of a text such as `11 failures in …`. NaN if there is none. */
+/** Reads the number of a text such as `11 failures in ...`; NaN without one. */
 function failuresIn(text = ''): number {
   return Number(/^(\d+) failures?\b/.exec(text)?.[1]);
 }
 
-/**
- * Returns the number of failures in a message. If the message contains the word `now`, returns the number after this
- * word.
- */
+/** Returns the number after the word `now`, or else the number of failures. */
 function presentIn(text = ''): number {
   return failuresIn(/now (.*)/.exec(text)?.[1] ?? text);
 }

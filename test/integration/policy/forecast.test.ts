@@ -21,7 +21,6 @@ function stage(count: number, members: Partial<ForecastStage> = {}): ForecastSta
   };
 }
 
-/** Returns the collectors of a stage, evenly distributed over several versions. */
 function membersOf(count: number, versions = 1): ForecastStage['members'] {
   return Array.from({ length: count }, (_, index) => ({ version: `${index % versions}`, zone: 'UTC' }));
 }
@@ -55,7 +54,6 @@ function times(found: readonly { readonly startMs: number; readonly endMs: numbe
   return found.map(({ startMs, endMs }) => [shown(startMs), shown(endMs)]);
 }
 
-/** Random rollout: number of collectors and versions, rows per page, `maxInProgress`, and duration of an upgrade. */
 interface Rollout {
   readonly count: number;
   readonly versions: number;
@@ -166,7 +164,7 @@ describe('windows', () => {
 
   test('are listed if upgrades start in them', () => {
     const said = foretell([stage(6_000)], { calendar: nightly });
-    // A nightly window of 600 s has time for 2,400 requests, so 6,000 upgrades need three nights.
+    // 2,400 requests fit into a window of 600 s, so 6,000 upgrades need three nights.
     expect(times(said.windows.map(({ fromMs, toMs }) => ({ startMs: fromMs, endMs: toMs })))).toEqual([
       ['2026-11-20T22:00', '2026-11-20T22:10'],
       ['2026-11-21T22:00', '2026-11-21T22:10'],

@@ -1,14 +1,10 @@
-/**
- * Tests collectors that are installed after a rollout completed. Their failures are counted separately from earlier failures
- * (R5).
- */
+/** Tests collectors that are installed after a rollout completed. Their failures are counted separately (R5). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
 
 const breaks = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 
-/** Runs a rollout of ten collectors until the rollout is complete. */
 async function complete(setting: Setting = {}) {
   const fleet = staged({ count: 10, ...setting, spec: { resyncInterval: '1h', ...setting.spec } });
   const { world, untilReason, tasks } = fleet;
@@ -37,7 +33,7 @@ describe('late joiners of a completed rollout', () => {
       come('bad', 36);
       expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
       await world.clock.advance(6 * hourMs);
-      // When the operator learns of the second failure, at most two other upgrades are in flight.
+      // At most two other upgrades run when the operator learns of the second failure.
       expect(since().length).toBeLessThanOrEqual(4);
       expect(world.ready('production')?.message).toContain('failures in the rollout, failurePolicy.maxFailures is 1');
       expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Tests that a failed write of the ledger (stored upgrade attempts) is retried with growing delays. */
+/** Tests that a failed write of the ledger is retried with growing delays. */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { staged } from './staged-world.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests that a policy needs no ledger (stored upgrade attempts) while its status contains everything worth keeping
- * (U1).
- */
+/** Tests that a policy needs no ledger while its status contains everything (U1). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import type { LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
@@ -103,7 +100,6 @@ describe('the header from status', () => {
 
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
-/** Creates a policy without stages. Its three collectors already run the target version. */
 function inOrder(spec: object = {}, groups: object = {}) {
   const fleet = staged({
     scenario: { groups: { web: { count: 3, name: 'web-#', version: target }, ...groups } },

@@ -1,4 +1,4 @@
-/** Tests a ledger that the operator cannot read: no upgrade starts until the ledger is repaired (U1). */
+/** Tests a ledger that the operator cannot read: no upgrade starts until it is repaired (U1). */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -8,7 +8,6 @@ const ledgers = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const stored = (path: string, world: World) =>
   world.api.get(path) as unknown as { readonly content: string; readonly owner: object };
 
-/** Runs a rollout to the latest build, and then ends the operator process, so that the tests can start another one. */
 async function rolledOut() {
   const world = new World({
     scenario: {

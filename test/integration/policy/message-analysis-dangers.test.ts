@@ -1,7 +1,4 @@
-/**
- * Tests message analyses under unusual conditions: retries, other targets, changed credentials, lost ledgers, and unusual answers
- * of the service.
- */
+/** Tests message analyses with retries, new targets, changed credentials and lost ledgers. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { secretsPath } from '../../support/world.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests message analyses of collectors with unusual names, and of policies that users pause, edit or retry while messages are
- * counted.
- */
+/** Tests message analyses of collectors with unusual names, and during user actions. */
 import { expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -101,7 +98,7 @@ test('a collector that is deleted after its rollback does not count as a collect
 });
 
 test('a status that reports the end of a rollback counts its collectors at their former version', async () => {
-  // The operator reads each upgrade task instead of the collector list, because there are only a few upgrades.
+  // With few upgrades, the operator reads each task instead of the collector list.
   const { world, status, untilReason } = analyzed({
     build: { stopsShipping: 1 },
     canary: { size: 2 },

@@ -1,7 +1,4 @@
-/**
- * Kills the process before and after each request and write of a message analysis. The next process must finish the
- * analysis, and must count no failure twice.
- */
+/** Kills the process before and after each request of a message analysis, which the next process must finish. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, expect, test } from 'vitest';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
@@ -16,10 +13,7 @@ type Analyzed = ReturnType<typeof analyzed>;
 let listener: ((message: unknown) => void) | undefined;
 afterEach(() => listener && unsubscribe(channel, listener));
 
-/**
- * Calls `onCrossing` before and after each request and write of the process. Replaces the function of the previous
- * call.
- */
+/** Calls `onCrossing` before and after each request and write of the process. */
 function listen(onCrossing: (text: string) => void): void {
   if (listener) unsubscribe(channel, listener);
   listener = (message) => {
@@ -29,7 +23,7 @@ function listen(onCrossing: (text: string) => void): void {
   subscribe(channel, listener);
 }
 
-/** Part of a rollout during which the process is killed, and its expected result. */
+/** A period of the rollout in which the process is killed, and the expected result. */
 interface Part {
   readonly spec?: object;
   readonly begins: (world: Analyzed) => boolean;

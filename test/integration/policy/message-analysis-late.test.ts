@@ -1,4 +1,4 @@
-/** Tests message analyses for collectors that reach the target late, for example during the soak or after a retry. */
+/** Tests message analyses for collectors that reach the target late. */
 import { expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,4 +1,4 @@
-/** Tests that a message analysis detects builds whose upgrades succeed, but whose collectors stop sending logs. */
+/** Tests that a message analysis detects builds whose collectors stop sending logs. */
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { annotations } from '../../../src/api/annotations.ts';

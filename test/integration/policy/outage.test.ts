@@ -1,7 +1,4 @@
-/**
- * Tests an outage of the service. The operator reports it by a Warning Event immediately, and by a condition after ten minutes
- * (H2).
- */
+/** Tests an outage of the service, which the operator reports by an Event and a condition (H2). */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
@@ -11,7 +8,7 @@ import { recordTold } from '../../support/told.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { hourMs, staged } from './staged-world.ts';
 
-/** Starts an operator. Its service fails from 20 minutes after the start until the given time. */
+/** The service fails from 20 minutes after the start until this time. */
 function withOutage(until: string, fault: object = { kind: 'reset' }) {
   const fleet = staged({ count: 10, scenario: { faults: { away: { from: '20m', until, ...fault } as never } } });
   const metrics = new PrometheusMetrics();

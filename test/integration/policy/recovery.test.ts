@@ -1,4 +1,4 @@
-/** Tests the check, after a rollback, whether collectors that stopped sending logs send them again (R11). */
+/** Tests the check whether collectors send logs again after a rollback (R11). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -34,8 +34,7 @@ test('the status reports that collectors send messages again after the rollback'
   expect(world.ready('production')?.message).toContain(
     `${quiet} of ${quiet} collectors with too few messages send enough messages again`,
   );
-  // Requests for the status of a search job are not counted, because their number depends on the duration of the
-  // search.
+  // Status requests depend on the duration of the search, so they are not counted.
   const requests = searches().filter(({ operation }) => operation !== 'getJob');
   expect(requests.length).toBeLessThanOrEqual(12);
   const now = searches().length;

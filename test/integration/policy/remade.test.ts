@@ -1,4 +1,4 @@
-/** Tests of a policy that is deleted and created again. It continues with its upgrade attempts in flight (U13). */
+/** Tests a policy that is deleted and created again while upgrades run (U13). */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -19,7 +19,7 @@ test('an attempt that was written ahead and never sent is not in flight for the 
   await world.until(() => posts() === 4, minuteMs);
   world.api.remove(`${policiesPath}/production`);
   add('19.150-1');
-  // After 20 s, no list shows yet whether the first four upgrades have started, so they are not repeated.
+  // After 20 s, no list shows yet whether the first four upgrades have started.
   await world.clock.advance(20_000);
   expect(posts()).toBe(20);
 });
@@ -39,7 +39,7 @@ test('an attempt that was accepted right before the deletion is taken over with 
   world.start();
   const accepted = () => world.model.snapshot(world.service.nowMs()).counters.tasksAccepted;
   await world.until(() => accepted() === 4, minuteMs);
-  // The service has answered the POSTs, but the operator has not processed the answers.
+  // The service has answered, but the operator has not processed the answers.
   await world.clock.advance(100);
   world.api.remove(`${policiesPath}/production`);
   await world.clock.advance(minuteMs);
@@ -55,7 +55,7 @@ test.each(['before', 'after'] as const)(
       scenario: {
         builds: ['19.100-1', '19.150-1', '19.200-1'],
         groups: { web: { count: 4, version: '19.100-1' } },
-        // For four minutes, lists show the old version, and only the stored upgrade attempt prevents a second upgrade.
+        // Lists show the old version for four minutes, in which only the ledger prevents a second upgrade.
         upgrade: { duration: '5m', lockDelay: '4m' },
       },
     });

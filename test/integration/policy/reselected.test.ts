@@ -1,6 +1,4 @@
-/**
- * Tests a selector that changes during a rollout. The change takes effect, even after another operator process takes over (U12).
- */
+/** Tests a selector that changes during a rollout (U12). */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

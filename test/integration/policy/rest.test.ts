@@ -1,4 +1,4 @@
-/** Tests that a policy stops sending requests when it is paused, and when its process receives a termination signal. */
+/** Tests that a policy stops sending requests when it is paused, or when its process ends. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

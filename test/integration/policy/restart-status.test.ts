@@ -1,7 +1,4 @@
-/**
- * Tests that a new operator process keeps the reason in a policy's status until the process has evaluated the policy
- * (H1).
- */
+/** Tests that a new process keeps the reason in a policy's status until it has evaluated the policy (H1). */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
@@ -163,8 +160,7 @@ describe('H1: the status stays until new evidence contradicts it', () => {
   test('except for a pause, which is shown before other policies have claimed their collectors', async () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
-    // The second policy cannot write its ledger. Without a ledger, it does not know the age of builds. So it has no target, and
-    // claims no collectors.
+    // Without a ledger, the second policy does not know the age of builds, so it selects no collectors.
     world.api.onRequest = ({ collection, method }) =>
       collection.endsWith('/ledgers') && method === 'POST'
         ? { kind: 'status', status: 500, when: 'before' }
@@ -198,7 +194,6 @@ describe('H1: the status stays until new evidence contradicts it', () => {
   });
 });
 
-/** Returns the number of reconciles of an operator process, from its metrics. */
 async function reconciles(metrics: PrometheusMetrics): Promise<number> {
   const lines = (await metrics.render()).matchAll(/^logfleet_reconciles_total\{.*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);

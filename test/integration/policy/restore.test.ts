@@ -1,7 +1,4 @@
-/**
- * Restores a backup of the cluster that is an hour old. No upgrade runs twice, and a stopped rollout stays stopped
- * (U1).
- */
+/** Restores a backup that is an hour old. No upgrade runs twice, and a stopped rollout stays stopped (U1). */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -44,7 +41,7 @@ function fleet({ groups, spec = {} }: Setting = {}) {
     world,
     status,
     tasks: () => snapshot().tasks,
-    /** Number of collectors of each version according to the service, and according to the policy's status. */
+    /** Number of collectors of each version, in the service and in the status. */
     versions: () => {
       const found = new Map<string, number>();
       for (const { version } of snapshot().collectors) found.set(version, (found.get(version) ?? 0) + 1);
@@ -63,7 +60,7 @@ function fleet({ groups, spec = {} }: Setting = {}) {
 
 type Fleet = ReturnType<typeof fleet>;
 
-/** Restores the backup while the operator runs (`beneath`), or after one operator and before the next (`between`). */
+/** Restores the backup while the operator runs (`beneath`), or between two operators (`between`). */
 function restore({ world }: Fleet, how: 'beneath' | 'between', what: () => void): void {
   if (how === 'beneath') {
     what();
@@ -91,7 +88,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
   } as const;
   const reasons = { failures: 'RolloutStopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
 
-  /** Points in the rollout at which the backup is made. Each is the number of upgrades that the service has accepted before. */
+  /** Number of accepted upgrades at which the backup is made. */
   const moments = [
     ['before the rollout', 0],
     ['with its first tasks', 1],
@@ -131,8 +128,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       const { id } = status()?.rollout ?? {};
       annotate(annotations.retry, `${id}/again`);
       await world.clock.advance(minuteMs);
-      // The operator notices that the ledger is lost only when it writes to the ledger. By then, another rollout may have begun.
-      // That rollout is stopped, too.
+      // The operator notices the lost ledger only at its next write, perhaps in another rollout.
       const now = status()?.rollout ?? { id };
       if (now.id !== id) annotate(annotations.retry, now.id as string);
       expect(await untilReason('AllUpdated')).toBe(true);
@@ -216,7 +212,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // The operator notices the restore only when it writes to the ledger, because it does not read the ledger before.
+    // The operator notices the restore only when it writes the ledger.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });
 });
@@ -261,7 +257,7 @@ test('a restore keeps a death in a soak, although no listing shows anything new 
   world.model.patch({ collectors: silent }, world.service.nowMs());
   expect(await untilReason('CollectorsFailed')).toBe(true);
   backup.restoreLedgers();
-  // The pause causes a write of the ledger. It fails because the ledger has changed, so the operator reads the ledger again.
+  // The pause causes a write, which fails because the ledger has changed.
   annotate(annotations.paused, 'true');
   expect(await untilReason('Paused')).toBe(true);
   annotate(annotations.paused, 'false');

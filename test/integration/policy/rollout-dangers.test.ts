@@ -1,4 +1,4 @@
-/** Tests faults that could damage a fleet while no person watches it, for example over a weekend. */
+/** Tests faults that could damage collectors while nobody watches, for example on a weekend. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
@@ -331,7 +331,7 @@ describe('a target that changes and returns (R6)', () => {
     patch({ spec: { paused: false, target: { version: target } } });
     expect(await untilReason('Soaking')).toBe(true);
     await world.clock.advance(12 * hourMs);
-    // A list that lags shows the former version, so the operator may upgrade a collector a second time.
+    // A list that lags shows the old version, so the collector may be upgraded again.
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(3);
   });
 

@@ -1,4 +1,4 @@
-/** Tests pairs of rollout rules whose joint effect depends on the order and the time of events. */
+/** Tests pairs of rollout rules whose effect depends on the order of events. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -67,9 +67,9 @@ function rollout({ scenario = {}, strategy = {}, spec = {} }: Setting = {}) {
 
 const canary = { name: 'canary', size: 2, soakDuration: '0s' };
 const rest = { name: 'rest', soakDuration: '0s' };
-/** A fleet of six collectors, two of which are offline. */
+/** Six collectors, two of which are offline. */
 const away = { web: { count: 4, version: before }, away: { count: 2, version: before, running: false } };
-/** Returns the UTC hour of the day. The time is in ms since the start of the virtual world, which is at midnight. */
+/** The simulated time starts at midnight UTC. */
 const hourOf = (ms: number) => new Date(ms).getUTCHours() + new Date(ms).getUTCMinutes() / 60;
 const daily = (hour: number, duration: string) => ({
   cutoff: '30m',

@@ -1,4 +1,4 @@
-/** Tests policies that share a service, with different settings and URL paths, and after a build was withdrawn. */
+/** Tests policies that share a service, with different settings and URL paths. */
 import { expect, test } from 'vitest';
 import { policiesPath, policyDefaults, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -88,7 +88,7 @@ test('U2: no POST is sent for a collector that is no longer selected, although i
   const before = posts(world).length;
   expect(await world.until(() => world.ready('production')?.status === 'True', 20 * minuteMs)).toBe(true);
   const names = new Map(world.model.snapshot(world.service.nowMs()).collectors.map(({ id, name }) => [id, name]));
-  // The first four requests are not checked, because these upgrades may have been in flight when the policy changed.
+  // The first four upgrades may have been running when the policy changed.
   const later = posts(world).slice(before + 4);
   expect(later.filter(({ collectorId }) => names.get(collectorId ?? '')?.startsWith('db-'))).toEqual([]);
 });

@@ -1,11 +1,10 @@
-/** Tests of rollouts in stages with the whole operator: their effects on the collectors and on the policy's status. */
+/** Tests rollouts in stages with the whole operator. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { planInWorld } from '../../support/planned-world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
-/** Returns the name, number of collectors and number of upgraded collectors of each stage in the policy's status. */
 const figures = ({ name, members, updated }: { name: string; members: number; updated: number }) => [
   name,
   members,
@@ -26,7 +25,7 @@ test('stages show the collectors that they will have, in status as in the plan',
     rest,
   ];
   const { world, status, untilReason } = staged({ scenario: { list: { hosted: true }, groups }, stages });
-  // The test waits an hour, because a collector counts as offline only after half an hour without a heartbeat.
+  // A collector counts as offline after half an hour without a heartbeat.
   await world.clock.advance(hourMs);
   world.start();
   for (const reason of ['RollingOut', 'Soaking']) {
@@ -39,7 +38,7 @@ test('stages show the collectors that they will have, in status as in the plan',
   }
   const [canary, tenth, there, last] = status()?.stages ?? [];
   expect([canary?.members, tenth?.members]).toEqual([3, 3]);
-  // 24 collectors can be upgraded. The first two stages have 6 of them, so the last two stages have 18.
+  // 24 collectors can be upgraded, 6 of them in the first two stages.
   expect((there?.members ?? 0) + (last?.members ?? 0)).toBe(24 - 6);
   expect([tenth, there, last].map((stage) => stage?.state)).toEqual(['Pending', 'Pending', 'Pending']);
 });

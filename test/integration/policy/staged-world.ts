@@ -1,4 +1,4 @@
-/** Test world for rollouts: the whole operator in virtual time, with one policy for a small fleet. */
+/** Simulates the whole operator with one policy and a few collectors. */
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -13,11 +13,11 @@ export interface Setting {
   readonly spec?: object;
 }
 
-/** A canary stage of three collectors that has no soak. */
+/** A canary stage of three collectors without a soak. */
 export const canary = { name: 'canary', size: 3, soakDuration: '0s' };
 export const rest = { name: 'rest', soakDuration: '0s' };
 
-/** Creates 30 collectors with the version `before`, and a policy that upgrades them to `target` in two stages. */
+/** Creates 30 collectors, and a policy that upgrades them in two stages. */
 export function staged({ count = 30, scenario = {}, stages = [canary, rest], spec = {} }: Setting = {}) {
   const world = new World({
     scenario: {

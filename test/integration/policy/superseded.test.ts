@@ -1,4 +1,4 @@
-/** Tests the history entry of a rollout that ends because the target changes. Its numbers are those at the time of the change. */
+/** Tests the history entry of a rollout that ends because the target changes. */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -12,7 +12,7 @@ function rolling() {
       groups: { web: { count: 10, version: before } },
       upgrade: { duration: '2m' },
     },
-    // The interval between status writes is longer than the test. So the status keeps its first numbers of collectors.
+    // The interval between status writes is longer than the test.
     settings: { statusIntervalMs: 1_000 * minuteMs },
   });
   world.addSecret();
@@ -28,7 +28,7 @@ test('a new target during a rollout records the final counts of the former rollo
   const { world, updated, retarget, superseded } = rolling();
   world.start();
   await world.until(() => updated() === 8, 30 * minuteMs);
-  // During this minute, the operator reads the list of collectors again.
+  // During this minute, the operator reads the collector list again.
   await world.clock.advance(minuteMs);
   const shown = world.policy('production')?.status?.collectors?.updated;
   retarget();

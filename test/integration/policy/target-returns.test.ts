@@ -1,7 +1,4 @@
-/**
- * Tests a target that is set, replaced by another target, and set again. The operator keeps the results of the target's
- * incomplete rollout (R6).
- */
+/** Tests a target that is replaced and set again. The operator keeps its results (R6). */
 import { describe, expect, test } from 'vitest';
 import { Backup } from './backup.ts';
 import { before, canary, hourMs, middle, rest, type Setting, staged, target } from './staged-world.ts';
@@ -17,7 +14,7 @@ function fleet(setting: Setting = {}) {
     ...world,
     /** Number of collectors whose upgrade to the target was requested. */
     tried: () => new Set(tasks().flatMap((task) => (task.toVersion === target ? [task.collectorId] : []))).size,
-    /** Changes the target and later changes it back. Meanwhile the policy is paused, so that no upgrade starts. */
+    /** Changes the target and later changes it back, while the policy is paused. */
     away: async (awayMs: number) => {
       patch({ spec: { paused: true, target: { version: middle } } });
       await world.world.clock.advance(awayMs);

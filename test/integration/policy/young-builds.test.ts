@@ -1,4 +1,4 @@
-/** Tests `minAge`, the minimum age of a build: the wait in the status, its end, and the target that is chosen then. */
+/** Tests `minAge`, the minimum age of a build. */
 import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,4 +1,4 @@
-/** Tests what schedules cost: requests to the service for a backfill, and requests to the API server while nothing changes. */
+/** Tests the requests of schedules: to the service for a backfill, and to the API server while idle. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Tests schedules whose manifests are in a directory: runs, messages and read-only views, in virtual time. */
+/** Tests schedules whose manifests are in a directory. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findCondition, reasons } from '../../../src/api/conditions.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
@@ -41,7 +41,7 @@ ${template}
 const logs = { from: '2026-10-31T20:00:00Z', to: '2026-11-01T00:00:00Z', messages: 100 };
 const scenario = { builds: ['19.100-1'], logs };
 
-/** Creates a directory with one schedule for four hours of logs, and starts an operator on it. */
+/** Starts an operator on a directory with a schedule for four hours of logs. */
 async function openWorld(options: Parameters<typeof schedule>[0] = {}) {
   const store = new MemoryStore();
   const world = new DirectoryWorld(scenario, {

@@ -1,4 +1,4 @@
-/** Tests schedules with an API server that refuses, loses or delays requests, and with resources that other writers change (S1 to S6). */
+/** Tests schedules with a faulty API server, and with resources that others change (S1 to S6). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import type { RequestInfo } from '../../support/memory-api-server.ts';
@@ -254,7 +254,7 @@ describe('a schedule with faults', () => {
     const count = 120;
     const world = new ScheduleWorld();
     world.add({ startTime: new Date(startMs - 2 * count * hourMs).toISOString().replace('.000', ''), paused: true });
-    // Every second hour has the record of an earlier run. The hours between them are missing.
+    // Every second hour has the record of an earlier run.
     for (let index = 0; index < count; index++) world.addRecord(startMs - (2 * index + 1) * hourMs);
     const first = world.start();
     await world.world.clock.advance(minuteMs);

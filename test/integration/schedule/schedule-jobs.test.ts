@@ -1,4 +1,4 @@
-/** Tests schedules whose runs are Kubernetes Jobs, with a simulated Job controller in virtual time. */
+/** Tests schedules whose runs are Kubernetes Jobs. */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { JobController } from '../../support/job-controller.ts';

@@ -1,4 +1,4 @@
-/** Tests schedules of exports with the whole operator: runs, backfill, gaps, restarts and lost state (S1 to S6). */
+/** Tests schedules of exports with the whole operator: runs, backfill, gaps and restarts (S1 to S6). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
@@ -7,7 +7,7 @@ import { dayMs, every, hourMs, minuteMs, ScheduleWorld, schedulesPath, startMs, 
 
 const messages = every(7 * minuteMs, startMs - 3 * dayMs, startMs + 3 * dayMs);
 
-/** Checks that the runs cover a time range without gap or overlap, and wrote each of its messages once. */
+/** Checks that the runs cover a time range without gap or overlap. */
 async function expectCovered(world: ScheduleWorld, fromMs: number, toMs: number): Promise<void> {
   const records = world.records();
   expect(records[0]?.fromMs).toBe(fromMs);
@@ -26,7 +26,7 @@ describe('a schedule', () => {
     world.add({ timeZone: 'America/New_York' });
     world.start();
     await world.world.clock.advance(6.5 * hourMs);
-    // The first run covers two hours, because clocks are set back and show an hour twice.
+    // Clocks are set back, so the first run covers two hours.
     expect(world.records().map(({ fromMs, toMs }) => (toMs - fromMs) / hourMs)).toEqual([2, 1, 1, 1, 1]);
     await expectCovered(world, startMs, startMs + 6 * hourMs);
     expect(world.runs()).toHaveLength(3);
@@ -91,8 +91,7 @@ describe('a schedule', () => {
     expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
     await world.world.clock.advance(10 * minuteMs);
     await expectCovered(world, startMs, startMs + 6 * hourMs);
-    // Only the two hours without a run are exported. Each of them needs two search jobs: one for the rows, and one that checks
-    // them.
+    // Each hour needs two search jobs: one for the rows, and one that checks them.
     expect(world.world.journal.filter(({ operation }) => operation === 'createJob').length - jobs).toBeLessThanOrEqual(
       6,
     );

@@ -1,4 +1,4 @@
-/** Test world in virtual time: the whole operator with one schedule, whose runs write into a destination in memory. */
+/** Simulates the whole operator with one schedule, and a destination in memory. */
 
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
@@ -21,12 +21,12 @@ export { exportsPath };
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
-/** Wall time in ms at which the test world starts: 1 a.m. in New York, an hour that occurs twice on this day. */
+/** Wall time in ms of the start: 1 a.m. in New York, which occurs twice on this day. */
 export const startMs = Date.UTC(2026, 10, 1, 5);
 
 export const schedulesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexportschedules';
 
-/** Fields of a schedule, with the defaults that the API server would fill in. */
+/** Fields of a schedule with the defaults of the API server. */
 const scheduleDefaults = {
   schedule: '0 * * * *',
   timeZone: 'UTC',
@@ -50,9 +50,9 @@ export interface ScheduleWorldOptions {
   readonly messages?: readonly Message[];
   readonly scenario?: Scenario;
   readonly epochMs?: number;
-  /** True if searches find only messages that the service has received. By default, they find all messages. */
+  /** True if searches find only messages that the service has received. */
   readonly hidesFuture?: boolean;
-  /** Container image for runs that are Kubernetes Jobs. Without an image, no run can be a Job. */
+  /** Container image of Kubernetes Jobs. Without an image, no run can be a Job. */
   readonly workerImage?: string;
 }
 
@@ -68,9 +68,8 @@ export class ScheduleWorld {
   /** Destinations of processes that were not killed. */
   readonly #destinations = new Set<MemoryDestination>();
   #processes = 0;
-  /** Number of destinations that all processes have opened. */
   opened = 0;
-  /** Called before each call to the destination. Returns the fault with which the call fails, if any. */
+  /** Called before each call to the destination. Returns the fault of the call, if any. */
   strike: MemoryDestination['strike'] = () => undefined;
 
   constructor(options: ScheduleWorldOptions = {}) {
@@ -115,7 +114,7 @@ export class ScheduleWorld {
     return this.world.start();
   }
 
-  /** Kills an operator replica together with its open destinations. */
+  /** Kills an operator replica with its open destinations. */
   kill(replica: Replica): void {
     replica.kill();
     for (const destination of this.#destinations) destination.die();
@@ -144,7 +143,7 @@ export class ScheduleWorld {
     this.patch({ metadata: { annotations: { 'logfleet.dev/requestedAt': requestedAt } } });
   }
 
-  /** Returns the runs that exist, in ascending order of their names. */
+  /** Returns the existing runs, sorted by name. */
   runs(): readonly SearchExport[] {
     const all = this.world.api.store.objects(
       'logfleet.dev/v1alpha1/searchexports',
@@ -156,7 +155,7 @@ export class ScheduleWorld {
     return this.world.api.get(`${exportsPath}/${name}`) as SearchExport | undefined;
   }
 
-  /** Returns the time ranges of the schedule records at the destination, in ascending order. */
+  /** Returns the time ranges of the schedule records, oldest first. */
   records(): readonly TimeRange[] {
     const names = [...this.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
     return names
@@ -164,10 +163,7 @@ export class ScheduleWorld {
       .sort((a, b) => a.fromMs - b.fromMs);
   }
 
-  /**
-   * Writes the schedule record of a run of one hour, as if an earlier process had completed the run. The run has no
-   * files.
-   */
+  /** Writes the schedule record of an earlier run of one hour without files. */
   addRecord(fromMs: number): void {
     const toMs = fromMs + hourMs;
     const run = runName('hourly', { fromMs, toMs });
@@ -178,19 +174,19 @@ export class ScheduleWorld {
     this.store.objects.set(name, Buffer.from(JSON.stringify(content)));
   }
 
-  /** Verifies the schedule from its files, as `logfleet verify --schedule` does. */
+  /** Verifies the schedule as `logfleet verify --schedule` does. */
   verify(): Promise<ScheduleVerification | undefined> {
     const options = { schedule: 'hourly', manifestsOnly: false, onProgress: () => {} };
     const { signal } = new AbortController();
     return verifySchedule(new MemoryDestination(this.store), ScheduleLayout.of('hourly'), { ...options, signal });
   }
 
-  /** Returns the texts of the rows in all files that a manifest lists, in ascending order. */
+  /** Returns the sorted texts of the rows in all files that a manifest lists. */
   rows(): readonly string[] {
     return this.#rowsOf([...this.store.objects.keys()].filter((name) => name.endsWith('/manifest.json')));
   }
 
-  /** Returns the texts of all exported rows in runs that wrote a schedule record, in ascending order. */
+  /** Returns the sorted texts of the rows of all runs with a schedule record. */
   rowsOfRecords(): readonly string[] {
     const records = [...this.store.objects].filter(([name]) => name.startsWith('hourly/schedule/runs/'));
     const manifests = records.map(([, content]) => {
@@ -224,7 +220,7 @@ export class ScheduleWorld {
   }
 }
 
-/** Returns the texts of the messages in a time range, in ascending order. */
+/** Returns the sorted texts of the messages in a time range. */
 export function textsIn(messages: readonly Message[], { fromMs, toMs }: TimeRange): readonly string[] {
   return messages
     .filter(({ at }) => at >= fromMs && at < toMs)

@@ -1,4 +1,4 @@
-/** Tests the service client over real TLS against the simulator, and the messages about a wrong Secret. */
+/** Tests the service client over real TLS against the simulator. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import { ServiceModel } from '../../../simulator/model.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
       users: { ops: { keys: { id: 'key' } } },
       builds: ['19.500-1'],
       groups: { web: { count: 1_200, version: '19.253-26' } },
-      // The request limits are off here, because the tests themselves send requests as the same user.
+      // The tests themselves send requests as the same user.
       limits: { requestsPerSecond: 0 },
       search: { notStartedFor: '0s', duration: '0s' },
       logs: { messages: 3_000, from: '-1h', to: '-0s' },
@@ -109,7 +109,7 @@ describe('pages of messages over TLS', () => {
     });
   }
 
-  /** Slow receiver of rows, which accepts one row in each turn of the event loop. */
+  /** Slow receiver, which accepts one row in each turn of the event loop. */
   class SlowSink implements RowReceiver {
     readonly ids: string[] = [];
 
@@ -148,7 +148,7 @@ describe('pages of messages over TLS', () => {
     const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
     const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
     expect(offsets).toHaveLength(4);
-    // Each request starts more than 100 rows after the previous one, because the client keeps the rows of a truncated page.
+    // The client keeps the rows of a truncated page, so the next request starts after them.
     expect(offsets.every((offset, index) => index === 0 || offset > (offsets[index - 1] ?? 0) + 100)).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** Test set-up with the client and the simulated service in one process, joined by the real request budget and transport code. */
+/** The client and the simulated service in one process, with the real request budget. */
 
 import { InProcessService } from '../../../simulator/in-process.ts';
 import type { JournalEntry } from '../../../simulator/journal.ts';
@@ -23,7 +23,7 @@ export const usual: Scenario = {
   groups: { web: { count: 30, version: '19.253-26', osName: 'Linux' } },
 };
 
-/** Number of messages: ten per minute in the hour before the start. */
+/** Ten messages per minute in the hour before the start. */
 export const messageCount = 600;
 
 function tenAMinute(startMs: number): LogData {
@@ -70,7 +70,7 @@ export class SimulatedWorld {
     this.jobs = new SearchJobs({ service: this.client, permits: budget.jobs, clock });
   }
 
-  /** Returns the definition of a search job for all messages of the hour before the start. */
+  /** Search for all messages of the hour before the start. */
   get order(): JobOrder {
     return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
   }
@@ -80,7 +80,7 @@ export class SimulatedWorld {
     return this.model.counters();
   }
 
-  /** Runs the virtual clock until the call has ended, and returns its result. */
+  /** Advances the clock until the call has ended, and returns its result. */
   async run<T>(call: Promise<T>): Promise<T> {
     let done = false;
     const end = () => {
@@ -91,7 +91,7 @@ export class SimulatedWorld {
     return call;
   }
 
-  /** Returns the error of a call to the client, or undefined if the call succeeds. */
+  /** Returns the error of a call; undefined if the call succeeds. */
   async failure(call: Promise<unknown>): Promise<unknown> {
     return this.run(
       call.then(
@@ -101,7 +101,7 @@ export class SimulatedWorld {
     );
   }
 
-  /** Returns the requests of an operation that reached the simulated service, in order. */
+  /** Returns the requests of an operation that reached the service, oldest first. */
   requests(operation?: string): readonly JournalEntry[] {
     return this.journal.filter((entry) => operation === undefined || entry.operation === operation);
   }

@@ -1,11 +1,8 @@
-/**
- * The rows of a log service that gives false answers. Three rows share the oldest millisecond, and another millisecond
- * has more rows than a page.
- */
+/** Rows of a log service that gives false answers. Some share a millisecond. */
 import type { Message } from '../../../../simulator/test/search/row-data.ts';
 import { hourMs, startMs } from '../export-world.ts';
 
-/** Fields of a message or of an aggregation row, from `map` in the service's answer. */
+/** Fields of a message or of an aggregation row. */
 export type Row = Readonly<Record<string, string>>;
 
 export interface Corpus {
@@ -35,7 +32,7 @@ function corpusOf(pageRows: number): Corpus {
   return { messages, truth: messages.map(rowOf), pageRows };
 }
 
-/** Returns a message whose text has one of many lengths, so that most messages differ in size. */
+/** Texts have many lengths, so most messages differ in size. */
 function messageAt(at: number, index: number): Message {
   const raw = `message ${index} ${'x'.repeat(index % 17)}`;
   return { at, raw, fields: { _messageid: `-69175290${100_000_000 + 7 * index}` } };

@@ -1,11 +1,9 @@
 /**
- * Table of lies that a dishonest log service may tell, each with the outcome of the export. The aggregations of the service are honest
- * unless a lie says otherwise.
+ * Table of false answers (lies) of a log service, each with the outcome of the export.
  *
- * - `whole`: the export is proven, and its files have exactly the true rows.
- * - `noticed`: the export is not proven, and its status says so.
- * - `undetectable`: the export is proven with wrong rows, because the lie contradicts none of the figures that the operator compares.
- *   docs/exports.md lists these lies.
+ * - `whole`: the files have exactly the true rows.
+ * - `noticed`: the export's status says that its rows are not proven.
+ * - `undetectable`: the files have wrong rows, which no check can find. docs/exports.md lists these lies.
  */
 import type { Scenario } from '../../../../simulator/scenario.ts';
 import { hourMs, minuteMs } from '../export-world.ts';
@@ -29,17 +27,12 @@ type Cases = Readonly<Record<string, LieCase>>;
 
 const { truth, pageRows } = small;
 const dayMs = 24 * hourMs;
-/** A service whose searches return at most 500 rows and report that they were cut off. */
+/** Searches return at most 500 rows, and report that they were cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
-/**
- * Large corpus, for lies whose outcome depends on the number of rows. The operator suspects an unreported row limit only in large searches.
- */
+/** The operator suspects an unreported row limit only in large searches. */
 const inLarge = { corpus: large };
 
-/**
- * Three rows about which the service lies. One is in the middle of a page, one is in a millisecond with many rows, and one is at
- * the same position in the pages of every search.
- */
+/** Rows about which the service lies: on different positions of a page. */
 const certain = truth[300] as Row;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
 const foreign = truth[900] as Row;
@@ -55,13 +48,13 @@ function without(...rows: Rows): (rows: Rows) => Rows {
   return (found) => found.filter((row) => !ids.has(row['_messageid']));
 }
 
-/** Returns a lie (false answer of the service) about one row. The lie occurs in every search that finds this row. */
+/** Changes one row in every search that finds it. */
 function withRow(row: Row, change: (row: Row) => Rows): (rows: Rows) => Rows {
   const isWanted = isRow(row);
   return (rows) => rows.flatMap((each) => (isWanted(each) ? change(each) : [each]));
 }
 
-/** Returns a lie (false answer of the service) that changes every hundredth row. All searches change the same rows. */
+/** Changes every hundredth row in all searches. */
 function withHundredth(change: (row: Row) => Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => ((row['_messageid'] ?? '').endsWith('07') ? change(row) : row));
 }
@@ -75,13 +68,13 @@ function shifted(row: Row, byMs: number): Row {
   return { ...row, _messagetime: String(timeOf(row) + byMs) };
 }
 
-/** Returns a lie (false answer of the service) that contains the row at `index` twice, and omits the next row. */
+/** Returns the row at `index` twice, and omits the next row. */
 function inPlaceOfNext(rows: Rows, index: number): Rows {
   const [row, next] = [rows[index], rows[index + 1]];
   return row && next ? rows.with(index + 1, row) : rows;
 }
 
-/** Returns a lie (false answer of the service) that contains the row `given` twice, and omits the row `replaced`. */
+/** Returns the row `given` twice, and omits the row `replaced`. */
 function inPlaceOf(given: Row, replaced: Row): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => (isRow(replaced)(row) ? given : row));
 }
@@ -105,7 +98,7 @@ function garbled(row: Row): Row {
   return withText(row, '#'.repeat((row['_raw'] ?? '').length));
 }
 
-/** Returns the next true row of equal size that has another time. */
+/** Returns the next true row of equal size. */
 function sameSized(row: Row): Row {
   return truth.find((other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row)) as Row;
 }
@@ -115,7 +108,7 @@ function isNear(left: Row, right: Row): boolean {
   return distanceMs > 0 && distanceMs < 10 * minuteMs;
 }
 
-/** Returns a row that the service does not store, with the size of `row` and one millisecond after the row `foreign`. */
+/** Returns a false row with the size of `row`, 1 ms after the row `foreign`. */
 function forged(row: Row): Row {
   const atMs = String(timeOf(foreign) + 1);
   return { ...garbled(row), _messageid: '-6917529099999999', _messagetime: atMs, _receipttime: atMs };
@@ -138,10 +131,7 @@ function histogramWith(change: (count: number) => number): NonNullable<Lie['stat
   });
 }
 
-/**
- * Returns a lie (false answer of the service) that changes one number, such as a count, in each aggregation record that
- * has this number.
- */
+/** Changes one number in each aggregation record. */
 function figures(name: RegExp, change: (figure: number) => number): NonNullable<Lie['records']> {
   return (records) => {
     return records.map((record) => {
@@ -165,10 +155,7 @@ function undetectable(lie: Lie, more: Partial<LieCase> = {}): LieCase {
   return { outcome: 'undetectable', lie, ...more };
 }
 
-/**
- * Returns a lie (false answer of the service) in which the message count and the histogram agree with the false rows of
- * the result pages.
- */
+/** Makes the message count and the histogram agree with the false rows. */
 function agreed(rows: (rows: Rows) => Rows): Lie {
   return { rows, isCounted: true };
 }
@@ -283,7 +270,7 @@ const shiftedCases: Cases = {
   ),
 };
 
-/** Lies that change the times of rows, but leave each row in its interval of the export. */
+/** Lies that change the times of rows, but leave each row in its interval. */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
   'the oldest row of a slice is a millisecond late, and searches are cut': noticed(

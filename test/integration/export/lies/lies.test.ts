@@ -1,7 +1,4 @@
-/**
- * Tests exports from a service that gives false answers: no export is proven with rows that contradict an honest
- * aggregation (E6).
- */
+/** Tests exports from a service that gives false answers, which an honest aggregation contradicts (E6). */
 import { describe, expect, test } from 'vitest';
 import { ExportWorld, minuteMs } from '../export-world.ts';
 import { type Corpus, small } from './corpus.ts';
@@ -15,7 +12,7 @@ describe('a lying service', () => {
 });
 
 describe('a lying service, if the export searches by receipt time', () => {
-  // The two times are in one slice of ten minutes, so all sums of the slice stay the same.
+  // The two times are in one period of ten minutes, so its sums stay the same.
   const undetectable = ['two rows of different sizes have the time of each other'];
   const cases = Object.entries(lies).filter(
     ([name, { outcome }]) => outcome !== 'undetectable' && !undetectable.includes(name),

@@ -1,7 +1,4 @@
-/**
- * A proxy between the operator and the simulated service. The proxy gives false answers about search jobs. It builds result pages
- * from its own rows, so that a lie can be the same in all pages.
- */
+/** Proxy between the operator and the simulated service, which gives false answers about search jobs. */
 import {
   type InProcessAnswer,
   type InProcessRequest,
@@ -24,7 +21,7 @@ export interface LyingJob {
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Number of requests so far for the first page of this search job. */
+  /** Number of requests for the first page of this search job. */
   readonly reading: number;
   readonly job: LyingJob;
 }
@@ -44,9 +41,9 @@ export interface Bucket {
 }
 
 export interface Lie {
-  /** Returns the rows of a search job, newest first. The proxy builds the job's pages from these rows. */
+  /** Returns the rows of a search job, newest first. */
   readonly rows?: (rows: readonly Row[], job: LyingJob) => readonly Row[];
-  /** True if the service reports a message count and a histogram that agree with the false `rows`. */
+  /** True if the message count and the histogram agree with the false `rows`. */
   readonly isCounted?: boolean;
   readonly page?: (rows: readonly Row[], request: PageRequest) => readonly Row[];
   readonly status?: (status: JobStatus, job: LyingJob) => JobStatus;
@@ -54,7 +51,7 @@ export interface Lie {
 }
 
 interface KnownJob extends LyingJob {
-  /** Number of rows that the latest status of the search job reported. */
+  /** Number of rows in the latest status of the search job. */
   count: number;
   isDone: boolean;
   readings: number;
@@ -67,7 +64,7 @@ export class LyingService extends InProcessService {
   readonly #pageRows: number;
   readonly #jobs = new Map<string, KnownJob>();
 
-  /** Creates the proxy. `corpus` contains all rows that exist at the service. */
+  /** `corpus` has all rows that exist at the service. */
   constructor(lie: Lie, { truth, pageRows }: Corpus, model: ServiceModel, clock: VirtualClock, network: Network) {
     super(model, clock, network);
     this.#lie = lie;
@@ -117,7 +114,7 @@ export class LyingService extends InProcessService {
   #messages(answer: InProcessAnswer, job: KnownJob, offset: number, limit: number): InProcessAnswer {
     const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: Row }[] };
     if (offset === 0) job.readings++;
-    // While a search job runs, its pages contain only the rows that it has found so far.
+    // The pages of a running search job have only the rows that were found so far.
     const end = job.isDone ? offset + Math.min(limit, this.#pageRows) : offset + page.messages.length;
     const rows = this.#rowsOf(job).slice(offset, end);
     const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;
@@ -143,7 +140,7 @@ export class LyingService extends InProcessService {
     return this.#lie.rows?.(found, job) ?? found;
   }
 
-  /** Returns the rows that a search job has found. A search that reaches its row limit has found the newest rows. */
+  /** A search that reaches its row limit has found the newest rows. */
   #foundBy(job: KnownJob): readonly Row[] {
     const [, ending = ''] = /_messageid matches "\*(\d+)"/.exec(job.query) ?? [];
     const matching = this.#truth.filter((row) => {

@@ -1,7 +1,4 @@
-/**
- * Tests damaged manifests at each point of a rollout: no upgrade starts without a valid manifest, and no state is lost
- * (D1 to D5). `make soak` tests all damages at each point, `make test` each damage at one point.
- */
+/** Damages manifests at each point of a rollout: no upgrade starts, and no state is lost (D1 to D5). */
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Scenario } from '../../../../simulator/scenario.ts';
@@ -42,19 +39,13 @@ const names = Object.keys(files);
 
 interface Damage {
   readonly name: string;
-  /**
-   * Damages a manifest file. The test repairs the damage by writing all manifests again and removing the files in
-   * `extra`.
-   */
+  /** Damages a manifest file. `extra` lists files that the repair must remove. */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
   /** Time in ms after which the test repairs the damage, also while an operator starts. */
   readonly lastsMs?: number;
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
-  /**
-   * True if only an operator that has read the manifest before can notice the damage. An operator that starts after the damage
-   * cannot.
-   */
+  /** True if an operator that starts after the damage cannot notice it. */
   readonly isUnseen?: true;
 }
 
@@ -152,7 +143,7 @@ function repair(world: DirectoryWorld, { extra = [] }: Pick<Damage, 'extra'> = {
   }
 }
 
-/** Returns the fields of a policy that must not be lost when files of the directory are damaged. */
+/** Returns the fields of a policy that no damage may change. */
 function remembered({ metadata: { uid, generation }, status }: CollectorVersionPolicy) {
   const stages = status?.stages?.map(({ name, state, startTime, soakedUntil }) => ({
     name,
@@ -163,13 +154,13 @@ function remembered({ metadata: { uid, generation }, status }: CollectorVersionP
   return { uid, generation, rollout: status?.rollout?.id, stages, collectors: status?.collectors };
 }
 
-/** A point of the rollout at which a manifest is damaged, with the steps that lead to this point. */
+/** A point of the rollout at which a manifest is damaged. */
 interface Point {
   readonly name: string;
   readonly state: string;
   readonly outcome?: 'fail';
   readonly reach: (world: DirectoryWorld) => Promise<void>;
-  /** Number of upgrades that the operator has started at this point of the rollout. */
+  /** Number of upgrades that started before this point. */
   readonly upgrades: number;
 }
 

@@ -1,4 +1,4 @@
-/** Test world in virtual time: a directory of manifests, the simulated service and the real operator. */
+/** Simulates a directory of manifests with the simulated service and the real operator. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -36,7 +36,7 @@ export class DirectoryWorld extends ServiceWorld {
     return readFileSync(this.path(file));
   }
 
-  /** Writes a file whose modification time is that of the virtual clock. */
+  /** Writes a file with the time of the virtual clock. */
   write(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), content);
@@ -85,7 +85,7 @@ export class DirectoryWorld extends ServiceWorld {
     await this.clock.during(writeRequest(this.directory, 'CollectorVersionPolicy', key, { [annotation]: value }));
   }
 
-  /** Returns the names of the collectors for which the operator requested an upgrade, in the order of the requests. */
+  /** Returns the names of the upgraded collectors, in the order of the requests. */
   upgrades(): readonly string[] {
     const { collectors } = this.model.snapshot(this.clock.now());
     const names = new Map(collectors.map(({ id, name }) => [String(id), name]));

@@ -1,6 +1,4 @@
-/**
- * Tests a policy whose ledger an older version of logfleet wrote: no upgrade starts, and `Ready` says what to do (U1).
- */
+/** Tests a policy whose ledger an older version of logfleet wrote (U1). */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../../support/world.ts';
 import { minuteMs } from '../../../unit/policy/builders.ts';
@@ -9,9 +7,7 @@ const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
 const posts = ({ journal }: World) => journal.filter(({ method }) => method === 'POST').length;
 
-/**
- * Starts a rollout of six collectors. Kills the operator and removes its Ledgers while three upgrades are in flight.
- */
+/** Kills the operator and removes its Ledgers while three of six upgrades run. */
 async function interruptedRollout() {
   const world = new World({
     scenario: {

@@ -1,7 +1,4 @@
-/**
- * Tests how the client finds the cause when the service answers that a search job is unknown. The service gives this answer for
- * six different causes (sections 7.3, 10.2, 3.1 and 5.3).
- */
+/** Tests how the client finds out why the service does not know a search job (sections 7.3, 10.2, 3.1 and 5.3). */
 import { expect, test } from 'vitest';
 import { type JobFacts, missingJob } from '../../../../src/service/requests/missing-job.ts';
 import type { Outcome } from '../../../../src/service/requests/outcome.ts';

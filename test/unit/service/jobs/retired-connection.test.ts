@@ -1,4 +1,4 @@
-/** Tests that an open search job keeps its connection with the old credentials after the credentials have changed. */
+/** Tests that an open search job keeps its connection and its old credentials. */
 import { expect, test } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';

@@ -1,4 +1,4 @@
-/** Tests of one search job: the times of its status requests, lost answers, its end, and its deletion (B4, E5, 3.1, 4.5). */
+/** Tests one search job: status requests, lost answers, its end and its deletion (B4, E5, 3.1, 4.5). */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { JobAdmission } from '../../../../src/service/budget/job-admission.ts';
@@ -27,7 +27,7 @@ function world(status: FakeJob['status'] = () => running, expectedMs = 2_000) {
   return { clock, fake, permit, job, seen };
 }
 
-/** Returns the status after `elapsedMs` of a search job that searches at constant speed and ends after `durationMs`. */
+/** Returns the status after `elapsedMs` of a search job that ends after `durationMs`. */
 function statusAt(elapsedMs: number, durationMs: number): JobStatus {
   const part = Math.min(1, elapsedMs / durationMs);
   const startMs = order.toMs - Math.floor(part * 100) * 1_000;
@@ -226,8 +226,7 @@ describe('a status request without an answer', () => {
     answers[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
     answers[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });
     await settle();
-    // Errors and warnings that the service returns only once are always kept. For all other data, the status that was requested last
-    // counts.
+    // Errors that the service returns only once are kept. For other data, the latest status counts.
     expect(job.progress).toMatchObject({ messageCount: 9, hasLostStatus: false, statuses: 2 });
     expect(job.progress.errors).toEqual(['second', 'first']);
     expect(job.progress.warnings).toEqual(['slow']);

@@ -1,6 +1,4 @@
-/**
- * Tests how many status requests a short search needs, and how soon the client notices that the search has ended (B4, 2.3, 3.1).
- */
+/** Tests how many status requests a short search needs (B4, 2.3, 3.1). */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../../simulator/scenario.ts';
 import { RowData } from '../../../../simulator/test/search/row-data.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests search jobs from creation to end on the simulated service in virtual time: number of requests, keep-alives,
- * histograms and faults.
- */
+/** Tests search jobs from creation to end on the simulated service. */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../../simulator/scenario.ts';
 import type { LogfleetError } from '../../../../src/base/errors.ts';
@@ -11,7 +8,6 @@ import type { JobOrder } from '../../../../src/service/jobs/search-service.ts';
 import { RowLog } from '../requests/harness.ts';
 import { messageCount, SimulatedWorld } from '../simulated-world.ts';
 
-/** Opens a search job, waits for its end, and reads its messages. */
 async function search(world: SimulatedWorld, order: Partial<JobOrder> = {}) {
   const job = await world.run(world.jobs.open({ ...world.order, ...order }));
   const progress = await world.run(job.whenFinished());
@@ -88,7 +84,7 @@ test.each(['new', 'all'] as const)(
     job = await world.run(world.jobs.open(world.order, { onProgress }));
     await world.run(job.whenFinished());
     expect(sums.length).toBeGreaterThan(4);
-    // The message count may be higher than the total of the histogram by the messages of one unfinished bucket.
+    // The message count may include the messages of one unfinished bucket.
     for (const [total, counted] of sums) expect(counted - total).toBeLessThanOrEqual(60);
     expect(sums.at(-1)).toEqual([messageCount, messageCount]);
     await world.run(job.close());
@@ -213,7 +209,7 @@ describe('causes of an early end of a search', () => {
   test('a proxy removes the cookie (5.3)', async () => {
     const world = new SimulatedWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
-    // The service now requires cookie B, which the client lacks, as if a proxy had removed the cookie.
+    // The service now requires cookie B, which the client lacks.
     world.model.patch({ search: { cookies: { names: ['B'] } } }, world.service.nowMs());
     const error = await world.failure(job.whenFinished());
     expect(['JobLost', 'JobCookieMissing', 'JobSilenced']).toContain((error as LogfleetError).reason);
@@ -275,14 +271,14 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
       }
     }
   };
-  // This search job is created before the service begins to reject creations, so its keep-alives succeed throughout.
+  // This search job is created before the service rejects creations.
   const all = [runOne()];
   await world.clock.advance(5_000);
   for (let job = 0; job < 11; job++) all.push(runOne());
   await world.clock.advance(4_000);
   expect(refused).toBeGreaterThan(0);
   expect(world.budget.jobs.limit).toBeLessThanOrEqual(4);
-  // At four requests per second, nine requests take less than 3.5 s. So the request rate has not been reduced.
+  // Nine requests take less than 3.5 s at the full rate of four per second.
   const fromMs = world.clock.monotonic();
   await world.run(Promise.all(Array.from({ length: 9 }, () => world.client.listBuilds())));
   expect(world.clock.monotonic() - fromMs).toBeLessThan(3_500);
@@ -392,8 +388,7 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // If the service works long on cancelled requests, it counts more concurrent requests than the request budget does
-    // (B2).
+    // The service still works on cancelled requests that the budget no longer counts (B2).
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },

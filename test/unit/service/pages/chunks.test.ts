@@ -1,11 +1,11 @@
-/** Checks that the rows, the values and the offset of an error do not depend on how a page is divided into chunks (section 2.5). */
+/** Tests that the result does not depend on how a page is divided into chunks (section 2.5). */
 import { describe, expect, test } from 'vitest';
 import { readReference } from '../../../fuzz/page-scanner/reference.ts';
 import { type Cuts, differences, everyNth, scan } from '../../../fuzz/page-scanner/trial.ts';
 
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Valid and invalid pages, with every element of a page that can be divided between two chunks. */
+/** Pages with every element that can be divided between two chunks. */
 const pages: readonly (readonly [name: string, page: string])[] = [
   ['nothing in it', '{"messages":[]}'],
   ['escapes', '{"messages":[{"map":{"_messag\\u0065id":"\\u002d7","_messagetime":"5","a":"\\\\\\"\\u00e9\\n"}}]}'],
@@ -34,9 +34,7 @@ describe.each(pages)('%s', (_name, text) => {
   const page = Buffer.from(text, 'latin1');
   const reference = readReference(page);
 
-  /**
-   * Returns the first way to divide the page into chunks for which the scanner returns a wrong result, and this result.
-   */
+  /** Returns the first division into chunks with a wrong result. */
   function wrongCuts(ways: Iterable<Cuts>): unknown {
     for (const cuts of ways) {
       const found = differences(page, reference, scan(page, cuts));

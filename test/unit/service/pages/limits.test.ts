@@ -12,7 +12,6 @@ function rowOf(bytes: number): string {
   return `{${values},"_raw":"${'x'.repeat(bytes - frame)}"}`;
 }
 
-/** Passes the page to the scanner in chunks of this size. Returns its number of rows, or the error. */
 function scan(
   page: string,
   chunk: number,

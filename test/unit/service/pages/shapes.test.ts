@@ -1,4 +1,4 @@
-/** Tests scanning pages of messages (section 2.5): the values of their rows (E9), and the offset and message of errors. */
+/** Tests scanning pages of messages (section 2.5): row values (E9), and errors with their offset. */
 import { describe, expect, test } from 'vitest';
 import { DecodeError } from '../../../../src/service/json/json-members.ts';
 import { PageError } from '../../../../src/service/pages/page-content.ts';
@@ -39,7 +39,6 @@ function errorOf(page: string | Uint8Array): PageError {
   throw new Error('the page was taken');
 }
 
-/** Returns a page that has one row with these members. */
 const pageOf = (members: string) => `{"messages":[{"map":{${members}}}]}`;
 const time = '"_messagetime":"1788000000123"';
 const id = '"_messageid":"-5"';
@@ -215,7 +214,7 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
-  // These rows are followed by another row, because the scanner uses a faster path for every row but the last.
+  // Another row follows, because the scanner uses a faster path for every row but the last.
   test.each([
     ['"a":"x\\,"b":"c"', 7],
     ['"a\\:"b","c":"d"', 3],
@@ -232,7 +231,7 @@ describe('invalid pages', () => {
     expect(errorOf(page).offset).toBe(page.indexOf(members) + place);
   });
 
-  // The scanner skips the value of a member that it does not need, and checks only its syntax.
+  // The scanner skips values that it does not need, and checks only their syntax.
   test.each([
     ['01', 1],
     ['-', 1],

@@ -1,4 +1,4 @@
-/** Test harness with a service client on a scripted transport and a virtual clock, and a table of the nine operations. */
+/** Service client on a scripted transport and a virtual clock, with a table of the nine operations. */
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { ServiceClient } from '../../../../src/service/client.ts';
@@ -21,7 +21,7 @@ export interface Harness {
   readonly transport: ScriptedTransport;
   readonly budget: RecordingBudget;
   readonly client: ServiceClient;
-  /** A search job that was created a minute ago, has a cookie, and has received no later request. */
+  /** Search job with a cookie that was created a minute ago. */
   readonly job: OpenJob;
   jobOf(ageMs: number, setCookies?: readonly string[]): OpenJob;
 }
@@ -88,7 +88,7 @@ export const calls: {
 export const creationNotice =
   'A 404 status (Page Not Found) on a follow-up request may be due to a cookie not accompanying the request';
 
-/** Returns `count` messages, newest first, with consecutive ids that begin at `first`. */
+/** Returns messages, newest first, with consecutive ids from `first` on. */
 export function messages(first: number, count: number): string {
   const rows = Array.from({ length: count }, (_, index) => {
     const id = first + index;
@@ -111,7 +111,7 @@ export const goodBodies: { readonly [O in Operation]: string } = {
 
 export const good = (operation: Operation): Step => ({ kind: 'answer', status: 200, body: goodBodies[operation] });
 
-/** Runs the virtual clock until a call to the client has ended. Returns the result or the error of the call. */
+/** Advances the clock until the call has ended. Returns its result or error. */
 export async function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {
   let done = false;
   const result = call.then(
@@ -125,10 +125,7 @@ export async function settled(clock: VirtualClock, call: Promise<unknown>): Prom
   return result;
 }
 
-/**
- * Calls the operation while the transport follows this script. Returns the `ServiceError` with which the operation
- * fails.
- */
+/** Returns the error of the operation when the transport follows this script. */
 export async function failureOn(
   operation: Operation,
   steps: readonly Step[],

@@ -1,7 +1,4 @@
-/**
- * Tests each of the nine operations of the service with each fault of the service or of a proxy (sections 7.1 and
- * 10.1). If a request may have changed something at the service, its error must say so.
- */
+/** Tests each operation of the service with each fault of the service or of a proxy (sections 7.1 and 10.1). */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario } from '../../../../simulator/scenario.ts';
 import type { OpenJob } from '../../../../src/service/jobs/search-service.ts';
@@ -10,10 +7,7 @@ import { ServiceError } from '../../../../src/service/requests/service-error.ts'
 import { firstCollector, SimulatedWorld } from '../simulated-world.ts';
 import { RowLog } from './harness.ts';
 
-/**
- * Creates a simulated service without faults, with the objects that the operations need: an upgrade task, and a
- * finished search job that survives all timeouts.
- */
+/** Creates a simulated service with an upgrade task and a finished search job. */
 async function prepared() {
   const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '10m' } });
   const { client, clock } = world;
@@ -70,30 +64,23 @@ const faults: readonly [string, FaultScenario, string][] = [
   ['504', { kind: 'status', status: 504, body: 'html' }, 'serverError'],
 ];
 
-/** Operations on an existing search job. Status 404 means that the job does not exist. */
+/** Operations on an existing search job, for which status 404 means that the job does not exist. */
 const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
-/**
- * Returns the expected failure of the operation; undefined for success, as for the deletion of an unknown search job
- * (section 4.5).
- */
+/** Returns the expected failure; undefined for success, as for the deletion of an unknown search job (section 4.5). */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
   return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
 }
 
-/** Faults that prevent a request from taking effect. All other faults only damage the answer. */
+/** Faults that prevent a request from taking effect. Other faults only damage the answer. */
 const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
 
-/** Returns the number of search jobs that the operation deletes at the service. */
 function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { readonly effect?: boolean }): number {
   return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
 }
 
-/**
- * Operations that change something at the service. If the answer is lost, the client does not know whether the change
- * took effect.
- */
+/** Operations that change something at the service. */
 const acts: ReadonlySet<Operation> = new Set(['createJob', 'getJob', 'deleteJob', 'createTask']);
 const lost: ReadonlySet<string> = new Set([
   ...['connectionLost', 'timeout', 'answerInvalid', 'requestTimeout'],
@@ -109,7 +96,6 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     world.model.patch({ faults: { all: { ...fault, operations: [operation] } } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
     const { jobsCreated, tasksAccepted, jobsActive } = world.counters();
-    // Each successful deletion reduces the number of active search jobs by one.
     expect(jobsActive).toBe(before.jobsActive + jobsCreated - before.jobsCreated - deletionsOf(operation, fault));
     const expected = expectedOf(operation, outcome);
     if (expected === undefined) {
@@ -119,8 +105,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     expect(error).toBeInstanceOf(ServiceError);
     const unknown = acts.has(operation) && lost.has(expected);
     expect(error).toMatchObject({ code: `service.${expected}`, effect: unknown ? 'unknown' : 'none' });
-    // The client never creates two search jobs or tasks for one call. If it reports that the call had no effect, none
-    // was created.
+    // The client never creates two search jobs or tasks for one call.
     const created = jobsCreated - before.jobsCreated + tasksAccepted - before.tasksAccepted;
     expect(created).toBeLessThanOrEqual(unknown && creations.includes(operation) ? 1 : 0);
   });
@@ -134,8 +119,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     const moved: FaultScenario = { kind: 'redirect', to, operations: [operation], times: 1 };
     world.model.patch({ basePaths: ['/api', '/eu/api'], faults: { moved } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
-    // The cookie belongs to the first host, so the second host does not receive it and does not know the search job
-    // (section 5.3).
+    // The second host does not receive the cookie, and does not know the search job (section 5.3).
     const loses = to.startsWith('https://') && onJob.has(operation);
     if (loses) expect(error).toMatchObject({ code: 'service.jobCookieMissing' });
     else expect(error).toBeUndefined();

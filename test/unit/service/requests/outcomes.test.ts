@@ -1,7 +1,4 @@
-/**
- * Tests each operation of the service with each outcome: the result for the caller, the number of requests, and the outcome that
- * the client reports to the request budget.
- */
+/** Tests each operation of the service with each outcome. */
 import { describe, expect, test } from 'vitest';
 import { type Operation, operations } from '../../../../src/service/requests/operation.ts';
 import { jobMissings, type Outcome, outcomes, treatmentOf } from '../../../../src/service/requests/outcome.ts';
@@ -80,7 +77,7 @@ const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   jobGone: [noJob],
 };
 
-/** Changes of the test set-up that are needed for an outcome, such as the deletion of a search job. */
+/** Changes of the test set-up that an outcome needs. */
 const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = {
   jobNotKnownYet: async (world) => ({ ...world, job: world.jobOf(9_000) }),
   jobDeleted: async (world) => {
@@ -97,7 +94,7 @@ const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = 
   jobGone: async (world) => ({ ...world, job: world.jobOf(15_000) }),
 };
 
-/** Calls the operation so that it has this outcome. Returns its error, and the requests that it sent. */
+/** Simulates this outcome, then calls the operation. Returns its error and its requests. */
 async function endIn(operation: Operation, outcome: Outcome) {
   const fresh = harness(scripts[outcome]);
   const world = (await pasts[outcome]?.(fresh)) ?? fresh;
@@ -118,10 +115,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/**
- * Expected result of each outcome: the reason and the handling of the error, whether a creation has taken effect, and the number
- * of requests for a read.
- */
+/** Expected error of each outcome, its effect, and the number of requests for a read. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
@@ -193,27 +187,21 @@ const byCaller: ReadonlySet<Outcome> = new Set(['withdrawn', 'abandoned']);
 const onlyOf = (own: readonly Operation[], codes: readonly Outcome[]) => codes.map((code) => [code, own] as const);
 const pages: readonly Operation[] = ['listMessages', 'listRecords'];
 
-/** Outcomes that are possible only for some operations. Each outcome is listed with these operations. */
+/** Operations for which each outcome is possible. */
 const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(['createTask'], taskRefusals),
   ...onlyOf(['createJob'], jobRefusals),
   ...onlyOf(pages, pageRefusals),
   ...onlyOf(['getJob', ...pages], jobMissings),
   ...onlyOf(['listMessages'], ['heldUp']),
-  // A deletion that gets the answer 404 succeeds, because the search job does not exist.
+  // A deletion that gets the answer 404 succeeds.
   ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
 ]);
 
-/**
- * Operations whose requests have an effect. Reading the status of a job is one of them, because the service returns
- * each error only once, so that a lost answer loses errors (E5).
- */
+/** Reading a status has an effect: the service returns each error only once (E5). */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
-/**
- * Returns the number of requests that an operation sends. A request that may have had an effect is not repeated, except
- * a deletion.
- */
+/** Returns the number of requests of an operation. Only reads and deletions are repeated. */
 function writesOf(operation: Operation, outcome: Outcome): number {
   const [, , , writes] = expected[outcome];
   if (outcome === 'redirectInCircles') return writes;
@@ -229,7 +217,7 @@ describe.each(names)('%s', (operation) => {
   );
   const task = (outcome: Outcome) => operation === 'getTask' && outcome === 'notFound';
 
-  // A deletion with an unreadable answer is left out, because it succeeds.
+  // A deletion needs no readable answer: its HTTP status says that it succeeded.
   test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'answerInvalid'))(
     '%s',
     async (outcome) => {

@@ -1,4 +1,4 @@
-/** Tests the requests that the client sends: paths, headers, bodies, and the redirects that it follows (4, 5, 7.1). */
+/** Tests the requests of the client: paths, headers, bodies and redirects (4, 5, 7.1). */
 import { describe, expect, test } from 'vitest';
 import type { JobOrder, OpenJob } from '../../../../src/service/jobs/search-service.ts';
 import type { Answer } from '../../../../src/service/requests/call.ts';

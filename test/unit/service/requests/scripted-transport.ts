@@ -1,4 +1,4 @@
-/** Transport for tests that follows a script with one step per request, and a request budget that records its slots. */
+/** Transport that follows a script with one step per request, and a budget that records its slots. */
 
 import { assert } from '../../../../src/base/assert.ts';
 import { type Clock, sleep } from '../../../../src/base/clock.ts';
@@ -22,10 +22,10 @@ export interface AnswerStep {
   readonly headers?: Record<string, string>;
   readonly setCookies?: readonly string[];
   readonly afterMs?: number;
-  /** Size in bytes of the chunks in which the body arrives. By default, the body is one chunk. */
+  /** Size in bytes of the chunks of the body. By default, the body is one chunk. */
   readonly pieceBytes?: number;
   readonly pieceMs?: number;
-  /** Number of bytes after which the body breaks off, and its failure. Without a failure, nothing more arrives. */
+  /** Bytes after which the body breaks off, with its failure. Without a failure, nothing more arrives. */
   readonly breaksAfter?: { readonly bytes: number; readonly failure?: TransportFailure };
 }
 
@@ -35,9 +35,9 @@ export type Step =
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
   /** The client is connected to the service, but has not written the request. */
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
-  /** The connection is established, but the operator lost its right to send before it wrote the request (L1). */
+  /** The operator lost its lease before it wrote the request (L1). */
   | { readonly kind: 'noRight' }
-  /** The request is not written, because too many requests wait in the queue of the request budget. */
+  /** The request is not written, because the queue of the budget is full. */
   | { readonly kind: 'budgetFull' }
   /** The request is written, and then fails or is never answered. */
   | { readonly kind: 'written'; readonly failure?: TransportFailure };
@@ -50,7 +50,7 @@ export class ScriptedTransport implements Transport {
   readonly #steps: Step[];
   readonly #clock: Clock;
 
-  /** @param steps steps of the script; the last step is repeated for all further requests */
+  /** @param steps steps of the script; the last one is repeated for all further requests */
   constructor(clock: Clock, steps: readonly Step[]) {
     this.#clock = clock;
     this.#steps = [...steps];
@@ -111,11 +111,11 @@ export class ScriptedTransport implements Transport {
   }
 }
 
-/** Request budget that lets every request start immediately, and records how each request ended. */
+/** Budget that lets every request start immediately, and records how each request ended. */
 export class RecordingBudget implements KeyBudget {
   readonly requests: SlotRequest[] = [];
   readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
-  /** Times at which the transport reported that the head of an answer has arrived. */
+  /** Times at which the head of an answer arrived. */
   readonly heardAtMs: number[] = [];
   /** Functions by which the budget cancels requests. */
   readonly yielding: (() => void)[] = [];

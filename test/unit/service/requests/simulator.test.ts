@@ -1,4 +1,4 @@
-/** Tests the accounts, the request budget, the client and the simulated service together, in one process and in virtual time. */
+/** Tests accounts, the request budget, the client and the simulated service together. */
 import { expect, test } from 'vitest';
 import { InProcessService } from '../../../../simulator/in-process.ts';
 import type { JournalEntry } from '../../../../simulator/journal.ts';

@@ -1,7 +1,4 @@
-/**
- * Tests the HTTP transport over real TLS on loopback: the time at which a request is written, trusted certificates, and
- * failures.
- */
+/** Tests the HTTP transport over real TLS on loopback. */
 
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -45,7 +42,7 @@ function request(origin: string, more: Partial<TransportRequest> = {}): Transpor
   };
 }
 
-/** Returns a check `beforeWrite` that calls `note` and allows the request to be written. */
+/** Returns a check `beforeWrite` that calls `note` and allows the request. */
 function counting(note: () => unknown): TransportRequest['beforeWrite'] {
   return () => {
     note();
@@ -118,7 +115,7 @@ describe('the write', () => {
     const origin = originOf(server);
     await transport.send(request(origin));
     const [first] = server.sockets;
-    // The `close` event of the server's socket shows that the client has closed the connection, too.
+    // The `close` event shows that the client has closed the connection, too.
     first?.end();
     await once(first as Socket, 'close');
     let writes = 0;
@@ -155,7 +152,7 @@ describe('a body that is read as a stream', () => {
   const page = Buffer.alloc(pageBytes, 'abcdefgh');
   const servePage = (_incoming: IncomingMessage, response: ServerResponse) => response.writeHead(200).end(page);
 
-  /** Sink (receiver of bytes) that accepts all data. Before each chunk, `room` decides whether the transport has to wait. */
+  /** Accepts all data. `room` decides before each chunk whether the transport has to wait. */
   class Sink implements BodyReceiver {
     readonly chunks: Buffer[] = [];
     head: ResponseHead | undefined;
