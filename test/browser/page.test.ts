@@ -38,7 +38,6 @@ const idOf: Readonly<Record<string, string>> = {
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-/** Returns the accessibility problems that axe-core finds, each with its elements. */
 async function violations(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe);
   const { violations: found } = await page.evaluate<AxeResult>('axe.run()');

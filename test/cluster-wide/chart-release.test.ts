@@ -97,7 +97,6 @@ async function stop(program: Program): Promise<void> {
   await program.ended;
 }
 
-/** Returns the objects that an uninstallation must keep. */
 async function kept(namespace: string): Promise<readonly string[]> {
   const folders = [
     resourcePath('CollectorVersionPolicy', namespace),

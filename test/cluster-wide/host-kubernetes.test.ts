@@ -387,7 +387,6 @@ async function reset({ namespace }: Installation, hasLease: boolean): Promise<vo
   if (hasLease) await callApi('POST', objectPath('leases', namespace), releasedLease(namespace));
 }
 
-/** Returns whether the API server refuses any request of a new operator. */
 async function isRefused(installation: Installation, owner: OwnerRef): Promise<boolean> {
   const operator = await operate(installation, 'operator-0', 'logfleet:test');
   const { host, outcomes } = operator;
@@ -400,7 +399,6 @@ async function isRefused(installation: Installation, owner: OwnerRef): Promise<b
   return outcomes.refusals.length > 0;
 }
 
-/** Grants the rights of `manifests/export-jobs` in the operator's namespace. */
 async function allowJobs({ namespace, account }: Installation): Promise<void> {
   const file = join(import.meta.dirname, '../../manifests/export-jobs/role.yaml');
   const [role] = parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS());

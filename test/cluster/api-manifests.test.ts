@@ -12,7 +12,6 @@ interface Deployment {
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** Writes a kustomization that installs a base of `manifests/` into a namespace. */
 function overlay(base: string, namespace: string, components: readonly string[] = []): string {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });

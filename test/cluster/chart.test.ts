@@ -22,7 +22,7 @@ const onlyOfHelm = [
   'helm.sh/resource-policy',
 ];
 
-/** Returns objects by kind, namespace and name, without what only Helm adds. */
+/** Returns objects by kind, namespace and name, without the labels and annotations of Helm. */
 function comparable(objects: readonly RenderedObject[]): Readonly<Record<string, unknown>> {
   const withoutHelm = (map: Readonly<Record<string, string>> = {}) =>
     Object.fromEntries(Object.entries(map).filter(([name]) => !onlyOfHelm.includes(name)));
@@ -38,7 +38,6 @@ function comparable(objects: readonly RenderedObject[]): Readonly<Record<string,
   );
 }
 
-/** Renders a kustomization that has a base of `manifests/` and components. */
 async function kustomized(base: string, components: readonly string[] = []): Promise<readonly RenderedObject[]> {
   const directory = join(controlPlane().directory, ['chart', base, ...components].join('-').replaceAll('/', '-'));
   mkdirSync(directory, { recursive: true });
@@ -189,7 +188,6 @@ function exampleValues(): object {
     .reduce<object>((values, { path, schema }) => withValue(values, path, schema.examples?.[0]), {});
 }
 
-/** Returns whether the value is somewhere in the rendered objects. */
 function arrives(value: unknown, rendered: unknown): boolean {
   if (Array.isArray(value)) return value.every((item) => arrives(item, rendered));
   if (has(value, rendered)) return true;
@@ -361,7 +359,6 @@ test('the chart of a release has the files of helm package, installs the same ob
   expect(objectsOf(stdout)).toEqual(await renderChart());
 });
 
-/** Returns the contents of the files in an archive, by path. */
 function contentOf(archive: string): Map<string, string> {
   const cwd = mkdtempSync(join(controlPlane().directory, 'extracted-'));
   extract({ file: archive, cwd, sync: true });

@@ -11,7 +11,6 @@ import { createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 import { httpsServer, selfSigned } from '../support/loopback.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
 
-/** Returns the environment variables of the operator's container. */
 function environmentOf(manifests: string): Record<string, string> {
   const objects = parseAllDocuments(manifests).map((document) => document.toJS({ maxAliasCount: -1 }));
   const [container] = objects.find(({ kind }) => kind === 'Deployment').spec.template.spec.containers;

@@ -50,7 +50,6 @@ async function restore(namespace: Namespace, content: string): Promise<void> {
   }
 }
 
-/** Returns the time at which the export became ready, in RFC 3339. */
 function transitionOf(resource: SearchExport): string {
   return conditionOf(resource, 'Ready')?.lastTransitionTime ?? '';
 }

@@ -39,7 +39,6 @@ const patience = { timeout: 40_000 };
 
 const userRoles = ['logfleet-view', 'logfleet-edit', 'logfleet-install'];
 
-/** Creates a user with an existing ClusterRole, or with a new one that has these rules. */
 async function user(namespace: string, role: string, rules?: readonly object[]): Promise<ServiceAccountUser> {
   const name = rules ? `${role}-${namespace}` : role;
   if (rules) {
@@ -130,7 +129,6 @@ describe('the roles of users', () => {
   });
 });
 
-/** Access right that docs/rights.md lists for `logfleet ui`. */
 interface UiRight {
   readonly resource: string;
   readonly verb: string;
@@ -195,7 +193,6 @@ test.each(uiRights())('logfleet ui needs the right to $verb $resource', async ({
   expect(await ended).toBe(0);
 });
 
-/** Writes a kustomization that installs `manifests/namespaced`. */
 function overlay(namespace: string): string {
   const directory = join(controlPlane().directory, `${namespace}-overlay`);
   mkdirSync(directory, { recursive: true });

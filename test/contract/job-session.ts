@@ -66,7 +66,6 @@ export class JobSession {
     return this.created.json.id;
   }
 
-  /** Returns the header `Cookie` for later requests about the search job. */
   get cookie(): string {
     return [...this.#cookies].map((pair) => pair.join('=')).join('; ');
   }
@@ -117,7 +116,6 @@ export class JobSession {
   }
 }
 
-/** Polls a search job to its end. Returns its last status. */
 export async function finishedJob(service: Deployment, changes: JobOrder = {}): Promise<[JobSession, JobStatus]> {
   const job = await startJob(service, changes);
   return [job, (await job.pollUntilDone()).at(-1) as JobStatus];

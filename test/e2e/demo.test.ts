@@ -31,7 +31,6 @@ afterEach(() => {
   rmSync(temporary, { recursive: true });
 });
 
-/** Resolves when stderr of the demo has shown this text. */
 function shown(text: string): Promise<void> {
   return new Promise((resolve) => {
     let seen = '';

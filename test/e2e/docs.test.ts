@@ -68,7 +68,6 @@ test('each exception applies to a command', () => {
   expect(unused).toEqual([]);
 });
 
-/** Returns whether a command runs on an API server, as a dry run. */
 function isForCluster({ text }: DocsCommand): boolean {
   return /\bkubectl |logfleet manifests /.test(text);
 }

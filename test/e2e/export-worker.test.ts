@@ -37,7 +37,6 @@ test.concurrent('a worker with the Secret of another user sends nothing', async 
   expect(pods.report()).toMatchObject({ end: 'stalled', reason: 'UserChanged' });
 });
 
-/** Returns the number of processes that have written files of the export. */
 function writersOf(pods: WorkerPods): number {
   const { url = '' } = (pods.report()?.status['manifest'] ?? {}) as { readonly url?: string };
   const { intervals } = JSON.parse(readFileSync(new URL(url), 'utf8')) as {

@@ -68,7 +68,6 @@ function latencyOf(number: number): Latency {
   return { leastMs: number % 8 < 4 ? mostMs : 2.5, mostMs };
 }
 
-/** Resolves to the operator replica that holds the lease. */
 async function leaderAmong(namespace: Namespace, replicas: readonly Replica[]): Promise<Replica> {
   const holderOf = (lease: Lease) =>
     replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);

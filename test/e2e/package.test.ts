@@ -29,15 +29,12 @@ const run = promisify(execFile);
 const storeClient = /^(?:s3|azure|gcs)-destination-/;
 
 let directory: string;
-/** Start script of the npm package, installed in an empty folder. */
 let launcher: string;
-/** Folder with the content of the tarball of this platform. */
 let tarball: string;
 /** Folder with the content of the image's layer. */
 let image: string;
 /** npm packages in the bundle. */
 let packages: readonly BundledPackage[];
-/** Checksums of archives, in the order in which they were written. */
 const sums: string[][] = [];
 
 beforeAll(async () => {

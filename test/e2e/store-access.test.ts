@@ -50,7 +50,6 @@ async function refusingServer(emulator: string, { status, reason, message, appli
   };
 }
 
-/** Returns the same destination with other settings of its bucket. */
 function changed(place: Place, kind: 's3' | 'gcs', settings: object): Place {
   const { [kind]: store } = place.destination as Readonly<Record<string, object>>;
   return { ...place, destination: { [kind]: { ...store, ...settings } } };

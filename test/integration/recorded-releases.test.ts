@@ -21,7 +21,6 @@ function read<T>(release: string, file: string): T {
   return JSON.parse(readFileSync(join(recorded, release, file), 'utf8'));
 }
 
-/** Replaces ledgers and status by those that a release has stored. */
 function replaceState({ api }: World, { ledgers, status }: UnfinishedRollout): void {
   const present = api.store.objects('logfleet.dev/v1alpha1/ledgers');
   const head = present.find(({ metadata }) => metadata.name.endsWith('-head'));

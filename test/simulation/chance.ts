@@ -26,7 +26,7 @@ export class Chance {
     return choices[this.whole(0, choices.length - 1)] as T;
   }
 
-  /** Returns each of the choices with the given probability. */
+  /** Selects each choice with the given probability. */
   some<T>(choices: readonly T[], probability: number): T[] {
     return choices.filter(() => this.happens(probability));
   }

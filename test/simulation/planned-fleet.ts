@@ -16,7 +16,6 @@ export interface GroupPlan {
   readonly name: string;
   readonly count: number;
   readonly osName: string;
-  /** Time zone of the collectors; absent in runs without time zones. */
   readonly timeZone?: string;
 }
 

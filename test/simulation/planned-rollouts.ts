@@ -17,7 +17,6 @@ export const epochMs = Date.UTC(2026, 10, 1);
 /** The offsets differ by fractions of an hour, so short windows open at different times in each zone. */
 const zones = ['Europe/Berlin', 'Asia/Kathmandu', 'Asia/Kolkata', 'America/New_York'] as const;
 
-/** Gives each group of collectors a time zone. Some time zones are invalid. */
 export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
   const zoneOf = new Map(
     fleet.groups.map(({ name }) => [name, chance.happens(0.1) ? 'Nowhere/Land' : chance.one(zones)] as const),
@@ -33,7 +32,6 @@ export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
   };
 }
 
-/** Adds a newest build whose upgrade fails on some collectors. */
 export function withBadBuild(chance: Chance, fleet: FleetPlan): FleetPlan {
   if (fleet.cannotFail || !chance.happens(0.6)) return fleet;
   const bad: OutcomeScenario = {
@@ -133,7 +131,7 @@ function planMaintenance(chance: Chance): object {
 
 function planExclusion(chance: Chance): object {
   const startMs = epochMs + chance.whole(-600, 300) * 1_000;
-  // Some exclusions last longer than the simulated run.
+  // Some maintenance exclusions last longer than the simulated run.
   const lengthMs = chance.happens(0.1) ? 30 * 24 * 3_600_000 : chance.whole(20, 600) * 1_000;
   return {
     name: 'frozen',

@@ -63,7 +63,6 @@ export interface RecordedStage {
   readonly startedAtMs: number;
   /** Wall time in ms at which the last collector reached the target; undefined until then. */
   readonly updatedAtMs?: number;
-  /** Wall time in ms at which the stage ended; undefined until then. */
   readonly endedAtMs?: number;
 }
 

@@ -132,7 +132,6 @@ function isOffline({ plan: { fleet, scenario } }: HistoryRecord, name: string, a
   return scenario.collectors?.[name]?.running === false && !returns;
 }
 
-/** Returns whether the collector needs an upgrade and the operator can upgrade it. */
 function isUpgradable(
   record: HistoryRecord,
   text: CollectorVersionPolicy,

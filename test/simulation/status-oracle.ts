@@ -26,7 +26,7 @@ export function statusViolations(record: HistoryRecord): string[] {
   return found;
 }
 
-/** Checks that each upgrade in the status as succeeded really succeeded. */
+/** Checks that each upgrade that the status shows as succeeded really succeeded. */
 function falseSuccesses(
   record: HistoryRecord,
   { atMs, policy, status }: StatusRecord,

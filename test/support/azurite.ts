@@ -39,7 +39,7 @@ export class Azurite extends StoreProgram {
 
   protected command(): StoreCommand {
     const place = ['--blobPort', String(this.#port), '--location', this.content];
-    // Accepts newer API versions, and sends no telemetry.
+    // Flags that accept newer API versions and turn off telemetry.
     const manner = ['--silent', '--skipApiVersionCheck', '--disableTelemetry'];
     return { program: process.execPath, args: [this.#script, ...place, ...manner] };
   }

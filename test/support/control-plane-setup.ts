@@ -13,7 +13,7 @@ interface Shared {
   users: number;
 }
 
-/** Shared on the global object, because each vitest project loads this file separately. */
+/** Control planes, shared on the global object because each vitest project loads this file separately. */
 const place = globalThis as { logfleetControlPlanes?: Map<string, Shared> };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -120,7 +120,6 @@ export class MemoryApiServer {
     this.store.compact();
   }
 
-  /** Returns a random number of milliseconds between the two limits. */
   spread([least, most]: readonly [number, number]): number {
     return least + (most - least) * this.#options.random.next();
   }

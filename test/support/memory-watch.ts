@@ -17,7 +17,6 @@ interface WatchedServer {
   readonly store: MemoryApiStore;
   /** Minimum and maximum time in ms from a change until its event is sent. */
   readonly watchLatencyMs: readonly [number, number];
-  /** Returns a random number of milliseconds between the two limits. */
   spread(range: readonly [number, number]): number;
 }
 

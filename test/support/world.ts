@@ -93,7 +93,7 @@ export class ServiceWorld {
     };
   }
 
-  /** Connects to the simulated service. While `isAlive` returns false, it cannot be reached. */
+  /** Connects to the simulated service. While `isAlive` returns false, no host can be reached. */
   connect(options: ConnectOptions = {}) {
     const { metrics = noMetrics, isAlive = () => true, transports = [] } = options;
     const { clock } = this;
@@ -159,7 +159,7 @@ export class World extends ServiceWorld {
     return this.policy(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
   }
 
-  /** Starts a replica of the operator. Its watches stay open for long, because restarts are slow. */
+  /** Starts a replica of the operator. Its watches stay open for long, so long simulations are fast. */
   start(
     options: {
       readonly leaderElection?: boolean;

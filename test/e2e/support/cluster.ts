@@ -60,12 +60,10 @@ export class Namespace {
     return watchUntil<SearchExport>(resourcePath('SearchExport', this.name), name, done);
   }
 
-  /** Resolves to the export when its `Ready` condition has this reason. */
   exportReason(name: string, reason: string): Promise<SearchExport> {
     return this.exportUntil(name, (resource) => conditionOf(resource, 'Ready')?.reason === reason);
   }
 
-  /** Resolves to the policy when its `Ready` condition has this reason. */
   reason(name: string, reason: string, type = 'Ready'): Promise<Policy> {
     return this.policyUntil(name, (policy) => conditionOf(policy, type)?.reason === reason);
   }

@@ -66,7 +66,6 @@ export async function s3Place(namespace: string): Promise<Place> {
 
 let gcsServer: Promise<FakeGcsServer> | undefined;
 
-/** Returns a new bucket of the emulator of Google Cloud Storage. */
 export async function gcsPlace(namespace: string): Promise<Place> {
   gcsServer ??= FakeGcsServer.start();
   const { endpoint, serviceAccountKey } = (await gcsServer).access;

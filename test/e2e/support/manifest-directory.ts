@@ -32,13 +32,11 @@ export class ManifestDirectory {
     await rm(join(this.path, file));
   }
 
-  /** Returns the policy as the operator has stored it, with its status. */
   async status(name: string): Promise<CollectorVersionPolicy> {
     const file = join(this.path, '.logfleet/status/CollectorVersionPolicy/logging', `${name}.json`);
     return (JSON.parse(await readFile(file, 'utf8')) as { readonly resource: CollectorVersionPolicy }).resource;
   }
 
-  /** Returns the export as the operator has stored it, with its status. */
   async export(name: string): Promise<SearchExport> {
     const file = join(this.path, '.logfleet/status/SearchExport/logging', `${name}.json`);
     return (JSON.parse(await readFile(file, 'utf8')) as { readonly resource: SearchExport }).resource;

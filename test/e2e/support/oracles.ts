@@ -17,7 +17,6 @@ export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   expect(journal.filter(({ status, fault }) => status === 429 && fault === null)).toEqual([]);
 }
 
-/** Returns the requests in the second that begins with the request `first`. */
 function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): readonly string[] {
   return journal
     .filter(({ at }) => at >= first.at && at < first.at + 1_000)

@@ -4,7 +4,7 @@ import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { compileCache } from '../../support/compile-cache.ts';
 
-/** Start script of logfleet. `LOGFLEET_TEST_PROGRAM` names that of an installed package. */
+/** Start script of logfleet. `LOGFLEET_TEST_PROGRAM` names the start script of an installed package. */
 export const launcher =
   process.env['LOGFLEET_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 

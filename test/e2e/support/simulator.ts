@@ -145,7 +145,6 @@ export class Tenant {
     };
   }
 
-  /** Returns the content of a Secret with this user's credentials. */
   get secret(): Readonly<Record<string, string>> {
     const { baseURL, user, accessKey, caFile } = this;
     return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
@@ -170,7 +169,6 @@ export class Tenant {
     return collectors.filter(({ name }) => name.startsWith(`${this.user}-`));
   }
 
-  /** Returns the upgrade tasks of this user's collectors, oldest first. */
   async tasks(): Promise<readonly TaskState[]> {
     const { collectors, tasks } = await this.#simulator.state();
     const own = new Set(collectors.filter(({ name }) => name.startsWith(`${this.user}-`)).map(({ id }) => id));

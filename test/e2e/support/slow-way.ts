@@ -49,7 +49,6 @@ export class SlowWay {
     return Object.assign(new URL(this.#target), { port: String(port) }).href.replace(/\/$/, '');
   }
 
-  /** Resolves when the operator process has sent `count` more requests. */
   async more(pid: number, count: number): Promise<void> {
     const sentBy = () => this.sent.filter((one) => one.pid === pid).length;
     const until = sentBy() + count;

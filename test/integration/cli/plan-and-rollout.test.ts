@@ -164,7 +164,6 @@ function isWithinATenth(said: number | undefined, found: number): boolean {
   return Math.abs((said ?? Number.NaN) / found - 1) < 0.1;
 }
 
-/** Checks that each stage upgraded the collectors that the plan had listed. */
 function expectSameStages({ stages, forecast }: RolloutPlan, { tasks, totalMs }: RollOut, byWindow: boolean): void {
   const startMs = forecast?.startMs ?? Number.NaN;
   let from = 0;

@@ -43,7 +43,6 @@ afterEach(() => rm(folder, { recursive: true }));
 const plan = (text: string, setting: Partial<PlanSetting> = {}) =>
   runPlan({ folder, scenario, texts: [secret, text], ...setting });
 
-/** Runs the export, and returns the number of scanned bytes in its status. */
 async function chargedFor(spec: SearchExport['spec'], logs: Scenario): Promise<number> {
   const world = new World({
     scenario: logs,

@@ -10,7 +10,6 @@ interface Stored {
   readonly status: object;
 }
 
-/** Deletes the export, and creates it again a minute later with its previous status. */
 async function restore({ world }: ExportWorld): Promise<void> {
   const path = `${exportsPath}/audit`;
   const { metadata, spec, status } = world.api.get(path) as unknown as Stored;

@@ -18,7 +18,6 @@ function oneProcessor(destination: MemoryDestination, clock: Clock): void {
   };
 }
 
-/** Returns the time in ms from the start of the pods until the export manifest is written. */
 async function timeOf(workers: number): Promise<number> {
   const world = new ExportWorld({
     workerImage: 'logfleet:test',

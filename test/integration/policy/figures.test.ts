@@ -12,7 +12,7 @@ function failuresIn(text = ''): number {
   return Number(/^(\d+) failures?\b/.exec(text)?.[1]);
 }
 
-/** Returns the number after the word `now`, or else the number of failures. */
+/** Returns the number after the word `now` of a message, or else its number of failures. */
 function presentIn(text = ''): number {
   return failuresIn(/now (.*)/.exec(text)?.[1] ?? text);
 }

@@ -41,7 +41,6 @@ function fleet({ groups, spec = {} }: Setting = {}) {
     world,
     status,
     tasks: () => snapshot().tasks,
-    /** Number of collectors of each version, in the service and in the status. */
     versions: () => {
       const found = new Map<string, number>();
       for (const { version } of snapshot().collectors) found.set(version, (found.get(version) ?? 0) + 1);

@@ -1,4 +1,4 @@
-/** Tests faults that could damage collectors while nobody watches, for example on a weekend. */
+/** Tests faults that could damage collectors while no user watches, for example on a weekend. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';

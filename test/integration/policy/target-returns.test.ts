@@ -12,7 +12,6 @@ function fleet(setting: Setting = {}) {
   const { patch, tasks } = world;
   return {
     ...world,
-    /** Number of collectors whose upgrade to the target was requested. */
     tried: () => new Set(tasks().flatMap((task) => (task.toVersion === target ? [task.collectorId] : []))).size,
     /** Changes the target and later changes it back, while the policy is paused. */
     away: async (awayMs: number) => {

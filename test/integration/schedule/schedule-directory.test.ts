@@ -41,7 +41,6 @@ ${template}
 const logs = { from: '2026-10-31T20:00:00Z', to: '2026-11-01T00:00:00Z', messages: 100 };
 const scenario = { builds: ['19.100-1'], logs };
 
-/** Starts an operator on a directory with a schedule for four hours of logs. */
 async function openWorld(options: Parameters<typeof schedule>[0] = {}) {
   const store = new MemoryStore();
   const world = new DirectoryWorld(scenario, {

@@ -7,7 +7,6 @@ import { dayMs, every, hourMs, minuteMs, ScheduleWorld, schedulesPath, startMs, 
 
 const messages = every(7 * minuteMs, startMs - 3 * dayMs, startMs + 3 * dayMs);
 
-/** Checks that the runs cover a time range without gap or overlap. */
 async function expectCovered(world: ScheduleWorld, fromMs: number, toMs: number): Promise<void> {
   const records = world.records();
   expect(records[0]?.fromMs).toBe(fromMs);

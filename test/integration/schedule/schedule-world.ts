@@ -114,7 +114,6 @@ export class ScheduleWorld {
     return this.world.start();
   }
 
-  /** Kills an operator replica with its open destinations. */
   kill(replica: Replica): void {
     replica.kill();
     for (const destination of this.#destinations) destination.die();
@@ -155,7 +154,6 @@ export class ScheduleWorld {
     return this.world.api.get(`${exportsPath}/${name}`) as SearchExport | undefined;
   }
 
-  /** Returns the time ranges of the schedule records, oldest first. */
   records(): readonly TimeRange[] {
     const names = [...this.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
     return names

@@ -116,7 +116,7 @@ const directions: Readonly<Record<string, Direction>> = {
     search: { status: { bucketLength: '3h' } },
     more: (_, plan) => withLowerLimit(plan),
   },
-  /** One millisecond has more rows than several searches by message id return. */
+  /** One millisecond has too many rows, even when its search is divided by message id. */
   dense: {
     messages: (chance) => plain(chance, 1_600, 0),
     more: () => ({ parallelism: 2 }),
@@ -304,7 +304,6 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
   return { ...plan, ...more(chance, plan) };
 }
 
-/** Makes the service lower its row limit after the export is planned. */
 function withLowerLimit({ scenario }: ExportHistoryPlan): Partial<ExportHistoryPlan> {
   const messageLimit = 17;
   const events = { limit: { at: '7s', patch: { search: { messageLimit } } } };

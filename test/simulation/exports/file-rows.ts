@@ -3,7 +3,6 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { recordText } from './expected-records.ts';
 
-/** Returns the rows of all exported files, by object name. */
 export async function rowsOfFiles(
   objects: ReadonlyMap<string, Uint8Array>,
   results: 'Messages' | 'Records',
@@ -31,7 +30,6 @@ export function messageText(id: string, raw: string): string {
   return `${id} ${raw}`;
 }
 
-/** Returns the text of an exported message in any file format. */
 function rowText(row: Members): string {
   return messageText(String(row['_messageid'] ?? row['_messageId'] ?? ''), String(row['_raw'] ?? ''));
 }

@@ -18,7 +18,6 @@ export interface HistoryProcess {
 
 export interface ToldState {
   readonly isComplete: boolean;
-  /** True if the export cannot continue until a user acts. */
   readonly isStalled: boolean;
   /** Incomplete intervals with the reason and message of the status. */
   readonly unproven: readonly { readonly reason: string; readonly message: string }[];

@@ -6,7 +6,7 @@ export interface AggregationPlan {
   readonly figures: readonly Figure[];
   /** Length in ms of the periods by which the aggregation groups messages. */
   readonly sliceMs: number;
-  /** Only groups with more messages give a row; undefined if all groups do. */
+  /** Number of messages that a group must exceed to give a row; undefined without a minimum. */
   readonly moreThan: number | undefined;
 }
 

@@ -9,7 +9,6 @@ export interface CorpusPlan {
   readonly messages: readonly PlannedMessage[];
   /** Spelling of field names in result pages, for example `_messagetime` or `_messageTime`. */
   readonly fieldCase: 'lower' | 'camel';
-  /** True if result pages show some messages out of time order. */
   readonly isDisordered: boolean;
 }
 
@@ -109,7 +108,6 @@ function idOf(chance: Chance, index: number, end: 'any' | 'alike'): string {
   return `${chance.happens(0.4) ? -id : id}`;
 }
 
-/** Gives some messages the same id, and some equal texts different ids. */
 function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): PlannedMessage[] {
   if (!chance.happens(0.3)) return [...messages];
   return messages.map((message, index) => {

@@ -50,7 +50,6 @@ function recordViolations(
   return [`rows: ${where}: ${nearest.missing} are missing, ${nearest.extra} are too many, as ${nearest.example}`];
 }
 
-/** Returns whether the rows of a commit record may come from this search. */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
   // The searched range may end 1 ms later if the service treats the end as inclusive.

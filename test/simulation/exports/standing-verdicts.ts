@@ -33,7 +33,7 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
   return new Set(coverageOf(planKind.decode(task.layout.plan, plan), all, verdicts).voided);
 }
 
-/** Returns the commit records that the export used before its check, and after each round of the check. */
+/** Returns the commit records that the export used before its check, and after each repetition of the check. */
 export function countingRecords(
   standing: Standing,
   records: readonly StandingRecord[],

@@ -30,7 +30,6 @@ const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
 const steps = 10;
 const replicas = 2;
 
-/** Simulates one schedule. Returns the violated rules. */
 export async function scheduleHistory(seed: number): Promise<readonly string[]> {
   const history = new History(seed);
   await history.run();

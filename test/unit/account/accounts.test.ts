@@ -77,7 +77,6 @@ class World {
     return this.accounts.resolve(at);
   }
 
-  /** Returns the number of requests that the newest client can start within `durationMs`. */
   async startsWithin(durationMs: number): Promise<number> {
     let starts = 0;
     const giveUp = new AbortController();

@@ -22,7 +22,6 @@ function world(right: SendRight = everlastingRight) {
   return { clock, metrics, budgets: new Budgets({ clock, metrics, right }) };
 }
 
-/** Returns the number of requests that start within `durationMs` when more requests always wait. */
 async function startsWithin(clock: VirtualClock, keys: readonly KeyBudget[], durationMs: number): Promise<number> {
   let starts = 0;
   for (const key of keys) {

@@ -112,7 +112,7 @@ export function shareHistory(random: Random): ShareHistory {
       if (job) job.deletedAtMs ??= nowMs;
     },
     () => observe(shown(shownJobs), shown(shownPods)),
-    // A new operator cannot list Jobs that were already deleted, so no more pods are created for them.
+    // A new operator cannot list deleted Jobs. The test assumes that no more pods are created for them.
     () => {
       shares = new WorkerShares();
       observe(snapshot(), snapshot());
@@ -120,7 +120,7 @@ export function shareHistory(random: Random): ShareHistory {
     },
     () => {
       nowMs += pick(20_000);
-      // Both watches show each state after 30 s at the latest.
+      // The watches show each state within 30 s.
       observe(shown(shownJobs), shown(shownPods));
     },
   ];

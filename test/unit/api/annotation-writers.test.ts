@@ -4,7 +4,6 @@ import { annotations } from '../../../src/api/annotations.ts';
 
 const { approve, paused } = annotations;
 
-/** Returns a `managedFields` entry as an API server writes it. */
 function entry(manager: unknown, time: unknown, ...names: readonly string[]) {
   const owned = Object.fromEntries(names.map((name) => [`f:${name}`, {}]));
   return {

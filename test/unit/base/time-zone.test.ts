@@ -11,7 +11,7 @@ describe('a local time', () => {
     ['Asia/Kolkata', '2026-03-29T02:30', '2026-03-28T21:00:00.000Z'],
     ['Europe/Berlin', '2026-01-15T12:00', '2026-01-15T11:00:00.000Z'],
     ['Europe/Berlin', '2026-07-15T12:00', '2026-07-15T10:00:00.000Z'],
-    // One minute before and after the clocks go forward or back.
+    // Times one minute before and after the clocks go forward or back.
     ['Europe/Berlin', '2026-03-29T01:59', '2026-03-29T00:59:00.000Z'],
     ['Europe/Berlin', '2026-03-29T03:00', '2026-03-29T01:00:00.000Z'],
     ['Europe/Berlin', '2026-10-25T01:59', '2026-10-24T23:59:00.000Z'],

@@ -27,7 +27,6 @@ function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCoun
 
 const name = ({ bytes }: ToyRow) => Buffer.from(bytes).toString();
 
-/** Returns the differences between exported and expected rows. */
 function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators }: Outcome): string[] {
   const { coverage, isCovered } = (operators[0] as ToyOperator).decide();
   const found: string[] = isCovered ? [] : ['not covered'];

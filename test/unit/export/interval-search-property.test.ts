@@ -36,7 +36,7 @@ function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
   });
 }
 
-/** Time in seconds after which nothing fails any more. */
+/** Time in seconds after which no request fails any more. */
 const troubleS = 600;
 
 function scenarioOf(plan: Plan): Scenario {

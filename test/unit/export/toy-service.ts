@@ -66,7 +66,7 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
-  // The lost answer may have been the only one with the error.
+  // A lost status answer may have been the only one that reported the error.
   const hasLostStatus = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',

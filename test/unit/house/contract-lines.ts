@@ -61,7 +61,6 @@ function cells(markdown: string, headers: readonly string[]): string[] {
 export interface ContractCitations {
   readonly titles: readonly string[];
   readonly sections: ReadonlySet<string>;
-  /** Texts in the contract tests, and their single words. */
   readonly words: ReadonlySet<string>;
 }
 

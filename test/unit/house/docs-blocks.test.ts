@@ -30,7 +30,7 @@ const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
     .filter((command) => !/…|\bCOMMAND\b/.test(command.text));
 });
 
-/** Stops a correct command line before the command runs. */
+/** Error that stops a correct command line before the command runs. */
 class CorrectCommandLine extends Error {}
 
 /** Parses a command line without running it, and returns the parser's error. */
@@ -61,7 +61,6 @@ function argumentsOfLogfleet(words: readonly string[]): readonly string[] | unde
   return at >= 0 && words[at + 1] === 'logfleet' ? words.slice(at + 2) : undefined;
 }
 
-/** Returns the logfleet calls that the parser rejects. */
 async function wrongCalls(
   commands: readonly DocsCommand[],
   accepted: readonly string[] = [],
@@ -136,7 +135,7 @@ interface YamlCheck {
 const manifestProblems = (text: string) =>
   checkManifests([{ name: 'page', text }], checkCredentialsSecret, Date.UTC(2026, 10, 21)).findings;
 
-/** Specs to which the fields of a code block are added. */
+/** Specs of an export and a policy, to which the fields of a code block are added. */
 const exportSpec = {
   credentialsSecretRef: { name: 'log-service' },
   query: 'error',
@@ -151,13 +150,11 @@ const fragmentProblems = (kind: string, spec: object) =>
 const asManifest = (kind: string, spec: object) =>
   stringify({ apiVersion: 'logfleet.dev/v1alpha1', kind, metadata: { name: 'page', namespace: 'logging' }, spec });
 
-/** Returns the missing folders of `manifests/` that a kustomization names. */
 function missingBases(text: string): readonly string[] {
   const { resources = [], components = [] } = parse(text) as Readonly<Record<string, readonly string[] | undefined>>;
   return [...resources, ...components].filter((path) => !existsSync(path.replace(/^logfleet\//, '')));
 }
 
-/** Returns the invalid logfleet commands of a CI pipeline. */
 function pipelineProblems({ page, line, text }: CodeBlock): Promise<readonly string[]> {
   const commands = [...text.matchAll(/bin\/logfleet"? ([^>|\n]+)/g)];
   expect(commands).not.toEqual([]);

@@ -12,13 +12,11 @@ import { readText } from './source-file.ts';
 const examples = join(import.meta.dirname, '../../../examples');
 const page = readText('docs/rollouts.md');
 
-/** Returns the first cell of each row of the table with this header. */
 function firstCells(head: string): readonly string[] {
   const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
   return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, cell = '']) => cell);
 }
 
-/** Returns the values that the CRD allows for a field of the status. */
 function wordsOf(field: 'stages' | 'history', member: string): readonly string[] {
   const [version] = parse(readText('crds/collector-version-policy.yaml'), { merge: true, maxAliasCount: -1 }).spec
     .versions;

@@ -9,7 +9,7 @@ function halvesOf(values: readonly bigint[]): Int32Array {
 
 test('contains all values in the order of their first occurrence', () => {
   const dictionary = new WordDictionary();
-  // Many of the values have equal upper halves or equal lower halves.
+  // Many of the 64-bit values have equal upper halves or equal lower halves.
   const known = fc.tuple(fc.bigInt(-3n, 3n), fc.bigInt(0n, 3n)).map(([high, low]) => high * 2n ** 32n + low);
   fc.assert(
     fc.property(fc.array(known, { minLength: 300, maxLength: 3_000 }), (values) => {

@@ -43,7 +43,6 @@ function figuresWith({ memberIndex, ledger, spec }: PolicyBench, pending: Pendin
   return describeFigures({ memberIndex, pending, unsent: 0, health, spec, state });
 }
 
-/** Returns the paths of all values that violate the schema of the CRD. */
 function misfits(value: unknown, schema: StructuralSchema, path = 'status'): readonly string[] {
   if (Array.isArray(value)) {
     const tooMany = value.length > (schema.maxItems ?? Infinity) ? [`${path}: ${value.length} items`] : [];

@@ -16,7 +16,7 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
   return encodeHead(of, numbersOf(logs), lines(true), lines(false), forgotten);
 }
 
-/** Returns the entry as a new process reads it: without ages, and without details of a success. */
+/** Returns the ledger entry as a new process reads it: without ages, and without details of a success. */
 function taken(before: Entry): Entry {
   return {
     ...before,

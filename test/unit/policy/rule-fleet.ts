@@ -61,7 +61,7 @@ export const nowMs = 90 * minuteMs;
 export const formerTarget = '19.150-1';
 /** Start of an upgrade attempt that still runs. */
 export const justNow = { sinceMs: nowMs - 500 };
-/** Time of a failed upgrade: recent enough for its back-off, and before a later list (U6). */
+/** Time of a failed upgrade, which is recent enough for its back-off and older than the last list (U6). */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
 const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });

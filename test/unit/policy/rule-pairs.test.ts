@@ -65,7 +65,7 @@ const apart: Readonly<Record<string, () => void>> = {
       const spec = { maintenance: { cutoff: '30m', windows, exclusions: [] } };
       return outcomeOf(new PolicyBench({ spec, collectors, seenAtMs: nowMs }), {}).posted;
     };
-    // At 1:30, one of the two windows is open, which is enough.
+    // One of the two maintenance windows is open at 1:30, which is enough.
     expect(postedIn(fixed(12), own(1))).toBe(target);
     expect(postedIn(fixed(1), own(12))).toBe(target);
     expect(postedIn(fixed(12), own(12))).toBeUndefined();
@@ -148,7 +148,6 @@ function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', anno
   return { kind: header.stop?.kind, rolledBack: posted };
 }
 
-/** Expects that web-9 counts either as failed or as drifted. */
 function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   const toldOf = (versions: readonly string[], drifts: number) => {
     const known = { ...endedEntry('failed', { sinceMs }, { drifts }), collectorId: '9' };

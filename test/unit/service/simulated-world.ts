@@ -91,7 +91,6 @@ export class SimulatedWorld {
     return call;
   }
 
-  /** Returns the error of a call; undefined if the call succeeds. */
   async failure(call: Promise<unknown>): Promise<unknown> {
     return this.run(
       call.then(
@@ -101,7 +100,6 @@ export class SimulatedWorld {
     );
   }
 
-  /** Returns the requests of an operation that reached the service, oldest first. */
   requests(operation?: string): readonly JournalEntry[] {
     return this.journal.filter((entry) => operation === undefined || entry.operation === operation);
   }

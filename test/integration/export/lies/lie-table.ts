@@ -32,7 +32,7 @@ const cutting: Scenario['search'] = { messageLimit: 500 };
 /** The operator suspects an unreported row limit only in large searches. */
 const inLarge = { corpus: large };
 
-/** Rows about which the service lies: on different positions of a page. */
+/** Rows about which the service lies, at different positions of a page. */
 const certain = truth[300] as Row;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
 const foreign = truth[900] as Row;

@@ -160,7 +160,6 @@ interface Point {
   readonly state: string;
   readonly outcome?: 'fail';
   readonly reach: (world: DirectoryWorld) => Promise<void>;
-  /** Number of upgrades that started before this point. */
   readonly upgrades: number;
 }
 

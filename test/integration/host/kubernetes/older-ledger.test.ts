@@ -7,7 +7,6 @@ const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 
 const posts = ({ journal }: World) => journal.filter(({ method }) => method === 'POST').length;
 
-/** Kills the operator and removes its Ledgers while three of six upgrades run. */
 async function interruptedRollout() {
   const world = new World({
     scenario: {

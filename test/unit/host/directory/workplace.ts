@@ -67,7 +67,6 @@ export class Workplace {
   }
 }
 
-/** Returns a manifest whose target version a test can change. */
 export function policy(name: string, version = '19.500-1', extra = ''): string {
   return `apiVersion: logfleet.dev/v1alpha1
 kind: CollectorVersionPolicy

@@ -24,7 +24,7 @@ interface Caller {
   readonly bodyMs: number;
 }
 
-/** Must be below 10 s, for which the budget still counts a cancelled request (B2). */
+/** Maximum time in ms for which the server works on a cancelled request. It must be below 10 s (B2). */
 const longestAfterMs = 9_000;
 /** Time in ms for which the server works on a cancelled status request. */
 const longestAfterPollMs = 1_500;
@@ -52,7 +52,7 @@ const history = fc.record({
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
-  /** The server reads nothing. All freezes together are below 60 s, after which connections close. */
+  /** Periods in which the server reads nothing, together below 60 s. */
   freezes: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
     {
@@ -243,7 +243,7 @@ class World {
     };
   }
 
-  /** Returns 0 if there are stalls, because a fast answer hides a stall (B1). */
+  /** Returns 0 if the server stalls, because a fast answer would hide the stall (B1). */
   #workMs(mostMs: number): number {
     const random = this.#random.next();
     return this.#history.freezes.length > 0 ? 0 : mostMs * random;
@@ -304,7 +304,7 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // 2 s until a class counts as late, 6 s for one request of each class, and 1.5 s for bursts.
+          // 2 s until a request class counts as late, 6 s for one request of each class, and 1.5 s for bursts.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),

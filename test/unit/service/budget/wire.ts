@@ -14,7 +14,7 @@ export interface Fate {
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;
-  /** Time in ms after which the client cancels the request. The server works on. */
+  /** Time in ms after which the client cancels the request. The server continues its work. */
   readonly deadlineMs?: number;
   /** Time in ms for which the server still works on a cancelled request. */
   readonly afterMs?: number;
@@ -59,7 +59,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends a request in this slot. Resolves to the outcome for the budget. */
+  /** Sends a request in this slot. Resolves to the outcome that the budget gets. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
     const {
       outMs = 0,
@@ -133,7 +133,6 @@ export class Wire {
     }
   }
 
-  /** Returns the maximum number of requests that arrived within `spanMs`. */
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
     // The times have rounding errors below one nanosecond.

@@ -34,7 +34,6 @@ describe.each(pages)('%s', (_name, text) => {
   const page = Buffer.from(text, 'latin1');
   const reference = readReference(page);
 
-  /** Returns the first division into chunks with a wrong result. */
   function wrongCuts(ways: Iterable<Cuts>): unknown {
     for (const cuts of ways) {
       const found = differences(page, reference, scan(page, cuts));

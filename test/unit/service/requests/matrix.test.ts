@@ -7,7 +7,6 @@ import { ServiceError } from '../../../../src/service/requests/service-error.ts'
 import { firstCollector, SimulatedWorld } from '../simulated-world.ts';
 import { RowLog } from './harness.ts';
 
-/** Creates a simulated service with an upgrade task and a finished search job. */
 async function prepared() {
   const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '10m' } });
   const { client, clock } = world;

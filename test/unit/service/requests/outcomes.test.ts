@@ -115,7 +115,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** Expected error of each outcome, its effect, and the number of requests for a read. */
+/** Expected error and number of requests of each outcome. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
