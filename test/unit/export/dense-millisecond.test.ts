@@ -69,8 +69,13 @@ describe('a dense millisecond', () => {
       count: { rows: messages.length, source: 'Aggregate' },
     });
     expect(await world.complaints(record)).toEqual([]);
-    // One search job for the millisecond, one for its count, and 20 for the last digits.
-    expect(world.countOf('createJob')).toBe(22);
+    expect(world.countOf('createJob')).toBe(searches);
+  });
+
+  test('numbers all its files together', async () => {
+    const world = worldOf(11_000, {}, { messages: crowdOf([10_000, 2_000]) });
+    const { files } = await world.committed(millisecond);
+    expect(files.map(({ name }) => /Z-(\d+)-/.exec(name)?.[1]).sort()).toEqual(['001', '002']);
   });
 
   test('is divided further when the service cuts searches without reporting it', async () => {
