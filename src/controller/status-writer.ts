@@ -101,14 +101,15 @@ export class StatusWriter<K extends KindName> {
     const waitMs = this.#writtenAtMs + intervalMs - clock.monotonic();
     const sameVerdicts = sameValue(rules.verdicts(before ?? ({} as StatusOf<K>)), rules.verdicts(essentials));
     this.#heldBack = waitMs > 0 && !draining() && sameVerdicts;
-    if (this.#heldBack) return waitMs;
+    const dueMs = health ? outageDueMs(essentials, clock.now()) : Number.POSITIVE_INFINITY;
+    if (this.#heldBack) return Math.min(waitMs, dueMs);
     const status = { ...essentials, ...figures() };
     if (!before || this.#differs(before, status)) await this.#write(resource, status, before, health);
     else if (health) {
       host.confirmStatus?.(rules.kind, resource);
       this.#report(before, status, health);
     }
-    return health ? outageDueMs(status, clock.now()) : Number.POSITIVE_INFINITY;
+    return dueMs;
   }
 
   /**
