@@ -9,7 +9,7 @@
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Ports } from '../base/ports.ts';
-import { stallRetryMs } from '../base/retry-delay.ts';
+import { refusalRetryMs, retryDelayMs } from '../base/retry-delay.ts';
 import type { Leadership, ResourceKey, SecretReader } from '../host/host.ts';
 import { serviceLimits } from '../service/budget/request-budget.ts';
 import type { UpgradeService } from '../service/collectors/upgrade-service.ts';
@@ -46,11 +46,6 @@ export interface Account {
 
 /** Time in ms after which a Secret is read again before its next use. */
 const secretMaxAgeMs = 60_000;
-/**
- * Time in ms for which a rejected access key (401) is not sent again, unless the Secret changes. Slightly shorter than
- * the delay before a stalled resource retries, so that each retry can send a request.
- */
-const refusalHoldMs = stallRetryMs - 1_000;
 /** Time in ms after which an unused Secret is forgotten. Its client is then closed, unless another Secret uses the client. */
 const idleMs = 3_600_000;
 
@@ -73,7 +68,14 @@ interface Shared {
   readonly account: Account;
   readonly credentials: Credentials;
   readonly connection: ServiceConnection;
-  refusedAtMs: number | undefined;
+  refusal: Refusal | undefined;
+}
+
+/** Rejection of an access key (401). The key is not sent again before `untilMs` (monotonic ms), unless a person asks. */
+interface Refusal {
+  /** Number of earlier rejections, each of which followed a check of the key. */
+  readonly earlier: number;
+  readonly untilMs: number;
 }
 
 /** Known state of one Secret, with the client that was created from the Secret's content. */
@@ -86,6 +88,8 @@ interface SecretEntry {
    * Only a read that starts after this time makes it current again.
    */
   staleAtMs: number | undefined;
+  /** Number of observed changes of Secrets (`AwaitedSecrets.changes`) before the last read. */
+  changes: number;
   reading: Promise<Shared> | undefined;
 }
 
@@ -95,6 +99,8 @@ export class Accounts {
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
+  /** Errors that callers have reported as rejections of an access key. */
+  readonly #reported = new WeakSet<LogfleetError>();
   /**
    * Clients whose credentials are no longer in any Secret. They are kept until their requests end: search jobs can take
    * hours.
@@ -111,7 +117,8 @@ export class Accounts {
   }
 
   /**
-   * Returns the account of a Secret. Reads the Secret before its first use, 60 s after the last read, and after a 401.
+   * Returns the account of a Secret. Reads the Secret before its first use, 60 s after the last read, and while its access
+   * key is rejected (401) or its change is observed.
    * Rejects with the error of the read, or with a `LogfleetError` that has one of these reasons: SecretNotFound,
    * SecretIncomplete, SecretInvalid, AddressInvalid, or Unauthorized (the service rejected the access key recently).
    */
@@ -129,13 +136,39 @@ export class Accounts {
 
   /**
    * Reports that the service rejected the credentials of this Secret (401), so that the next `resolve` reads the Secret
-   * again. The report is ignored if the Secret no longer belongs to `account`.
+   * again. Returns the error to show, which names the Secret and no single request. Returns `error` itself if the Secret no
+   * longer belongs to `account`. An error that was reported before has no further effect.
    */
-  unauthorized(key: ResourceKey, account?: Account): void {
+  unauthorized(key: ResourceKey, account: Account, error: LogfleetError): LogfleetError {
     const entry = this.#entries.get(keyText(key));
-    if (!entry?.shared || (account && account !== entry.shared.account)) return;
-    entry.staleAtMs = this.#options.clock.monotonic();
-    entry.shared.refusedAtMs = entry.staleAtMs;
+    const { shared } = entry ?? {};
+    if (!entry || shared?.account !== account) return error;
+    const shown = refused(this.#placeOf(key), account.serviceId);
+    if (this.#reported.has(error)) return shown;
+    this.#reported.add(error);
+    const nowMs = this.#options.clock.monotonic();
+    entry.staleAtMs = nowMs;
+    const { untilMs = Number.NEGATIVE_INFINITY, earlier = 0 } = shared.refusal ?? {};
+    // Several requests that were in flight at the same time count as one check of the key.
+    if (nowMs < untilMs) return shown;
+    const repeated = nowMs < untilMs + refusalRetryMs ? earlier + 1 : 0;
+    shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
+    return shown;
+  }
+
+  /** Milliseconds until the rejected access key of this Secret is sent again; Infinity if it is not rejected now. */
+  refusedForMs(key: ResourceKey): number {
+    const { untilMs = 0 } = this.#entries.get(keyText(key))?.shared?.refusal ?? {};
+    const leftMs = untilMs - this.#options.clock.monotonic();
+    return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** Permits the next request with a rejected access key at once, because a person asked. */
+  tryAgain(key: ResourceKey): void {
+    const entry = this.#entries.get(keyText(key));
+    const { refusal } = entry?.shared ?? {};
+    const nowMs = this.#options.clock.monotonic();
+    if (entry?.shared && refusal) entry.shared.refusal = { ...refusal, untilMs: Math.min(refusal.untilMs, nowMs) };
   }
 
   /** Request limits of the account's user. The shares of workers are a part of these limits (B8). */
@@ -180,6 +213,7 @@ export class Accounts {
       readAtMs: nowMs,
       usedAtMs: nowMs,
       staleAtMs: undefined,
+      changes: 0,
       reading: undefined,
     };
     this.#entries.set(name, entry);
@@ -187,8 +221,9 @@ export class Accounts {
   }
 
   #fresh(entry: SecretEntry, nowMs: number): Shared | undefined {
-    const young = nowMs - entry.readAtMs < secretMaxAgeMs;
-    return young && entry.staleAtMs === undefined ? entry.shared : undefined;
+    const isYoung = nowMs - entry.readAtMs < secretMaxAgeMs && entry.changes === this.secrets.changes;
+    const isRefused = nowMs < (entry.shared?.refusal?.untilMs ?? 0);
+    return isYoung && !isRefused && entry.staleAtMs === undefined ? entry.shared : undefined;
   }
 
   /** Reads a Secret and creates a client from it. Concurrent callers share one read of the Secret. */
@@ -201,6 +236,7 @@ export class Accounts {
 
   async #readNow(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     const readAtMs = this.#options.clock.monotonic();
+    const { changes } = this.secrets;
     const members = await this.secrets.get(key, entry.staleAtMs);
     // The old client is removed before the new content is decoded, because decoding may fail. A Secret with unusable
     // content must not leave its old credentials in use.
@@ -209,6 +245,7 @@ export class Accounts {
     const shared = this.#connect(decodeCredentials(place, members), place);
     entry.shared = shared;
     entry.readAtMs = readAtMs;
+    entry.changes = changes;
     entry.staleAtMs = undefined;
     return shared;
   }
@@ -233,7 +270,7 @@ export class Accounts {
       requestsPerSecond: Math.min(defaultRate, credentials.requestsPerSecond ?? defaultRate),
       ...{ user: userIdOf({ ...credentials, serviceId }), fingerprint },
     };
-    const shared: Shared = { account, credentials, connection, refusedAtMs: undefined };
+    const shared: Shared = { account, credentials, connection, refusal: undefined };
     this.#shared.set(fingerprint, shared);
     this.#shareBudgets();
     this.#options.log.info('credentials read', { service: serviceId, from: renderPlace(place) });
@@ -245,10 +282,8 @@ export class Accounts {
   }
 
   #throwIfRejected(key: ResourceKey, shared: Shared): void {
-    if (shared.refusedAtMs === undefined) return;
-    const heldMs = this.#options.clock.monotonic() - shared.refusedAtMs;
-    if (heldMs < refusalHoldMs) throw refused(this.#placeOf(key), shared.account.serviceId);
-    shared.refusedAtMs = undefined;
+    const { untilMs = 0 } = shared.refusal ?? {};
+    if (this.#options.clock.monotonic() < untilMs) throw refused(this.#placeOf(key), shared.account.serviceId);
   }
 
   /** Forgets unused Secrets, and closes clients whose credentials are no longer in any Secret. */

@@ -88,6 +88,8 @@ export class ExportRuntime {
   #hasVerdict = false;
   /** Last failure after which credentials were read again. The same failure does not cause another reading. */
   #lastCredentialsFailure: LogfleetError | undefined;
+  /** Error to show while the service rejects the access key (401): it names the Secret and no single request. */
+  #rejection: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
   #isClosed = false;
   #isLeft = false;
@@ -157,6 +159,7 @@ export class ExportRuntime {
     // After a requested retry, this process replaces the conditions that an earlier process wrote into the status.
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
+    this.#options.accounts.tryAgain(secretOf(resource));
     this.#destination.forget();
     // The user may have removed the export manifest, so the destination is read again.
     if (this.#isOver) this.#end();
@@ -200,6 +203,7 @@ export class ExportRuntime {
     this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;
     this.#isOver = view?.manifest !== undefined;
     if (view) this.#rereadCredentials(resource, view);
+    const shownView = view && this.#rejection ? { ...view, lastError: this.#rejection } : view;
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
     // Until the destination has been read again, a complete export stays complete.
@@ -207,12 +211,13 @@ export class ExportRuntime {
     const complete = isUnread ? shownComplete(resource) : undefined;
     const health = complete
       ? shownHealth(complete)
-      : exportHealth({ pausedBy, problem, view, limits, wording: this.#options.wording });
+      : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
     // The work has ended only when the status also says that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
-    const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
+    const refusedMs = accounts.refusedForMs(secretOf(resource));
+    const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
     const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling;
     return untilRemoval(this.#publisher.latest(resource), this.#options, delayMs, isIdle);
@@ -261,10 +266,13 @@ export class ExportRuntime {
 
   /** Discards the credentials in memory after the service or the object store refused them, so that they are read again. */
   #rereadCredentials(resource: SearchExport, { lastError }: WorkView): void {
-    if (!lastError || lastError === this.#lastCredentialsFailure) return;
+    if (lastError === this.#lastCredentialsFailure) return;
     this.#lastCredentialsFailure = lastError;
-    if (lastError instanceof ServiceError && lastError.status === 401) {
-      this.#options.accounts.unauthorized(secretOf(resource), this.#begun?.means.account);
+    this.#rejection = undefined;
+    if (!lastError) return;
+    const { account } = this.#begun?.means ?? {};
+    if (account && lastError instanceof ServiceError && lastError.status === 401) {
+      this.#rejection = this.#options.accounts.unauthorized(secretOf(resource), account, lastError);
       this.#enqueue();
     } else if (refusals.has(lastError.code)) this.#destination.forget();
   }
@@ -401,9 +409,8 @@ function startOf({ status }: SearchExport): number | undefined {
 }
 
 function recheckMs(problem: LogfleetError): number {
-  const { handling, reason } = problem;
+  const { handling } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed, because a change of the resource or of a Secret causes a reconcile immediately (C2). Only a refused access key is
-  // tried again after a delay, because the service may accept the same key later.
-  return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : stallRetryMs;
+  // No timer is needed, because a change of the resource or of a Secret causes a reconcile immediately (C2).
+  return handling.kind === 'stall' ? Number.POSITIVE_INFINITY : stallRetryMs;
 }

@@ -15,7 +15,7 @@ import { sameValue } from '../base/canonical-text.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { retryDelayMs } from '../base/retry-delay.ts';
+import { FailureRecord } from '../base/retry-delay.ts';
 import type { Build, Collector, UpgradeService } from '../service/collectors/upgrade-service.ts';
 import { FleetRows, type Row } from './fleet-rows.ts';
 import { type Listed, ListOrder } from './list-order.ts';
@@ -91,10 +91,11 @@ export class FleetListing {
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
-  #failures = 0;
-  /** Whether the service rejected the build of the last listing. Only a successful listing resets this flag. */
-  #isBuildRefused = false;
-  #problem: ListingProblem | undefined;
+  readonly #failures: Record<ReadKind, FailureRecord> = {
+    builds: new FailureRecord(),
+    page: new FailureRecord(),
+    sweep: new FailureRecord(),
+  };
   #retry: Timer | undefined;
 
   constructor(options: FleetListingOptions) {
@@ -128,8 +129,17 @@ export class FleetListing {
     return this.#lastSweepMs;
   }
 
+  /** Failure of a kind of read that has not succeeded since; undefined when there is none. */
   problem(): ListingProblem | undefined {
-    return this.#problem;
+    for (const { error, untilMs } of Object.values(this.#failures)) if (error) return { error, retryAtMs: untilMs };
+    return undefined;
+  }
+
+  /** Repeats failed reads at once, because a person asked. */
+  tryAgain(): void {
+    this.#retry?.cancel();
+    this.#retry = undefined;
+    this.#pump();
   }
 
   /** Number of rows on one page of the service's list, as learned from its answers so far. */
@@ -284,52 +294,47 @@ export class FleetListing {
   }
 
   async #run(): Promise<void> {
+    let kind: ReadKind = 'builds';
     try {
       // The loop starts only after all reads of the current turn of the event loop have been requested.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
         if (!step) return;
-        await step();
-        if (this.#isBuildRefused) continue;
-        this.#failures = 0;
-        this.#problem = undefined;
+        kind = step.kind;
+        await step.read();
       }
     } catch (thrown) {
-      if (!this.#abort.signal.aborted) this.#backOff(asLogfleetError(thrown));
+      if (!this.#abort.signal.aborted) this.#backOff(kind, asLogfleetError(thrown));
     } finally {
       // There is no `await` between the last check for requested reads and this line, so no request can be missed.
       this.#running = false;
     }
   }
 
-  #nextStep(): (() => Promise<void>) | undefined {
+  #nextStep(): Step | undefined {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
-      return () => this.#readBuilds();
+      return { kind: 'builds', read: () => this.#readBuilds() };
     }
     // Requested pages are read before a sweep, because they are few, and upgrades wait for them. A sweep takes longer.
     const page = this.#wantPages.entries().next();
     if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;
-      return () => this.#readPage(index);
+      return { kind: 'page', read: () => this.#readPage(index) };
     }
     if (this.#sweep) {
       const sweep = this.#sweep;
       const isRead = sweep.build >= sweep.view.builds.length;
-      return () => (isRead ? this.#endSweep(sweep) : this.#continueSweep(sweep));
+      return { kind: 'sweep', read: () => (isRead ? this.#endSweep(sweep) : this.#continueSweep(sweep)) };
     }
-    if (this.#wantSweepAfter !== undefined) return async () => this.#beginSweep();
+    if (this.#wantSweepAfter !== undefined) return { kind: 'sweep', read: async () => this.#beginSweep() };
     return undefined;
   }
 
-  #backOff(error: LogfleetError): void {
+  #backOff(kind: ReadKind, error: LogfleetError): void {
     const { clock, log } = this.#options;
-    if (refusesBuild(error)) {
-      this.#isBuildRefused = true;
-      this.#wantBuildsAfter = clock.monotonic();
-    }
-    const delayMs = retryDelayMs(error, this.#failures++);
-    this.#problem = { error, retryAtMs: clock.monotonic() + delayMs };
+    if (refusesBuild(error)) this.#wantBuildsAfter = clock.monotonic();
+    const delayMs = this.#failures[kind].failed(error, clock.monotonic());
     // An answer 429 (too many requests) is not logged as a warning, because the service says when to continue.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('the list of collectors is read again later', { error, retryInMs: delayMs });
@@ -353,16 +358,14 @@ export class FleetListing {
 
   /** Notifies policies after a successful read. If earlier reads have failed, policies at rest are notified as well. */
   #notifyOfRead(isForAll: boolean): void {
-    const isOver = this.#isProblemKnown && !this.#isBuildRefused;
-    if (isOver) {
-      this.#isProblemKnown = false;
-      this.#problem = undefined;
-    }
+    const isOver = this.#isProblemKnown && this.problem() === undefined;
+    if (isOver) this.#isProblemKnown = false;
     this.#notify(isForAll || isOver);
   }
 
   async #readBuilds(): Promise<void> {
     const answer = await this.#options.service.listBuilds({ signal: this.#abort.signal });
+    this.#failures.builds.succeeded();
     const isNews = !sameValue(this.#builds?.list, answer.value);
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
@@ -396,6 +399,7 @@ export class FleetListing {
     const build = sweep.view.builds[sweep.build];
     const limit = this.#pageSize.limit();
     const answer = await this.#unlessTooLarge(limit, this.#listForSweep(build, sweep.offset, limit));
+    this.#sweepAnswered();
     if (!answer) return;
     const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
@@ -475,6 +479,7 @@ export class FleetListing {
     const offset = index * size;
     const build = this.#view?.builds[0];
     const answer = await this.#unlessTooLarge(size, this.#list(build, offset, size));
+    this.#failures.page.succeeded();
     if (!answer) {
       // The page size has changed, so the same page number now means other rows. Policies must therefore request their
       // pages again.
@@ -521,15 +526,28 @@ export class FleetListing {
     const fromMs = clock.monotonic();
     const answer = await this.#list(toVersion, offset, limit);
     this.#sweepMs += clock.monotonic() - fromMs;
+    this.#sweepAnswered();
     return answer;
   }
 
-  async #list(toVersion: string | undefined, offset: number, limit: number) {
-    const query = toVersion === undefined ? { offset, limit } : { toVersion, offset, limit };
-    const answer = await this.#options.service.listCollectors(query, { signal: this.#abort.signal });
-    this.#isBuildRefused = false;
-    return answer;
+  #sweepAnswered(): void {
+    this.#failures.sweep.succeeded();
+    // A page that still fails is read before the sweep continues. Without such a page, the sweep replaces the failed read.
+    if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
+
+  #list(toVersion: string | undefined, offset: number, limit: number) {
+    const query = toVersion === undefined ? { offset, limit } : { toVersion, offset, limit };
+    return this.#options.service.listCollectors(query, { signal: this.#abort.signal });
+  }
+}
+
+/** Kinds of reads. The failure of a kind lasts until a read of the same kind succeeds. */
+type ReadKind = 'builds' | 'page' | 'sweep';
+
+interface Step {
+  readonly kind: ReadKind;
+  readonly read: () => Promise<void>;
 }
 
 interface Sweep {

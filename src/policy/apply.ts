@@ -6,7 +6,7 @@
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
-import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
+import { isRefusal, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
@@ -49,6 +49,7 @@ export class Applier {
     // A rollout that has nothing to upgrade is reported only by the Event `AllUpdated`, without an Event for its start.
     if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
+    for (const kind of ['posts', 'reads'] as const) if (!decision.needs[kind]) binding.unneeded(kind);
     this.#read(gathered, decision);
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
@@ -77,7 +78,7 @@ export class Applier {
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#runtime.isStatusOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
-    const { publisher, environment } = this.#runtime;
+    const { binding, publisher, environment } = this.#runtime;
     const policy = publisher.latest(given);
     const targetVersion = policy.spec.target.version;
     const found = healthOf({
@@ -94,7 +95,8 @@ export class Applier {
     // collector list triggers a decision.
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
-    const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));
+    const recheckDelayMs = Math.min(recheckMs(health, problem), binding.heldForMs());
+    const delayMs = Math.min(statusDelayMs, recheckDelayMs, this.#untilMs(tooYoung?.nextBuild));
     // A build may need days to reach `minAge`, so `logfleet run DIR` may end while the policy waits. A later run continues
     // to wait.
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
@@ -137,9 +139,10 @@ export class Applier {
     for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
     if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
     this.#runtime.messages.count(account.searches, analysis);
-    for (const id of watch.tasks) {
+    const { binding, tasks } = this.#runtime;
+    for (const id of watch.tasks.slice(0, binding.roomFor('reads', tasks.inFlight))) {
       const taskId = ledger.entry(id)?.open?.taskId;
-      if (taskId !== undefined) this.#runtime.tasks.read(account.service, id, taskId);
+      if (taskId !== undefined) tasks.read(account.service, id, taskId);
     }
   }
 }
@@ -147,7 +150,7 @@ export class Applier {
 /** Milliseconds until the next evaluation of a policy that waits for a change that nothing may report to logfleet. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed for a problem with a Secret, because the policy is notified when its Secret changes (C2).
-  if (problem?.code.startsWith('secret.')) return Infinity;
+  // No timer is needed: the policy is notified when its Secret changes (C2), and when a refused request was repeated.
+  if (problem?.code.startsWith('secret.') || isRefusal(problem)) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

@@ -34,6 +34,7 @@ import { type AppliedAnnotations, applyAnnotations } from './rollout/annotation-
 import { areStagesEnded, evaluate, type RolloutState } from './rollout/rollout-state.ts';
 import { type DecisionSoFar, isLeftToPeople, nextStartMs, waitOf } from './rollout/rollout-wait.ts';
 import type { NextWindow } from './schedule/maintenance-calendar.ts';
+import type { Asked } from './service-binding.ts';
 import { describeEssentials, type Essentials } from './status/describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
 import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
@@ -49,6 +50,8 @@ export interface Decision extends LedgerChange {
   readonly needsLedger: boolean;
   /** Ledger entries of the upgrade attempts that are sent to the service (POST) after `changes` have been stored (U2). */
   readonly post: readonly Entry[];
+  /** Whether the policy still needs the requests that it sends for itself. A failure of requests that it no longer needs ends. */
+  readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
   readonly watch: ReadPlan;
   /** State of the rollout, with the ledger header that this decision stores. */
@@ -103,6 +106,7 @@ export function decide(input: DecideInput): Decision {
     started: state.started ?? [],
     needsLedger: isLedgerNeeded,
     post: admission.post,
+    needs: needsOf(input, found),
     watch,
     state: { ...state, header },
     durations,
@@ -125,6 +129,21 @@ export function decide(input: DecideInput): Decision {
     settled: !isFollowed && isOver,
     isAtRest: !isContinued && changes.length === 0 && hasNothingToDo(input, pending, counts, watch),
   };
+}
+
+/**
+ * Which requests the policy needs next. While a failure holds POSTs, collectors that are left to upgrade need them. Between two
+ * upgrades, the next upgrade may need reads of its task.
+ */
+function needsOf(input: DecideInput, { admission, pending, state, watch }: Found): Record<Asked, boolean> {
+  const open = [...pending.open()].map((entry) => entry.open?.state);
+  const isHeld = admission.refusal !== undefined;
+  const observation = { ...input.observation, heldBy: undefined };
+  const isAllowed = refusalOfAll({ ...input, observation, stop: state.header.stop }) === undefined;
+  const isUnanswered = open.some((attempt) => attempt === 'intended' || attempt === 'unknown');
+  const isPosting = isUnanswered || admission.post.length > 0 || (isHeld && outstanding(pending.counts()) > 0);
+  const posts = isAllowed && isPosting;
+  return { posts, reads: open.includes('accepted') ? watch.needsTasks : posts };
 }
 
 /**

@@ -64,19 +64,28 @@ export class Gatherer {
   readonly #seenBuilds: SeenBuilds;
   #seenSinceMs: ReadonlyMap<string, number> | undefined;
   #handledRequest: string | undefined;
+  /** Values of the annotations with which a person asked to repeat failed requests at once. */
+  #asked: string;
 
   constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
     this.#runtime = runtime;
     this.#seenBuilds = new SeenBuilds(runtime.environment.host.ledgers, runtime.owner);
     this.#handledRequest = policy.status?.lastHandledReconcileAt;
+    this.#asked = askedOf(policy, this.#handledRequest);
   }
 
   async gather(policy: CollectorVersionPolicy): Promise<Ready | Unready> {
-    const { binding, kept, memberIndex: keptMembers, owner } = this.#runtime;
+    const { binding, kept, memberIndex: keptMembers, messages, owner } = this.#runtime;
     const { turns } = this.#runtime.environment;
     const before = binding.bound;
     const { credentialsSecretRef, resyncInterval } = policy.spec;
     const secret = { namespace: owner.namespace, name: credentialsSecretRef.name };
+    const asked = askedOf(policy, policy.metadata.annotations[annotations.requestedAt]);
+    if (asked !== this.#asked) {
+      binding.tryAgain(secret);
+      messages.tryAgain();
+    }
+    this.#asked = asked;
     const bound = await binding.bind(secret, parseDuration(resyncInterval) ?? 0);
     if (bound instanceof LogfleetError) return this.#unusable(policy, bound);
     turns.claiming(policy, bound.account.serviceId);
@@ -167,7 +176,7 @@ export class Gatherer {
         messages: messages.reading,
         inFlight: new Set(posting.inFlight),
         unsent: posting.unsent,
-        room: posting.room(),
+        room: Math.min(posting.room(), binding.roomFor('posts', posting.inFlight.size)),
         heldBy: draining() ? 'the next start: logfleet is shutting down' : (claims ?? binding.heldBy()),
         ledgerFull: kept.full,
         isLedgerWritten: kept.isWritten,
@@ -246,6 +255,11 @@ export class Gatherer {
     memberIndex.forget();
     return ledger;
   }
+}
+
+/** Text that changes when a person asks to repeat failed requests: by a requested check, or by a retry of the rollout. */
+function askedOf({ metadata }: CollectorVersionPolicy, requestedAt: string | undefined): string {
+  return JSON.stringify([requestedAt, metadata.annotations[annotations.retry]]);
 }
 
 /** Message that the target cannot be rolled out, for example because no offered build is old enough; undefined if it can be. */

@@ -124,6 +124,7 @@ export class PolicyRuntime implements PostingPolicy {
       !draining() &&
       bound !== undefined &&
       turns.heldBy(bound.account.serviceId) === undefined &&
+      !binding.refusesPosts() &&
       host.leadership.isLeader() &&
       host.leadership.term() === this.#term &&
       newest !== undefined &&

@@ -8,7 +8,7 @@
 import type { Account } from '../account/accounts.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
-import { retryDelayMs } from '../base/retry-delay.ts';
+import { FailureRecord } from '../base/retry-delay.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { Ownership } from '../fleet/ownership.ts';
 import type { OwnerRef, ResourceKey } from '../host/host.ts';
@@ -24,11 +24,7 @@ export interface Bound {
 /** Kinds of requests that each policy sends for itself: upgrade POSTs, and reads of upgrade tasks. */
 export type Asked = 'posts' | 'reads';
 
-/** Failure of the service that does not concern a single collector, and the time until which no new requests are sent. */
-interface Hold {
-  readonly error: LogfleetError;
-  readonly untilMs: number;
-}
+const asked: readonly Asked[] = ['posts', 'reads'];
 
 /** Number of consecutive failed requests that are tolerated before the policy reports a problem. */
 const toleratedFailures = 3;
@@ -39,10 +35,9 @@ export class ServiceBinding {
   readonly #onNews: () => void;
   #secret: ResourceKey | undefined;
   #bound: Bound | undefined;
-  #hold: Hold | undefined;
   #buildsDoubtedMs = -Infinity;
-  /** Number of consecutive failures by kind of request. The more failures, the longer the delay before the next request. */
-  readonly #failures: Record<Asked, number> = { posts: 0, reads: 0 };
+  /** Failures of the service that do not concern a single collector. Each lasts until a request of its kind succeeds. */
+  #failures = newFailures();
 
   constructor(environment: PolicyEnvironment, owner: OwnerRef, onNews: () => void) {
     this.#environment = environment;
@@ -65,7 +60,6 @@ export class ServiceBinding {
     let account: Account;
     try {
       account = await accounts.resolve(secret);
-      accounts.secrets.leave(policy);
     } catch (error) {
       this.#bound?.listing.doubtSecret(name);
       const isForPeople = error instanceof LogfleetError && error.handling.kind === 'stall';
@@ -75,6 +69,8 @@ export class ServiceBinding {
     }
     const bound = this.#bound?.account === account ? this.#bound : this.#bindTo(account, name);
     bound.listing.attend(policy, { secret: name, resyncMs, onNews });
+    const isForPeople = this.problem()?.handling.kind === 'stall';
+    accounts.secrets.wait(policy, isForPeople ? [secret] : [], changes, onNews);
     return bound;
   }
 
@@ -83,7 +79,7 @@ export class ServiceBinding {
     this.#bound?.listing.doubtSecret(secret);
     if (this.#bound?.account.serviceId !== account.serviceId) this.#bound?.ownership.retire(this.#owner.uid);
     this.#release();
-    this.#hold = undefined;
+    this.#failures = newFailures();
     this.#bound = {
       account,
       listing: fleets.use(account, this.#owner.uid),
@@ -94,13 +90,12 @@ export class ServiceBinding {
 
   /** Error that currently prevents use of the service; undefined when there is none, or when the failure may be temporary. */
   problem(): LogfleetError | undefined {
-    const failed = this.#bound?.listing.problem()?.error;
-    if (failed) this.#noteRefusal(failed);
-    if (this.#hold && this.#environment.clock.monotonic() >= this.#hold.untilMs) this.#hold = undefined;
-    if (failed) return failed;
-    const lasting =
-      this.#hold?.error.handling.kind === 'stall' || Math.max(...Object.values(this.#failures)) > toleratedFailures;
-    return lasting ? this.#hold?.error : undefined;
+    const unlisted = this.#bound?.listing.problem()?.error;
+    if (unlisted) return this.#noteRefusal(unlisted);
+    for (const { error, count } of Object.values(this.#failures)) {
+      if (error && (error.handling.kind === 'stall' || count > toleratedFailures)) return error;
+    }
+    return undefined;
   }
 
   /** Reason why the policy currently starts no upgrade, as text for status; undefined when there is none. */
@@ -108,19 +103,37 @@ export class ServiceBinding {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs)
       return 'the current list of builds, because the service refused an upgrade to the requested build';
-    return this.#hold ? 'the service, which failed a moment ago' : undefined;
+    if (this.#bound?.listing.problem()) return 'the service, which cannot be used';
+    return asked.some((kind) => this.#isHeld(kind)) ? 'the service, which failed a moment ago' : undefined;
+  }
+
+  /** Whether the service refused the last POST for a reason that a person must correct. Then stored POSTs are not sent. */
+  refusesPosts(): boolean {
+    return this.#isHeld('posts') && this.#failures.posts.error?.handling.kind === 'stall';
+  }
+
+  /**
+   * Maximum number of requests of this kind that may be sent now: after a failure none for a while, and then one at a time until
+   * a request succeeds.
+   * @param inFlight number of requests of this kind that are not answered yet
+   */
+  roomFor(kind: Asked, inFlight: number): number {
+    if (this.#isHeld(kind)) return 0;
+    if (this.#failures[kind].error === undefined) return Infinity;
+    return inFlight === 0 ? 1 : 0;
   }
 
   /** Sends no new requests for a while after a failure that does not concern a single collector. */
-  holdFor(error: LogfleetError, asked: Asked): void {
+  holdFor(given: LogfleetError, kind: Asked): void {
     const { clock, log } = this.#environment;
     const { namespace, name: policy } = this.#owner;
     if (!this.#bound) return;
-    const nowMs = clock.monotonic();
-    this.#noteRefusal(error);
-    if (this.#hold && nowMs < this.#hold.untilMs) return;
-    const delayMs = retryDelayMs(error, this.#failures[asked]++);
-    this.#hold = { error, untilMs: nowMs + delayMs };
+    const error = this.#noteRefusal(given);
+    if (this.#isHeld(kind)) return;
+    const failures = this.#failures[kind];
+    // The first of several equal errors is kept, so that the address of each failed request does not change the status.
+    const shown = failures.error?.code === error.code ? failures.error : error;
+    const delayMs = failures.failed(error, clock.monotonic(), shown);
     // An answer 429 (too many requests) is not logged as a warning, because the service says when to continue.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
@@ -133,14 +146,31 @@ export class ServiceBinding {
     this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
   }
 
-  /** Resets the number of failures for a kind of request, after a request of this kind succeeded. */
-  succeeded(asked: Asked): void {
-    this.#failures[asked] = 0;
+  /** Ends the failures of a kind of request, because such a request succeeded. */
+  succeeded(kind: Asked): void {
+    this.#failures[kind].succeeded();
+  }
+
+  /** Ends the failures of a kind of request, because the policy needs no such request now. */
+  unneeded(kind: Asked): void {
+    if (this.#failures[kind].error === undefined) return;
+    this.succeeded(kind);
+    this.#onNews();
   }
 
   /** Milliseconds until new requests may be sent after a failure; Infinity when no failure prevents requests. */
   heldForMs(): number {
-    return this.#hold ? this.#hold.untilMs - this.#environment.clock.monotonic() : Infinity;
+    const { clock, accounts } = this.#environment;
+    const heldMs = asked.filter((kind) => this.#isHeld(kind)).map((kind) => this.#failures[kind].untilMs);
+    const refusedForMs = this.#secret ? accounts.refusedForMs(this.#secret) : Infinity;
+    return Math.min(refusedForMs, ...heldMs.map((untilMs) => untilMs - clock.monotonic()));
+  }
+
+  /** Permits failed requests at once, because a person asked. */
+  tryAgain(secret: ResourceKey): void {
+    this.#environment.accounts.tryAgain(secret);
+    for (const failures of Object.values(this.#failures)) failures.tryAgain();
+    this.#bound?.listing.tryAgain();
   }
 
   close(): void {
@@ -154,9 +184,17 @@ export class ServiceBinding {
     this.#bound = undefined;
   }
 
-  /** Records that the service rejected the credentials. The rejected key is not used until its Secret has been read again. */
-  #noteRefusal(error: LogfleetError): void {
-    if (!this.#secret || !this.#bound || !(error instanceof ServiceError) || error.status !== 401) return;
-    this.#environment.accounts.unauthorized(this.#secret, this.#bound.account);
+  #isHeld(kind: Asked): boolean {
+    return this.#environment.clock.monotonic() < this.#failures[kind].untilMs;
   }
+
+  /** Records that the service rejected the credentials (401). Returns the error to show. */
+  #noteRefusal(error: LogfleetError): LogfleetError {
+    if (!this.#secret || !this.#bound || !(error instanceof ServiceError) || error.status !== 401) return error;
+    return this.#environment.accounts.unauthorized(this.#secret, this.#bound.account, error);
+  }
+}
+
+function newFailures(): Record<Asked, FailureRecord> {
+  return { posts: new FailureRecord(), reads: new FailureRecord() };
 }

@@ -9,7 +9,7 @@
 import { reasons } from '../../api/conditions.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
-import { backoffMs, doubledMs, retryDelayMs, stallRetryMs } from '../../base/retry-delay.ts';
+import { backoffMs, countBefore, doubledMs, isRefusal, retryDelayMs, stallRetryMs } from '../../base/retry-delay.ts';
 import { recordKey } from '../../destination/commit-record.ts';
 import type { SearchOrder } from '../search/search-tools.ts';
 import type { Shortcoming } from '../search/search-verdict.ts';
@@ -121,9 +121,12 @@ export class ExportDelays {
    */
   failed(error: LogfleetError, isCostly = false): void {
     if (this.trouble) return;
-    const failures = this.#failuresInRow++;
+    const failures = countBefore(error, this.lastError, this.#failuresInRow++);
     const delayMs = (isCostly ? lastingDelayMs(error, failures) : undefined) ?? delayAfter(error, failures);
-    this.#trouble = { error, untilMs: this.#clock.monotonic() + delayMs };
+    // The first of several equal refusals is kept, so that the address of each refused request does not change the status.
+    const isRepeated = isRefusal(error) && error.code === this.lastError?.code;
+    const shown = isRepeated && this.lastError ? this.lastError : error;
+    this.#trouble = { error: shown, untilMs: this.#clock.monotonic() + delayMs };
   }
 
   /** Records the failure of an interval's search. */

@@ -7,7 +7,7 @@ import type { TimeRange } from '../../api/time-range.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
-import { retryDelayMs } from '../../base/retry-delay.ts';
+import { countBefore, retryDelayMs } from '../../base/retry-delay.ts';
 import { figureOf, readAggregation, textOf } from '../../service/jobs/aggregation.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
@@ -68,6 +68,11 @@ export class MessageCounter {
     this.#run = order && new CounterRun(this.#clock, () => this.#policy.noteNews(), searches, order);
   }
 
+  /** Repeats a failed search at once, because a person asked. */
+  tryAgain(): void {
+    this.#run?.tryAgain();
+  }
+
   close(): void {
     this.#run?.close();
     this.#run = undefined;
@@ -85,6 +90,7 @@ class CounterRun {
   #retry: Timer | undefined;
   readonly #counts: MessageCounts[] = [];
   #failures = 0;
+  #failed: LogfleetError | undefined;
   #scannedBytes = 0;
   /**
    * Time in ms by which the clock of the service is ahead of this process; 0 if the difference is small enough to be ignored.
@@ -104,8 +110,15 @@ class CounterRun {
     this.#retry?.cancel();
   }
 
+  tryAgain(): void {
+    if (!this.#retry) return;
+    this.#retry.cancel();
+    void this.#count();
+  }
+
   async #count(): Promise<void> {
     const { order } = this;
+    this.#retry = undefined;
     try {
       // After a failed search, periods that are already counted are not counted again.
       for (const period of order.periods.slice(this.#counts.length)) this.#counts.push(await this.#countPeriod(period));
@@ -113,8 +126,10 @@ class CounterRun {
     } catch (thrown) {
       if (this.#abort.signal.aborted) return;
       const error = asLogfleetError(thrown);
+      const failures = countBefore(error, this.#failed, this.#failures++);
+      this.#failed = error;
       this.reading = { order, kind: 'failed', error };
-      this.#retry = this.#clock.after(retryDelayMs(error, this.#failures++, longestRetryMs), () => void this.#count());
+      this.#retry = this.#clock.after(retryDelayMs(error, failures, longestRetryMs), () => void this.#count());
     }
     if (!this.#abort.signal.aborted) this.#onNews();
   }

@@ -86,7 +86,7 @@ export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
 }
 
 function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefined {
-  const { upgradesBlocked, pausedForAll, notOffered, problem, heldBy, ledgerFull } = observation;
+  const { upgradesBlocked, pausedForAll, notOffered, heldBy, ledgerFull } = observation;
   const pausedBy = pausedByOf(policy);
   // An unusable manifest stops all upgrades, because it may contain a policy that must keep collectors at their version
   // (D1).
@@ -98,7 +98,6 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   if (stop && stop.kind !== 'rollback') return '`logfleet retry` or another target, because the rollout is stopped';
   // A rollback returns collectors to their former versions, so it does not need the target build.
   if (notOffered !== undefined && !stop) return 'the service to offer the target build';
-  if (problem) return 'the service, which cannot be used';
   if (heldBy !== undefined) return heldBy;
   return ledgerFull ? 'free space in the ledger' : undefined;
 }

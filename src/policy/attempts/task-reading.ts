@@ -47,6 +47,11 @@ export class TaskReadings {
     return this.#reads;
   }
 
+  /** Number of tasks that are being read. */
+  get inFlight(): number {
+    return this.#underWay.size;
+  }
+
   /** Whether no task is being read, and no status of a task waits for a decision. */
   get isIdle(): boolean {
     return this.#underWay.size === 0 && this.#readings.size === 0;

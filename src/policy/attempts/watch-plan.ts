@@ -35,6 +35,8 @@ export interface WatchPlan {
   readonly pages: ReadonlyMap<number, number>;
   /** Collectors whose open upgrade task is read next. */
   readonly tasks: readonly string[];
+  /** Whether the policy must read the task of an upgrade, now or later, to find the end of the upgrade. */
+  readonly needsTasks: boolean;
   /** Earliest monotonic time in ms for sending a sweep (read of the whole collector list); undefined when none is needed. */
   readonly sweepAfterMs: number | undefined;
   /** Monotonic time in ms at which the reads are planned again. */
@@ -87,6 +89,7 @@ class PlanBuilder {
   readonly #tasks: string[] = [];
   readonly #duePages = new Map<number, DuePage>();
   readonly #unsampled: { readonly id: string; readonly sinceMs: number }[] = [];
+  #needsTasks = false;
   #sweepAfterMs: number | undefined;
   #nextMs = Infinity;
   readonly #waitMs: number;
@@ -112,7 +115,14 @@ class PlanBuilder {
     this.#sample();
     for (const [page, due] of this.#duePages) this.#planPage(page, due);
     for (const [id, sentAfterMs] of this.#input.needed) this.#wantListing(id, sentAfterMs);
-    return { pages: this.#pages, tasks: this.#tasks, sweepAfterMs: this.#sweepAfterMs, nextMs: this.#nextMs };
+    const needsTasks = this.#needsTasks || this.#tasks.length > 0;
+    return {
+      pages: this.#pages,
+      tasks: this.#tasks,
+      needsTasks,
+      sweepAfterMs: this.#sweepAfterMs,
+      nextMs: this.#nextMs,
+    };
   }
 
   #considerAdopted(id: string, open: Attempt): void {
@@ -189,6 +199,7 @@ class PlanBuilder {
   }
 
   #readTaskAt(id: string, atMs: number): void {
+    this.#needsTasks = true;
     if (atMs <= this.#input.nowMs) this.#tasks.push(id);
     else this.#wake(atMs);
   }

@@ -80,6 +80,67 @@ describe('H2: a service that does not answer', () => {
   });
 });
 
+describe('H2: a service that fails only some requests', () => {
+  const failures = {
+    503: { kind: 'status', status: 503 },
+    429: { kind: 'status', status: 429 },
+    reset: { kind: 'reset' },
+  };
+  // The status of tasks is read only until the usual duration of an upgrade is known.
+  const operations = { createTask: '3m', listCollectors: '3m', listBuilds: '3m', getTask: '33m' };
+  const cases = Object.entries(operations).flatMap(([operation, duration]) =>
+    Object.entries(failures).map(([name, failure]) => ({ operation, duration, name, failure })),
+  );
+
+  test.each(cases)('has one outage: $operation, $name', async ({ operation, duration, failure }) => {
+    const fault = { from: '1m', until: '30m', operations: [operation], ...failure };
+    const fleet = staged({
+      stages: [],
+      spec: { strategy: { maxInProgress: 5, order: 'Name' } },
+      scenario: { upgrade: { duration }, faults: { partial: fault as never } },
+    });
+    const { world, status } = fleet;
+    world.start();
+    const told = recordTold<CollectorVersionPolicyStatus>(world.api, 'production');
+    const outage = () => findCondition(status()?.conditions, 'Outage');
+    expect(await world.until(() => status()?.outageStartTime !== undefined, 10 * minuteMs)).toBe(true);
+    const sinceMs = Date.parse(status()?.outageStartTime ?? '');
+    await world.clock.advance(sinceMs + 10 * minuteMs + 1_000 - world.clock.now());
+    expect(outage()?.status).toBe('True');
+    await world.clock.advance(8 * minuteMs);
+    expect(outage()?.status).toBe('True');
+    const starts = told.statuses.map(({ outageStartTime }) => outageStartTime);
+    expect(new Set(starts.slice(starts.findIndex((start) => start !== undefined))).size).toBe(1);
+    expect(told.events.filter(({ reason }) => reason === 'Outage')).toHaveLength(1);
+    await world.clock.advance(20 * minuteMs);
+    expect([outage(), status()?.outageStartTime]).toEqual([undefined, undefined]);
+  });
+
+  test('has an outage only while the policy needs these requests', async () => {
+    const fault = { kind: 'status', status: 503, from: '1m', operations: ['createTask'] };
+    const fleet = staged({
+      stages: [],
+      spec: { strategy: { maxInProgress: 5, order: 'Name' } },
+      scenario: { upgrade: { duration: '3m' }, faults: { partial: fault as never } },
+    });
+    const { world, status, annotate } = fleet;
+    world.start();
+    expect(await fleet.untilReason('ServiceUnavailable')).toBe(true);
+    annotate('logfleet.dev/abort', status()?.rollout?.id ?? '');
+    expect(await fleet.untilReason('Aborted', 2 * minuteMs)).toBe(true);
+    expect(status()?.outageStartTime).toBeUndefined();
+  });
+
+  test('has no outage after single failures', async () => {
+    const fault = { kind: 'status', status: 503, probability: 0.1 };
+    const fleet = staged({ stages: [], scenario: { upgrade: { duration: '3m' }, faults: { rare: fault as never } } });
+    fleet.world.start();
+    const told = recordTold<CollectorVersionPolicyStatus>(fleet.world.api, 'production');
+    expect(await fleet.untilReason('AllUpdated')).toBe(true);
+    expect(told.events.filter(({ reason }) => reason === 'Outage')).toEqual([]);
+  });
+});
+
 describe('H2: the start of an outage', () => {
   const health = { ready: 'False', reason: 'ServiceUnreachable', message: 'Away.' } as const;
   const outage = { ...health, reconciling: true, stalled: false, outage: true };

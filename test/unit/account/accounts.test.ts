@@ -1,7 +1,7 @@
 /** Tests accounts: Secrets that share an account, repeated reads of a Secret, and unusable Secrets. */
 import { describe, expect, test } from 'vitest';
 import { type Account, Accounts } from '../../../src/account/accounts.ts';
-import type { LogfleetError } from '../../../src/base/errors.ts';
+import { failure, type LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
@@ -19,6 +19,8 @@ const key: ResourceKey = { namespace: 'logging', name: 'log-service' };
 const good = { baseURL: 'https://api.example.com/api', accessId: 'id', accessKey: 'canary-key' };
 
 const path: Path = { origin: 'https://a.test', probe: async () => {} };
+
+const rejection = () => failure('stall', 'service.unauthorized', 'was answered 401');
 
 class World {
   readonly clock = new VirtualClock();
@@ -238,21 +240,54 @@ describe('reading', () => {
 });
 
 describe('a rejected key', () => {
-  test('is read again at once, and not sent to the service for 29 s', async () => {
+  test('is read again at once, and not sent to the service for 30 s, and then for ten minutes', async () => {
     const world = new World(good);
     const account = await world.resolve();
-    world.accounts.unauthorized(key, account);
-    expect(await world.failure()).toMatchObject({ reason: 'Unauthorized', handling: { kind: 'stall' } });
-    expect(world.reads).toBe(2);
-    await world.clock.advance(28_999);
-    expect((await world.failure()).reason).toBe('Unauthorized');
-    await world.clock.advance(1);
+    for (const holdMs of [30_000, 600_000, 600_000]) {
+      world.accounts.unauthorized(key, account, rejection());
+      expect(world.accounts.refusedForMs(key)).toBe(holdMs);
+      await world.clock.advance(holdMs - 1);
+      expect(await world.failure()).toMatchObject({ reason: 'Unauthorized', handling: { kind: 'stall' } });
+      await world.clock.advance(1);
+      expect(await world.resolve()).toBe(account);
+      expect(world.accounts.refusedForMs(key)).toBe(Number.POSITIVE_INFINITY);
+    }
+  });
+
+  test('is sent again at once when a person asks', async () => {
+    const world = new World(good);
+    const account = await world.resolve();
+    world.accounts.unauthorized(key, account, rejection());
+    world.accounts.tryAgain(key);
     expect(await world.resolve()).toBe(account);
+    world.accounts.unauthorized(key, account, rejection());
+    expect(world.accounts.refusedForMs(key)).toBe(600_000);
+  });
+
+  test('counts once for several requests at the same time, and once for each error', async () => {
+    const world = new World(good);
+    const account = await world.resolve();
+    const [first, second] = [rejection(), rejection()];
+    for (const error of [first, second, first]) world.accounts.unauthorized(key, account, error);
+    expect(world.accounts.refusedForMs(key)).toBe(30_000);
+    await world.clock.advance(30_000);
+    const shown = world.accounts.unauthorized(key, account, first);
+    expect(shown.message).toContain('refuses the credentials of Secret logging/log-service (401)');
+    expect(await world.resolve()).toBe(account);
+  });
+
+  test('counts as the first rejection again after a long time without one', async () => {
+    const world = new World(good);
+    const account = await world.resolve();
+    world.accounts.unauthorized(key, account, rejection());
+    await world.clock.advance(630_000);
+    world.accounts.unauthorized(key, await world.resolve(), rejection());
+    expect(world.accounts.refusedForMs(key)).toBe(30_000);
   });
 
   test('is replaced as soon as the Secret contains another key', async () => {
     const world = new World(good);
-    world.accounts.unauthorized(key, await world.resolve());
+    world.accounts.unauthorized(key, await world.resolve(), rejection());
     world.write({ ...good, accessKey: 'mended' });
     await expect(world.resolve()).resolves.toBeDefined();
   });
@@ -263,7 +298,7 @@ describe('a rejected key', () => {
     world.write({ ...good, accessKey: 'mended' });
     await world.clock.advance(60_000);
     const after = await world.resolve();
-    world.accounts.unauthorized(key, before);
+    world.accounts.unauthorized(key, before, rejection());
     expect(await world.resolve()).toBe(after);
   });
 });
@@ -365,7 +400,7 @@ describe('messages name the environment variables that replace a Secret', () => 
 
   test('a key that the service rejects', async () => {
     const world = World.withVariables(good);
-    world.accounts.unauthorized(key, await world.resolve());
+    world.accounts.unauthorized(key, await world.resolve(), rejection());
     expect((await world.failure()).message).toBe(
       'https://api.example.com/api refuses the credentials (401): check LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY',
     );

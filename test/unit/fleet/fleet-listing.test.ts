@@ -381,6 +381,33 @@ describe('failures', () => {
     expect(service.calls).toHaveLength(calls + 1);
   });
 
+  test('of a sweep continue while only the list of builds can be read', async () => {
+    const { clock, service, listing } = world(3);
+    service.beforeAnswer = (call) => {
+      if (call !== 'builds') throw failure();
+    };
+    listing.requestSweep(0);
+    await clock.advance(10 * 60_000);
+    listing.requestBuilds(clock.monotonic());
+    await clock.advance(90_000);
+    expect(listing.builds()?.sentAtMs).toBeGreaterThanOrEqual(10 * 60_000);
+    expect(listing.problem()?.error.code).toBe('service.internalError');
+    service.beforeAnswer = () => {};
+    await clock.advance(60_000);
+    expect(listing.problem()).toBeUndefined();
+  });
+
+  test('are retried at once when a person asks', async () => {
+    const { clock, service, listing } = world(3);
+    service.failures.push(failure({ handling: { kind: 'stall' } }));
+    listing.requestSweep(0);
+    await clock.advance(1_000);
+    expect(listing.problem()).toBeDefined();
+    listing.tryAgain();
+    await clock.advance(1_000);
+    expect(listing.problem()).toBeUndefined();
+  });
+
   test('are retried after at most a minute', async () => {
     const { clock, service, listing } = world(3);
     for (let times = 0; times < 20; times++) service.failures.push(failure());

@@ -54,8 +54,8 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
     ['paused by the annotation', { policy: { metadata: { annotations: paused } } }, 'Paused'],
     ['only observing', { policy: { spec: { mode: 'Observe' } } }, 'Observing'],
     ['a target that is not offered', { notOffered: 'It offers 1.' }, 'VersionNotOffered'],
-    ['U11: a problem that a person must correct', { problem: problem('stall') }, 'Forbidden'],
-    ['a problem that may pass', { problem: problem('backoff') }, 'Forbidden'],
+    ['U11: a problem that a person must correct', { problem: problem('stall'), heldBy: 'the service' }, 'Forbidden'],
+    ['a problem that may pass', { problem: problem('backoff'), heldBy: 'the service' }, 'Forbidden'],
     [
       'U13: waiting until other policies have claimed',
       { heldBy: 'policy a/b to report first which collectors it selects' },

@@ -177,13 +177,18 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
     pausedForAll: rules.hold('kill switch') ? 'the settings' : undefined,
     notOffered: rules.hold('build not offered') ? 'It offers none.' : undefined,
     problem: rules.hold('service unusable') ? problem : undefined,
-    heldBy: rules.hold('claims of others') ? 'policy a/b to report first which collectors it selects' : undefined,
+    heldBy: heldBy(rules),
     ledgerFull: rules.hold('full ledger'),
     isLedgerWritten: true,
     overlap: rules.hold('overlap') ? { winner: 'logging/policy-b', collectors: 1 } : undefined,
     policy: { metadata },
   };
   return { bench, seen };
+}
+
+function heldBy(rules: Rules): string | undefined {
+  if (rules.hold('claims of others')) return 'policy a/b to report first which collectors it selects';
+  return rules.hold('service unusable') ? 'the service, which cannot be used' : undefined;
 }
 
 function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {

@@ -47,7 +47,7 @@ function plan(
   });
 }
 
-const nothing = { pages: new Map(), tasks: [], sweepAfterMs: undefined };
+const nothing = { pages: new Map(), tasks: [], needsTasks: false, sweepAfterMs: undefined };
 
 test('without open attempts, nothing is read, and no time is due', () => {
   expect(plan([], 100)).toEqual({ ...nothing, nextMs: Infinity });
@@ -67,13 +67,17 @@ describe('while the duration of upgrades is unknown', () => {
 
   test('reads begin some time after the acceptance', () => {
     const waiting = plan(accepted(100, '1'), 99 + firstReadMs, unknown);
-    expect(waiting).toEqual({ ...nothing, nextMs: 100 + firstReadMs });
+    expect(waiting).toEqual({ ...nothing, needsTasks: true, nextMs: 100 + firstReadMs });
     expect(plan(accepted(100, '1'), 100 + firstReadMs, unknown).tasks).toEqual(['1']);
   });
 
   test('and each task is read again after the same time', () => {
     const read = { ...unknown, reads: reads({ 1: { lastMs: 50_000 } }) };
-    expect(plan(accepted(100, '1'), 49_999 + firstReadMs, read)).toEqual({ ...nothing, nextMs: 50_000 + firstReadMs });
+    expect(plan(accepted(100, '1'), 49_999 + firstReadMs, read)).toEqual({
+      ...nothing,
+      needsTasks: true,
+      nextMs: 50_000 + firstReadMs,
+    });
     expect(plan(accepted(100, '1'), 50_000 + firstReadMs, read).tasks).toEqual(['1']);
   });
 
@@ -158,7 +162,7 @@ describe('an upgrade that takes longer than usual', () => {
 
   test('is read by its task, some time after a page showed the former version', () => {
     const later = typicalMs + typicalMs / 4;
-    expect(plan(entries, later - 1, seen(typicalMs))).toEqual({ ...nothing, nextMs: later });
+    expect(plan(entries, later - 1, seen(typicalMs))).toEqual({ ...nothing, needsTasks: true, nextMs: later });
     expect(plan(entries, later, seen(typicalMs)).tasks).toEqual(['10', '11']);
   });
 

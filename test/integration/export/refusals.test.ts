@@ -1,0 +1,75 @@
+/** Tests that a request of an export which the service refuses with 401 or 403 is rarely repeated, and reported once (C1). */
+import { describe, expect, test } from 'vitest';
+import { findCondition } from '../../../src/api/conditions.ts';
+import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
+import { recordTold } from '../../support/told.ts';
+import { secretsPath } from '../../support/world.ts';
+import { ExportWorld, evenly, hourMs, minuteMs } from './export-world.ts';
+
+const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
+type Status = keyof typeof reasons;
+
+/** Starts an operator with one export. From 20 seconds after the start, the service refuses these operations, or all. */
+function refusing(status: Status, operation?: string, until?: string) {
+  const operations = operation === undefined ? {} : { operations: [operation] };
+  const end = until === undefined ? {} : { until };
+  const fault = { kind: 'status', status, from: '20s', ...operations, ...end };
+  const world = new ExportWorld({
+    messages: evenly(3_000),
+    scenario: { search: { messageLimit: 100, duration: '10s' }, faults: { refusal: fault as never } },
+  });
+  world.add();
+  world.start();
+  const told = recordTold<SearchExportStatus>(world.world.api, 'audit');
+  const refused = () => world.world.journal.filter((entry) => entry.status === status).length;
+  const messages = () => new Set(told.statuses.map(({ conditions }) => findCondition(conditions, 'Stalled')?.message));
+  return { world, told, refused, messages };
+}
+
+const operations = [undefined, 'createJob', 'getJob', 'listMessages'];
+const cases = ([401, 403] as const).flatMap((status) => operations.map((operation) => [status, operation] as const));
+
+describe('C1: requests that the service refuses', () => {
+  test.each(cases)('with %d for an hour: %s', async (status, operation) => {
+    const { world, told, refused, messages } = refusing(status, operation);
+    expect(await world.untilReason(reasons[status])).toBe(true);
+    await world.world.clock.advance(2 * minuteMs);
+    const before = refused();
+    told.statuses.length = 0;
+    await world.world.clock.advance(hourMs);
+    // One check every ten minutes. The client repeats a read that is answered 401. A check starts and ends a search job.
+    expect(refused() - before).toBeLessThanOrEqual(status === 401 ? 12 : 6);
+    const isCreated = operation === 'getJob' || operation === 'listMessages';
+    expect(told.statuses.length).toBeLessThanOrEqual(isCreated ? 14 : 0);
+    expect(messages().size).toBeLessThanOrEqual(1);
+    expect(told.verdicts().length).toBeLessThanOrEqual(1);
+    expect(world.reason).toBe(reasons[status]);
+  });
+
+  test.each(cases)('with %d for eleven minutes are repeated after ten more minutes: %s', async (status, operation) => {
+    const { world } = refusing(status, operation, '12m');
+    expect(await world.untilReason(reasons[status])).toBe(true);
+    expect(await world.untilReason('Exported')).toBe(true);
+  });
+
+  test.each(cases)('with %d are repeated at once after a change of the Secret: %s', async (status, operation) => {
+    const { world, refused } = refusing(status, operation);
+    expect(await world.untilReason(reasons[status])).toBe(true);
+    await world.world.clock.advance(5 * minuteMs);
+    const before = refused();
+    const change = { data: { requestsPerSecond: Buffer.from('3').toString('base64') } };
+    world.world.api.patch(`${secretsPath}/log-service`, change);
+    await world.world.clock.advance(20_000);
+    expect(refused()).toBeGreaterThan(before);
+  });
+
+  test.each(cases)('with %d are repeated at once when a person asks: %s', async (status, operation) => {
+    const { world, refused } = refusing(status, operation);
+    expect(await world.untilReason(reasons[status])).toBe(true);
+    await world.world.clock.advance(5 * minuteMs);
+    const before = refused();
+    world.annotate('logfleet.dev/requestedAt', 'now');
+    await world.world.clock.advance(15_000);
+    expect(refused()).toBeGreaterThan(before);
+  });
+});

@@ -1,0 +1,87 @@
+/** Tests that a request which the service refuses with 401 or 403 is rarely repeated, and reported once (U11). */
+import { describe, expect, test } from 'vitest';
+import { findCondition } from '../../../src/api/conditions.ts';
+import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
+import { recordTold } from '../../support/told.ts';
+import { secretsPath } from '../../support/world.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
+import { hourMs, staged } from './staged-world.ts';
+
+const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
+type Status = keyof typeof reasons;
+
+/** Starts an operator. From one minute after the start, its service refuses these operations, or all. */
+function refusing(status: Status, operation?: string, until?: string) {
+  const operations = operation === undefined ? {} : { operations: [operation] };
+  const end = until === undefined ? {} : { until };
+  const fault = { kind: 'status', status, from: '1m', ...operations, ...end };
+  const fleet = staged({
+    stages: [],
+    spec: { strategy: { maxInProgress: 5, order: 'Name' } },
+    scenario: { upgrade: { duration: operation === 'getTask' ? '33m' : '3m' }, faults: { refusal: fault as never } },
+  });
+  fleet.world.start();
+  const told = recordTold<CollectorVersionPolicyStatus>(fleet.world.api, 'production');
+  const refused = () => fleet.world.journal.filter((entry) => entry.status === status).length;
+  const messages = () => new Set(told.statuses.map(({ conditions }) => findCondition(conditions, 'Stalled')?.message));
+  return { ...fleet, told, refused, messages };
+}
+
+const operations = [undefined, 'createTask', 'getTask', 'listCollectors', 'listBuilds'];
+const cases = ([401, 403] as const).flatMap((status) => operations.map((operation) => [status, operation] as const));
+
+describe('U11: requests that the service refuses', () => {
+  test.each(cases)('with %d for an hour: %s', async (status, operation) => {
+    const { world, told, refused, messages, untilReason } = refusing(status, operation);
+    expect(await untilReason(reasons[status])).toBe(true);
+    const [before, verdicts] = [refused(), told.verdicts().length];
+    told.statuses.length = 0;
+    // The status of tasks is read only until the usual duration of an upgrade is known.
+    await world.clock.advance(operation === 'getTask' ? hourMs / 2 : hourMs);
+    // One check after 30 s and one every ten minutes, of each kind of request. The client repeats a read that is answered 401.
+    const kinds = operation === undefined ? 3 : 1;
+    expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
+    expect(messages().size).toBeLessThanOrEqual(1);
+    // Only the number of running upgrades may change, when an upgrade ends or a check starts one.
+    expect(told.statuses.length).toBeLessThanOrEqual(operation === 'createTask' || operation === 'getTask' ? 20 : 1);
+    expect(told.verdicts().length).toBeLessThanOrEqual(1);
+    expect(verdicts).toBeLessThanOrEqual(3);
+    expect(world.ready('production')?.reason).toBe(reasons[status]);
+  });
+
+  test.each(cases)('with %d for eleven minutes are repeated after ten more minutes: %s', async (status, operation) => {
+    const { world, untilReason } = refusing(status, operation, '12m');
+    expect(await untilReason(reasons[status])).toBe(true);
+    expect(await world.until(() => world.ready('production')?.reason === 'RollingOut', 21 * minuteMs)).toBe(true);
+  });
+
+  test.each(cases)('with %d once are repeated after half a minute: %s', async (status, operation) => {
+    const { world, untilReason } = refusing(status, operation, '65s');
+    if (!(await untilReason(reasons[status], 5 * minuteMs))) return;
+    expect(await world.until(() => world.ready('production')?.reason !== reasons[status], 32_000)).toBe(true);
+  });
+
+  test.each(cases)('with %d are repeated at once after a change of the Secret: %s', async (status, operation) => {
+    const { world, refused, untilReason } = refusing(status, operation);
+    expect(await untilReason(reasons[status])).toBe(true);
+    await world.clock.advance(5 * minuteMs);
+    const before = refused();
+    world.api.patch(`${secretsPath}/log-service`, { data: { requestsPerSecond: Buffer.from('3').toString('base64') } });
+    await world.clock.advance(20_000);
+    expect(refused()).toBeGreaterThan(before);
+  });
+
+  test.each(cases)('with %d are repeated at once when a person asks: %s', async (status, operation) => {
+    const { world, status: shown, refused, annotate, untilReason } = refusing(status, operation);
+    expect(await untilReason(reasons[status])).toBe(true);
+    await world.clock.advance(5 * minuteMs);
+    const before = refused();
+    annotate('logfleet.dev/requestedAt', 'now');
+    await world.clock.advance(5_000);
+    const asked = refused();
+    expect(asked).toBeGreaterThan(before);
+    annotate('logfleet.dev/retry', `${shown()?.rollout?.id}/now`);
+    await world.clock.advance(5_000);
+    expect(refused()).toBeGreaterThan(asked);
+  });
+});

@@ -1,0 +1,39 @@
+/** Tests of delays before a retry: repeated refusals of credentials, and failures that refusals follow. */
+import { expect, test } from 'vitest';
+import { failure } from '../../../src/base/errors.ts';
+import { FailureRecord, isRefusal } from '../../../src/base/retry-delay.ts';
+
+const unavailable = failure('backoff', 'service.unavailable', 'No.');
+const unauthorized = failure('stall', 'service.unauthorized', 'No.');
+const forbidden = failure('stall', 'service.forbidden', 'No.');
+
+test('delays grow with each failure, and begin again after a success', () => {
+  const record = new FailureRecord();
+  expect([1, 2, 3].map(() => record.failed(unavailable, 0))).toEqual([1_000, 2_000, 4_000]);
+  expect([record.count, record.error]).toEqual([3, unavailable]);
+  record.succeeded();
+  expect([record.count, record.error]).toEqual([0, undefined]);
+  expect(record.failed(unavailable, 0)).toBe(1_000);
+});
+
+test.each([unauthorized, forbidden])('only the first of several refusals has a short delay: $code', (refusal) => {
+  const record = new FailureRecord();
+  for (let times = 0; times < 5; times++) record.failed(unavailable, 0);
+  expect([1, 2, 3].map(() => record.failed(refusal, 0))).toEqual([30_000, 600_000, 600_000]);
+});
+
+test('other errors for people have a short delay each time', () => {
+  const record = new FailureRecord();
+  const address = failure('stall', 'service.notFound', 'No.');
+  expect([1, 2].map(() => record.failed(address, 0))).toEqual([30_000, 30_000]);
+  expect([address, undefined].map(isRefusal)).toEqual([false, false]);
+});
+
+test('a request of a person ends the delay, but not the failure', () => {
+  const record = new FailureRecord();
+  record.failed(forbidden, 100);
+  expect(record.untilMs).toBe(30_100);
+  record.tryAgain();
+  expect([record.untilMs, record.error]).toEqual([Number.NEGATIVE_INFINITY, forbidden]);
+  expect(record.failed(forbidden, 200)).toBe(600_000);
+});
