@@ -1,10 +1,9 @@
 /**
- * Commit record: a small object that lists the data files of one interval (the time range of one search) and the numbers of rows that prove
- * these files complete (E6). A commit record is never overwritten (E3).
+ * A commit record lists the data files of one searched time range (an interval) with their row counts (E6). Commit
+ * records are never overwritten (E3).
  *
- * A segment (a planned part of the export's time range) is searched from its end backwards, one interval after another. The name of a
- * commit record contains only the segment's number and the interval's end, so if two processes search the same interval, only one of them
- * can write its commit record.
+ * If two processes search the same interval, they use the same name for its commit record, and only one of them can
+ * write it.
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -29,44 +28,41 @@ import {
   trueOrAbsent,
 } from './stored-json.ts';
 
-/** Maximum number of data files that one interval may have. */
+/** Maximum number of data files of one interval. */
 export const maxFiles = 10_000;
 const readsAtOnce = 16;
 
 const committedFile = object({
-  /** Name of the file relative to the export's folder. It begins with `data/`. */
+  /** File name relative to the export's folder. Begins with `data/`. */
   name: text(),
   rows: integer(),
   /** Size of the file as stored, after compression. */
   bytes: integer(),
   /** Size of the file in bytes before compression. */
   encodedBytes: integer(),
-  /** Number of values that do not have the type of their column and are therefore stored in the extra column. */
+  /** Number of values that do not match the type of their column. They are stored in the extra column. */
   misfits: integer(),
-  /** SHA-256 of the stored file, in hexadecimal digits. */
+  /** SHA-256 of the file, in hexadecimal digits. */
   sha256: text(/^[0-9a-f]{64}$/),
 });
 export type CommittedFile = Stored<typeof committedFile>;
 
-/** Kind of request that told logfleet how many rows the interval must have (E6). */
+/** Kind of request that returned the expected number of rows (E6). */
 const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;
 
-/** Total size and time range of the written messages. logfleet compares these values with an aggregation of the service (E6). */
+/** Total size and time range of the written messages (E6). */
 export const messageFigures = {
-  /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
+  /** Sum of the message sizes (`_size`) in bytes. Absent if a message has no size. */
   bytes: optional(integer()),
-  /** Smallest and largest `_messagetime` in milliseconds since the epoch. Absent if no message was written. */
+  /** Smallest and largest `_messagetime` in ms since the epoch. Absent if no message was written. */
   oldestMs: optional(instant),
   newestMs: optional(instant),
 };
 const figures = object(messageFigures);
 export type MessageFigures = Stored<typeof figures>;
 
-/**
- * Returns the total size, the earliest time and the latest time of several groups of messages. The total size is absent if the size of a
- * group is unknown.
- */
+/** Adds up the sizes of several groups of messages and joins their time ranges. */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   let bytes = 0;
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -81,56 +77,53 @@ export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   };
 }
 
-/** A message that the service returned several times with the same bytes. Exported files contain it once (E9). */
+/** A message that the service returned several times. It is exported once (E9). */
 const repeatedMessage = object({
   id: text(/^-?\d{1,19}$/),
   /** `_messagetime` in milliseconds since the epoch. */
   atMs: instant,
-  /** Size of the message in bytes (`_size`). Absent if the message has none. */
+  /** Size of the message (`_size`) in bytes. Absent if unknown. */
   bytes: optional(integer()),
-  /** Number of received copies of the message in addition to the first one. */
+  /** Number of extra copies that the service returned. */
   times: integer(1),
 });
 export type RepeatedMessage = Stored<typeof repeatedMessage>;
 
-/** Maximum number of repeated messages that a commit record lists. If there are more, the record lists none of them. */
+/** Maximum number of repeated messages in a commit record. If there are more, none are listed. */
 export const maxRepeatedMessages = 100;
 
 const recordForm = object({
   segment: integer(),
-  /** Start (included) and end (excluded) of the interval in milliseconds since the epoch. */
+  /** Start (included) and end (excluded) of the interval in ms since the epoch. */
   fromMs: moment,
   toMs: moment,
-  /** Number of rows that the search of the interval received, including rows that were not written. */
+  /** Number of rows that the search returned. */
   received: integer(),
   written: integer(),
-  /** Number of received rows whose time is outside the interval (E10). These rows are not written. */
+  /** Number of rows whose time is outside the interval (E10). They are not written. */
   outside: integer(),
-  /** Number of received rows that repeat an earlier row (E9). These rows are not written again. */
+  /** Number of rows that repeat an earlier row (E9). They are not written. */
   duplicates: integer(),
-  /**
-   * Number of received rows that are not written but left to the next search. The service cut this search short, so other rows of the same
-   * milliseconds may be missing (E4).
-   */
+  /** Number of rows left to the next search, because the service cut this search short (E4). */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
   files: list(checked(committedFile, fileProblem)),
-  /** Total size and time range of the messages in the interval. Absent if the rows are records of an aggregation. */
+  /** Total size and time range of the messages. Absent for records of an aggregation. */
   figures: optional(figures),
-  /** Numbers, sizes and times of messages for each short period of message time. Absent for searches by receipt time. */
+  /** Message counts, sizes and times for each short period. Absent for searches by receipt time. */
   slices: optional(sliceSummary),
-  /** Weighted sums of the same values for searches by receipt time. Absent for other searches. */
+  /** Weighted sums of message counts, sizes and times. Present only for searches by receipt time. */
   sliceSums: optional(weightedSums),
-  /** Messages that were received more than once. Absent if there are none, or too many to list. */
+  /** Messages that were received more than once. Absent if there are none or too many. */
   repeated: optional(list(repeatedMessage)),
-  /** True if the service returned a row at the end of a requested time range, although the end should be excluded (E10). */
+  /** True if the service returned rows at the excluded end of the time range (E10). */
   endInclusive: trueOrAbsent,
-  /** Reason why the interval may lack rows. Present only if `incompletePolicy` is `Keep`. */
+  /** Reason why rows may be missing. Present only if `incompletePolicy` is `Keep`. */
   incomplete: optional(object({ reason: text() })),
 });
 export type CommitRecord = Stored<typeof recordForm>;
 
-/** Form of a commit record as it is stored. The manifest stores intervals in the same form. */
+/** Stored form of a commit record. */
 export const commitRecord = checked(recordForm, recordProblem);
 
 export const recordKind: StoredKind<CommitRecord> = new StoredKind({
@@ -139,17 +132,17 @@ export const recordKind: StoredKind<CommitRecord> = new StoredKind({
   advice: 'restore the original commit record, or remove it to search its interval again',
 });
 
-/** Returns a key that identifies a commit record within its export (E3). */
+/** Returns a key that is unique for each commit record of an export (E3). */
 export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toMs'>): string {
   return `${segment} ${toMs}`;
 }
 
 export type CommitOutcome =
   | { readonly kind: 'committed' }
-  /** Another process has already written this commit record, so this process removes its own files of the interval. */
+  /** Another process has already written this commit record. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
-/** Writes a commit record, or returns the one that another process has written. A failed call can be repeated. */
+/** Writes a commit record, or returns the existing one. The call can be repeated after an error. */
 export async function commit(
   destination: Destination,
   layout: ExportLayout,
@@ -166,8 +159,8 @@ export async function commit(
 }
 
 /**
- * Reads all commit records of an export, in no particular order. Returns the records in `known` without reading them again, because records
- * never change. Calls `onDamaged` for an invalid record; without `onDamaged`, throws `destination.damaged`.
+ * Reads all commit records of an export. Records in `known` are not read again. Calls `onDamaged` for an invalid
+ * record; without `onDamaged`, throws `destination.damaged`.
  */
 export async function readRecords(
   destination: Destination,
@@ -218,7 +211,7 @@ function fileProblem({ name }: CommittedFile): string | undefined {
   return name.startsWith('data/') ? undefined : '/name does not lie in data/';
 }
 
-/** Returns the first contradiction between the numbers in a commit record (E6), or undefined if there is none. */
+/** Returns the first contradiction between the counts in a commit record (E6). */
 function recordProblem(record: CommitRecord): string | undefined {
   const { fromMs, toMs, received, written, outside, duplicates, left, count, files, incomplete } = record;
   if (fromMs >= toMs)
@@ -241,7 +234,7 @@ function recordProblem(record: CommitRecord): string | undefined {
     if (count.rows === received) return undefined;
     return `the commit record says that the service counted ${count.rows} rows, but ${received} were received`;
   }
-  // The service may have counted duplicate rows, although logfleet writes each of them only once.
+  // The service may have counted duplicate rows, which are written only once.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the commit record says that the service counted ${count.rows} rows, but ${written} were written`;
 }

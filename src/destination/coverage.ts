@@ -1,16 +1,16 @@
-/** Computes which parts of an export's time range have commit records, and which parts logfleet must still search (E3, E6). */
+/** Computes which time ranges of an export have commit records, and which must still be searched (E3, E6). */
 import { type CommitRecord, recordKey } from './commit-record.ts';
 import { type DigestVerdict, lowerBound, type TimeRange } from './digest-verdict.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 
 export interface Coverage {
-  /** Intervals with a valid commit record, in order of time. */
+  /** Valid commit records, in order of time. */
   readonly intervals: readonly CommitRecord[];
-  /** Parts of the time range that logfleet must still search, in order of time. */
+  /** Time ranges that must still be searched, in order of time. */
   readonly remaining: readonly Segment[];
-  /** Commit records that contradict other records. They exist only if a user has changed files in the export's folder. */
+  /** Commit records that contradict others. They exist only if a user changed files. */
   readonly strays: readonly CommitRecord[];
-  /** Commit records that are no longer valid, because a comparison with the service found differences in their intervals. */
+  /** Commit records that became invalid, because the service counted something else. */
   readonly voided: readonly CommitRecord[];
 }
 
@@ -41,14 +41,14 @@ export function coverageOf(
   return { intervals, remaining, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
-/** Segments of an export: those of the plan, then those that comparisons with the service have added. */
+/** Returns the segments of the plan and those that were added later. */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
 }
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Time ranges, in order of time, that later segments replace, because a comparison with the service found differences. */
+  /** Time ranges that later segments replace, in order of time. */
   readonly holes: readonly TimeRange[];
 }
 
@@ -69,10 +69,7 @@ function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
   return holes;
 }
 
-/**
- * Finds the commit records of one segment, from its end backwards. Leaves out time ranges that later segments replace. Returns the records
- * in order of time, and the part of the segment that must still be searched.
- */
+/** Finds the commit records of one segment, and the time that must still be searched. */
 function walk(segment: Segment, holes: readonly TimeRange[], byKey: ReadonlyMap<string, CommitRecord>) {
   const downwards: CommitRecord[] = [];
   let { toMs } = segment;

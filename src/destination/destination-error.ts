@@ -1,35 +1,32 @@
-/**
- * Errors of destinations. Each failure has an error code, a reason for status conditions, and a rule that tells the operator how to handle
- * it.
- */
+/** Errors of destinations, with their reasons for status conditions and their handling. */
 import { type Handling, LogfleetError } from '../base/errors.ts';
 
 const kinds = {
-  /** The destination has no space or quota left. The export continues when there is space again. */
+  /** The destination is full. The export continues when there is space again. */
   full: { reason: 'DestinationFull', handling: { kind: 'wait' } },
-  /** The destination does not answer, or is temporarily unavailable. */
+  /** The destination does not answer. */
   away: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
   denied: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   credentials: { reason: 'DestinationCredentialsInvalid', handling: { kind: 'stall' } },
-  /** The root of the destination does not exist: no such directory or bucket. */
+  /** The directory or bucket does not exist. */
   missing: { reason: 'DestinationNotFound', handling: { kind: 'stall' } },
-  /** The destination lacks a feature that logfleet or the export's spec requires. */
+  /** The destination lacks a required feature. */
   unsupported: { reason: 'DestinationUnsupported', handling: { kind: 'stall' } },
   /** A setting of the export's destination is wrong. */
   invalid: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A file name is not valid at a destination, for example because it could lead out of the destination's root. */
+  /** A file name is invalid, for example because it contains `..`. */
   name: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A symbolic link in a path leads out of the destination's root. */
+  /** A symbolic link leads out of the destination's folder. */
   outside: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A file that must exist does not exist at the destination. */
+  /** A required file does not exist. */
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
-  /** An object at the destination differs from the object that logfleet wrote. */
+  /** An object differs from the one that logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** An object is in an archive and must be restored before it can be read. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
-  /** The export has more data files or intervals than logfleet can list in one object, so a user must change the spec. */
+  /** The export has too many data files or intervals. A user must change the spec. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
-  /** Another process has removed an upload that was still running, because it considered the upload abandoned. */
+  /** Another process removed a running upload, because it seemed abandoned. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
 } satisfies Record<string, { readonly reason: string; readonly handling: Handling }>;
 
@@ -40,7 +37,7 @@ export function destinationError(failure: DestinationFailure, message: string, c
   return new LogfleetError({ code: `destination.${failure}`, message, cause, ...kinds[failure] });
 }
 
-/** Error for an object that is too large to have been written by logfleet. */
+/** Error for an object that is too large to be logfleet's. */
 export function tooLarge(name: string, bytes: string, mostBytes: number): LogfleetError {
   return destinationError(
     'damaged',
@@ -48,7 +45,7 @@ export function tooLarge(name: string, bytes: string, mostBytes: number): Logfle
   );
 }
 
-/** Error for a new data file whose name already exists at the destination. */
+/** Error for a data file whose name already exists. */
 export function nameTaken(name: string): LogfleetError {
   return destinationError(
     'damaged',
@@ -56,7 +53,7 @@ export function nameTaken(name: string): LogfleetError {
   );
 }
 
-/** Error for an object that another process has removed, although logfleet itself never removes such objects. */
+/** Error for an object that someone removed. logfleet never removes such objects. */
 export function disappeared(name: string, url: string): LogfleetError {
   return destinationError('away', `${name} in ${url} existed, but has disappeared`);
 }

@@ -1,23 +1,20 @@
-/** Computes the number, sizes and times of the rows in one data file. */
+/** Counts the rows of a data file, and adds up the sizes and times of its messages. */
 import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
 export interface FileFigures extends MessageFigures {
-  /** Numbers, sizes and times of the file's messages for each short period. Absent if a message has no time. */
+  /** Message counts, sizes and times for each short period. Absent if a message has no time. */
   readonly slices?: readonly SliceFigures[];
 }
 
 /** Rows of a data file. */
 export interface FileContent {
   readonly rows: number;
-  /**
-   * Computes the sizes and times of the file's messages. A value is absent if a message lacks it. `again` reads the file a second time,
-   * which is necessary for Parquet.
-   */
+  /** Computes message sizes and times. Calls `again` to read a Parquet file a second time. */
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }
 
-/** Names, in lower case, of the columns that contain the sizes and times of messages. */
+/** Columns with the sizes and times of messages, in lower case. */
 export const figureColumns = ['_size', '_messagetime'] as const;
 export type FigureColumn = (typeof figureColumns)[number];
 

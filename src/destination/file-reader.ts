@@ -1,6 +1,6 @@
 /**
- * Reads a data file to verify it: counts its rows, and adds up the sizes and times of its messages if the file has these columns. It shares
- * no code with the encoders, so that it does not repeat their errors. `parquet-file.ts` reads Parquet.
+ * Reads a data file to verify it. The reader shares no code with the encoders, so errors in an encoder are found.
+ * `parquet-file.ts` reads Parquet.
  */
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
@@ -8,10 +8,7 @@ import { type FigureColumn, FigureSum, type FileContent, figureColumns } from '.
 import type { ExportOutput } from './fingerprint.ts';
 import { readParquet } from './parquet-file.ts';
 
-/**
- * Reads a data file. Rejects if the bytes of the file are invalid. Sizes and times of messages are added up for each period of `sliceMs`
- * ms, by default for the whole file.
- */
+/** Reads a data file. Rejects if its bytes are invalid. `sliceMs` is the length of the time slices to count. */
 export async function readContent(
   { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
   file: AsyncIterable<Uint8Array>,
@@ -28,15 +25,12 @@ export async function readContent(
   return { rows: reader.end(), figures: async () => sum.figures };
 }
 
-/**
- * Options that prevent a decompressor from buffering chunks, because the next chunk of the file overwrites the memory of the previous one.
- */
+/** Prevents a decompressor from buffering chunks, because the caller reuses their memory. */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
-/** Reader that finds the rows in the uncompressed text of a file. */
 interface TextReader {
   add(chunk: Uint8Array): void;
-  /** Called after the last byte of the file. Returns the number of rows. */
+  /** Ends the file and returns the number of rows. */
   end(): number;
 }
 
@@ -74,11 +68,11 @@ class NdjsonReader implements TextReader {
   }
 }
 
-/** Reads CSV by RFC 4180. The first record is the header. Line breaks inside quotes do not end a record. */
+/** Reads CSV as in RFC 4180. The first record is the header. */
 class CsvReader implements TextReader {
   readonly #sum: FigureSum;
   #rows = 0;
-  /** Positions of the needed columns. Undefined until the CSV header was read. */
+  /** Positions of the needed columns. Undefined before the header. */
   #columns: ReadonlyMap<FigureColumn, number> | undefined;
   readonly #names: string[] = [];
   #cells = new Map<number, string>();
@@ -109,7 +103,7 @@ class CsvReader implements TextReader {
     else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
   }
 
-  /** True if a later step needs the text of the current CSV cell. Other cells are skipped to save memory. */
+  /** True if the text of the current CSV cell is needed. */
   get #isKept(): boolean {
     return !this.#columns || [...this.#columns.values()].includes(this.#column);
   }

@@ -1,4 +1,4 @@
-/** Checks a manifest without the data files: whether it belongs to an export, and whether its numbers match each other. */
+/** Checks whether a manifest belongs to an export and whether its numbers match each other. */
 
 import { sameValue } from '../base/canonical-text.ts';
 import { isoText } from '../base/time-text.ts';
@@ -10,46 +10,43 @@ import { isWhole, type Manifest, manifestKind, totalsOf } from './manifest.ts';
 import type { ProofRange } from './proof-range.ts';
 
 export type DifferenceKind =
-  /** The fingerprint in the manifest is not the fingerprint of the export that the manifest describes. */
+  /** The manifest belongs to another export. */
   | 'fingerprint'
-  /** The intervals of the manifest do not cover its time range: they begin too late, end too early, or have a gap. */
+  /** The intervals do not cover the whole time range. */
   | 'gap'
   | 'overlap'
-  /** A total in the manifest differs from the sum over its intervals. */
+  /** A total differs from the sum over all intervals. */
   | 'total'
-  /** The `complete` flag of the manifest is wrong. The flag must be true if, and only if, no interval is marked as incomplete. */
+  /** The `complete` flag contradicts the intervals. */
   | 'completeness'
-  /** A commit record in the export's folder contradicts the manifest. */
+  /** A commit record contradicts the manifest. */
   | 'record'
   | 'missingFile'
   | 'bytes'
   | 'sha256'
   | 'rows'
-  /** A file cannot be read: its bytes are invalid, it is not a regular file, or it has the name of a commit record but different content. */
+  /** A file cannot be read. */
   | 'unreadable'
-  /** A file in the export's folder that the manifest does not list. */
+  /** A file is not listed in the manifest. */
   | 'strayFile'
   /** Two intervals of the manifest list the same file. */
   | 'sharedFile'
-  /** The sizes or times of the messages in an interval's files differ from those in its commit record. */
+  /** Message sizes or times in the files differ from those in the commit record. */
   | 'figures'
-  /** A data file is in the folder of a day or hour to which its messages do not belong. */
+  /** A data file is in the wrong day or hour folder. */
   | 'partition'
-  /**
-   * The proof in the manifest differs from the sums over its intervals, or contradicts the digest verdicts, which are stored comparisons
-   * with the service (E6).
-   */
+  /** The proof contradicts the intervals or the stored comparisons with the service (E6). */
   | 'proof';
 
 export interface Difference {
   readonly kind: DifferenceKind;
-  /** Place of the difference as shown to users: a file name, a time, or an interval. */
+  /** File name, time or interval that differs. */
   readonly where: string;
   readonly expected?: string | number;
   readonly found?: string | number;
 }
 
-/** Throws if the manifest belongs to another export or contradicts itself. In both cases a user has changed the manifest. */
+/** Throws if the manifest belongs to another export or contradicts itself. */
 export function checkManifest(manifest: Manifest, identity: ExportIdentity, { manifest: name }: ExportLayout): void {
   const { fingerprint, proof, intervals } = manifest;
   if (fingerprint !== fingerprintOf(identity))
@@ -69,7 +66,7 @@ export function checkManifest(manifest: Manifest, identity: ExportIdentity, { ma
     throw manifestKind.damaged(name, 'the proof in the export manifest does not match its intervals');
 }
 
-/** Returns contradictions inside a manifest, such as a total that is not the sum over the intervals. */
+/** Returns contradictions inside a manifest, such as a wrong total. */
 export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   const { intervals, totals, complete, fingerprint, export: identity } = manifest;
   const differences: Difference[] = [];
@@ -96,7 +93,7 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Returns whether the proof in a manifest covers the same time ranges, with the same sums, as the intervals of the manifest. */
+/** Returns whether the proof covers the same time ranges, with the same sums, as the intervals. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {

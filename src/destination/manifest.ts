@@ -1,8 +1,6 @@
 /**
- * Manifest of an export: its settings, intervals and data files. It is written once, when commit records cover the whole time range (E3),
- * and lists only files of commit records.
- *
- * The bytes of a manifest depend only on the export, its commit records and its digest verdicts, so all processes write the same manifest.
+ * The manifest lists the settings, intervals and data files of an export. It is written once, when the whole time range
+ * is exported (E3). All processes write the same bytes.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
@@ -34,24 +32,21 @@ const manifestTotals = object({
 });
 export type ManifestTotals = Stored<typeof manifestTotals>;
 
-/**
- * Stored form of a manifest. Decoding checks only the form. `manifest-check.ts` checks whether the numbers in the manifest match each
- * other, and `verify.ts` whether they match the files.
- */
+/** Stored form of a manifest. `manifest-check.ts` compares its numbers, and `verify.ts` compares it with the files. */
 const exportManifest = object({
   fingerprint: text(/^[0-9a-f]{64}$/),
   export: exportIdentity,
-  /** True if no interval of the export is flagged as incomplete. */
+  /** True if no interval is incomplete. */
   complete: boolean,
   totals: manifestTotals,
-  /** Time ranges of the export, each with its strongest proof that no rows are missing (E6). In order of time, without gaps. */
+  /** Time ranges with the strongest check that found no rows missing (E6), in order of time, without gaps. */
   proof: list(proofRange),
-  /** Intervals in order of time. They cover the export's time range without gaps. */
+  /** Intervals in order of time, without gaps. */
   intervals: list(commitRecord),
 });
 export type Manifest = Stored<typeof exportManifest>;
 
-/** Advice for users with a damaged manifest. Users can safely remove the manifest, because the commit records contain the same data. */
+/** Advice for a damaged manifest. It can be removed safely, because commit records contain the same data. */
 export const manifestAdvice =
   'restore the original export manifest, or remove it so that logfleet writes it again from the commit records';
 
@@ -62,7 +57,7 @@ export const manifestKind: StoredKind<Manifest> = new StoredKind({
   mostBytes: largestManifestBytes,
 });
 
-/** Creates the manifest of an export. Commit records must cover the whole time range. */
+/** Creates the manifest of an export whose time range is completely exported. */
 export function manifestOf(
   identity: ExportIdentity,
   { intervals, remaining, strays }: Pick<Coverage, 'intervals' | 'remaining' | 'strays'>,
@@ -82,7 +77,7 @@ export function manifestOf(
   };
 }
 
-/** Returns whether the proof marks no time range as incomplete. */
+/** Returns whether no time range is marked as incomplete. */
 export function isWhole(proof: readonly ProofRange[]): boolean {
   return proof.every(({ level }) => level !== 'None');
 }
@@ -106,8 +101,8 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest, or returns the existing manifest if it has the same commit records. The proofs in the two manifests may differ,
- * because the other process may not have known the latest digest verdicts. Throws `destination.damaged` for any other existing manifest.
+ * Writes the manifest, or returns an existing one with the same commit records. Throws `destination.damaged` for any
+ * other manifest.
  */
 export async function writeManifest(
   destination: Destination,
@@ -130,20 +125,17 @@ function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, byte
   return destinationError('tooMuch', `${tooLarge}, but the maximum is ${largestManifestBytes} bytes: ${advice}`);
 }
 
-/** Returns the SHA-256 of an encoded manifest, in hexadecimal digits. */
+/** Returns the SHA-256 of a manifest in hexadecimal digits. */
 export function manifestSha256(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Reads the manifest of an export; undefined if the destination has none. */
+/** Reads the manifest of an export; undefined if there is none. */
 export function readManifest(destination: Destination, layout: ExportLayout): Promise<Manifest | undefined> {
   return manifestKind.read(destination, layout.manifest);
 }
 
-/**
- * Removes data files that no valid commit record lists, and returns their number. Call it only when commit records cover the whole time
- * range, so that no running search needs an unlisted file.
- */
+/** Removes data files that no commit record lists, and returns their number. Call it only when no search runs. */
 export async function removeStrays(
   destination: Destination,
   layout: ExportLayout,
@@ -151,14 +143,14 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // A file whose name does not have logfleet's form belongs to a user, so it is not removed.
+  // A file whose name does not have logfleet's form belongs to a user.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);
   return strays.length;
 }
 
-/** Throws `destination.damaged` if a valid commit record lists one of the files to remove (the manifest is then too old). */
+/** Throws `destination.damaged` if a commit record lists a file that would be removed. */
 async function checkUnnamed(
   destination: Destination,
   layout: ExportLayout,

@@ -1,45 +1,41 @@
 /**
- * Validation of object names for all destinations. Names are relative, and `/` separates their segments.
+ * Checks object names. Names are relative, and `/` separates their parts.
  *
- * A valid name cannot lead out of the destination's root, because no segment is `..`. It cannot be the name of a temporary file of
- * logfleet, which begins with a dot. No character has a special meaning for a shell, a URL or a file system.
+ * A valid name contains no `..`, does not begin with a dot, and has no special characters of shells or URLs.
  */
 import { destinationError } from './destination-error.ts';
 
-/** Maximum length in bytes of the part of a name between two slashes, which is a limit of file systems. */
+/** Maximum length in bytes of a name between two slashes, as in file systems. */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 
-/**
- * Allowed form of a segment of an object name: letters and digits of all languages, some punctuation, and spaces except at the start and
- * end. A segment does not begin with a dot or a minus.
- */
+/** Allows letters and digits of all languages, some punctuation, and inner spaces. No leading dot or minus. */
 const segmentForm = /^[\p{L}\p{N}_=+,@~!()][\p{L}\p{M}\p{N}_=+,@~!().-]*(?: +[\p{L}\p{M}\p{N}_=+,@~!().-]+)*$/u;
 
-/** Splits a name at its slashes. Throws `destination.name` if the name is invalid. */
+/** Splits a name at its slashes. Throws `destination.name` if it is invalid. */
 export function nameSegments(name: string): readonly string[] {
   const problem = nameProblem(name);
   if (problem !== undefined) throw destinationError('name', `${shown(name)} is not a valid file name: ${problem}`);
   return name.split('/');
 }
 
-/** Splits the name of a folder at its slashes. An empty name means the root. */
+/** Splits a folder's name at its slashes. An empty name is the root. */
 export function folderSegments(folder: string): readonly string[] {
   return folder === '' ? [] : nameSegments(folder);
 }
 
-/** Returns the prefix of the keys of all objects in a folder of a destination, such as `root/folder/` or an empty string. */
+/** Returns the common prefix of all keys in a folder, such as `root/folder/`. */
 export function keyPrefix(root: string, folder: string): string {
   return [...folderSegments(root), ...folderSegments(folder)].map((segment) => `${segment}/`).join('');
 }
 
-/** Returns the key of an object: the destination's root and the object's name. Stores limit the length of the whole key. */
+/** Returns the key of an object: the root and the object's name. Throws if the key is too long. */
 export function objectKey(root: string, name: string): string {
   nameSegments(name);
   return nameSegments(`${keyPrefix(root, '')}${name}`).join('/');
 }
 
-/** Returns what is wrong with an object name, or undefined if the name is valid. */
+/** Returns what is wrong with an object name; undefined if it is valid. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'it is empty';
   if (Buffer.byteLength(name) > maxNameBytes) return `it has more than ${maxNameBytes} bytes`;
@@ -62,7 +58,7 @@ function segmentProblem(segment: string): string | undefined {
   return `${shown(segment)} has characters other than letters, digits, _ = + , @ ~ ! ( ) . - and spaces between them`;
 }
 
-/** Quotes a name for a message. The name is escaped and shortened, since users and other programs can choose it freely. */
+/** Escapes, shortens and quotes a name for a message. */
 function shown(name: string): string {
   const text = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
   return text.replace(/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (sign) => {

@@ -1,4 +1,4 @@
-/** Base class of the destinations in object stores: S3, Azure Blob Storage and Google Cloud Storage. */
+/** Base class for S3, Azure Blob Storage and Google Cloud Storage. */
 import type { LogfleetError } from '../base/errors.ts';
 import {
   type Destination,
@@ -16,7 +16,6 @@ import { PartedUpload, type UploadRequests } from './parted-upload.ts';
 import { readObject } from './read-object.ts';
 import type { StoreErrors } from './store-error.ts';
 
-/** Settings of a destination in an object store, and interfaces such as the clock that the destination uses. */
 export interface StoreOptions<S> extends DestinationPorts {
   readonly settings: S;
 }
@@ -28,7 +27,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   readonly #errors: StoreErrors;
   readonly #buffers = new PartBuffers();
 
-  /** `address` is the address of the bucket or container, as shown to users. */
+  /** `address` is the address of the bucket or container that users see. */
   protected constructor(options: StoreOptions<S>, address: string, errors: StoreErrors) {
     this.options = options;
     this.#errors = errors;
@@ -39,7 +38,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   abstract remove(name: string): Promise<void>;
   /** Creates a small object, unless it exists. */
   protected abstract put(name: string, content: Uint8Array): Promise<'created' | 'exists'>;
-  /** Requests of an upload. `mark` is a unique value in the object's metadata that identifies the upload. */
+  /** Creates the requests of an upload. `mark` is a unique value that identifies the upload. */
   protected abstract upload(name: string, mark: string, lifetime: FileLifetime): UploadRequests;
   /** Lists the objects whose keys have this prefix. */
   protected abstract objects(prefix: string): AsyncIterable<{ readonly key: string; readonly bytes: number }>;
@@ -64,7 +63,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   async *list(folder: string): AsyncIterable<ListedObject> {
     const rootLength = this.prefix('').length;
     for await (const { key, bytes } of this.listing(folder, this.objects(this.prefix(folder)))) {
-      // Keys that end with a slash are folders that other programs created, not files of an export.
+      // Keys that end with a slash are folders of other programs.
       if (!key.endsWith('/')) yield { name: key.slice(rootLength), bytes };
     }
   }
@@ -82,7 +81,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
     this.#buffers.clear();
   }
 
-  /** Yields the objects in a folder, and converts errors of the store to errors for users. */
+  /** Lists objects, and converts errors of the store to errors for users. */
   protected async *listing<T>(folder: string, objects: AsyncIterable<T>): AsyncIterable<T> {
     try {
       yield* objects;
@@ -92,9 +91,8 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   }
 
   /**
-   * Handles a failed request to create an object. Returns `exists` if an object with this name exists; otherwise throws the error. A store
-   * that rejects a request may close the connection before it has read the whole body, so a lost connection can also mean that the object
-   * exists.
+   * Returns `exists` if the object exists after a failed request; otherwise throws. A store that rejects a request may
+   * close the connection without an answer.
    */
   protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
     if (this.#errors.isTaken(cause)) return 'exists';

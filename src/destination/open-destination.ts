@@ -1,4 +1,4 @@
-/** Opens a destination. The SDK of an object store is loaded only when needed, because loading takes a sixth of a second. */
+/** Opens a destination. SDKs of object stores are loaded only when needed. */
 import type { AzureSettings } from './azure/azure-settings.ts';
 import type { Destination, DestinationPorts } from './destination.ts';
 import type { GcsSettings } from './gcs/gcs-settings.ts';
@@ -9,14 +9,14 @@ export type DestinationSettings =
       readonly kind: 'volume';
       /** Directory of the volume, which must exist. */
       readonly directory: string;
-      /** Name of the destination's root folder in the directory. The folder is created if it is missing. */
+      /** Root folder in the directory. logfleet creates it if it is missing. */
       readonly root: string;
     }
   | { readonly kind: 's3'; readonly settings: S3Settings }
   | { readonly kind: 'azureBlob'; readonly settings: AzureSettings }
   | { readonly kind: 'gcs'; readonly settings: GcsSettings };
 
-/** Opens a destination without reading or writing anything. Throws `destination.invalid` or `destination.name` for wrong settings. */
+/** Opens a destination without reading or writing anything. Throws `destination.invalid` or `destination.name`. */
 export async function openDestination(chosen: DestinationSettings, ports: DestinationPorts): Promise<Destination> {
   switch (chosen.kind) {
     case 'volume': {

@@ -1,14 +1,11 @@
-/**
- * Reads a Parquet file to verify it, with a library that shares no code with the encoder. The number of rows comes from the footer. Sizes
- * and times come from two columns, which are read in a second pass.
- */
+/** Reads a Parquet file to verify it, with a library that shares no code with the encoder. */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { FileMetaData } from 'hyparquet';
 import { type FigureSum, type FileContent, type FileFigures, figureColumns } from './file-figures.ts';
 
-/** Maximum size of a Parquet footer in bytes. A footer takes some bytes for each column of each row group. */
+/** Maximum size of a Parquet footer in bytes. */
 const maxFooterBytes = 8 * 1024 * 1024;
-/** Length in bytes of the end of a Parquet file: the size of the footer in four bytes, and the four bytes `PAR1`. */
+/** Length in bytes of a Parquet file's end: the footer's size and `PAR1`. */
 const trailerBytes = 8;
 const mark = 'PAR1';
 
@@ -23,7 +20,7 @@ export async function readParquet(file: AsyncIterable<Uint8Array>, sum: FigureSu
   return { rows: Number(metadata.num_rows), figures: (again) => figuresOf(metadata, again, bytes, sum) };
 }
 
-/** Reads a Parquet file and keeps only its last bytes, which contain the footer. */
+/** Reads a Parquet file and keeps the last bytes, which contain the footer. */
 async function readTail(file: AsyncIterable<Uint8Array>) {
   const chunks: Uint8Array[] = [];
   let [bytes, keptBytes] = [0, 0];
@@ -44,7 +41,7 @@ async function figuresOf(
 ): Promise<FileFigures> {
   const columns = columnsOf(metadata);
   const names = [...columns.values()];
-  // Without the columns for sizes and times, the file is not read a second time.
+  // Without size and time columns, the file is not read a second time.
   if (names.length === 0 && metadata.num_rows > 0) return {};
   const { parquetReadObjects } = await import('hyparquet');
   const file = await readRanges(again(), bytes, chunksOf(metadata, names));
@@ -60,7 +57,7 @@ async function figuresOf(
   return sum.figures;
 }
 
-/** Reads the metadata in the footer of a Parquet file. `tail` contains the last bytes of the file. */
+/** Reads the metadata from the last bytes of a Parquet file. */
 async function metadataOf(tail: Buffer): Promise<FileMetaData> {
   if (tail.length < trailerBytes || tail.toString('latin1', tail.length - mark.length) !== mark) {
     throw new Error('it does not end as a Parquet file does');
@@ -68,7 +65,7 @@ async function metadataOf(tail: Buffer): Promise<FileMetaData> {
   if (tail.readUInt32LE(tail.length - trailerBytes) > tail.length - trailerBytes) {
     throw new Error('its Parquet footer is larger than logfleet reads');
   }
-  // The Parquet library is loaded only when needed, because most verifications read no Parquet.
+  // Loads the Parquet library only when needed.
   const { parquetMetadata } = await import('hyparquet');
   try {
     return parquetMetadata(new Uint8Array(tail).buffer);
@@ -82,7 +79,7 @@ const compressors = {
   ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)),
 };
 
-/** Names of the columns with sizes and times, in the spelling of the file. */
+/** Names of the size and time columns, as spelled in the file. */
 function columnsOf({ schema }: FileMetaData): ReadonlyMap<string, string> {
   const found = figureColumns.flatMap((wanted) => {
     const element = schema.find(({ name, type }) => type !== undefined && name.toLowerCase() === wanted);
@@ -96,7 +93,7 @@ function plainOf(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-/** Reads a file, and keeps only the bytes of the given ranges in memory. */
+/** Reads a file and keeps only these byte ranges in memory. */
 async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, ranges: readonly ByteRange[]) {
   const kept = ranges.map(({ startByte, endByte }) => ({
     startByte,
@@ -111,7 +108,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
     }
     offset += chunk.length;
   }
-  // The requested range can include bytes between column chunks, which are not in memory and which the Parquet reader does not use.
+  // Bytes between column chunks are not in memory. The Parquet reader does not use them.
   const slice = (start: number, end = byteLength): ArrayBuffer => {
     const wanted = new Uint8Array(end - start);
     for (const { startByte, endByte, content } of kept) {
@@ -123,7 +120,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
   return { byteLength, slice };
 }
 
-/** Returns the byte ranges of the file that contain these columns. */
+/** Returns the byte ranges that contain these columns. */
 function chunksOf({ row_groups: groups }: FileMetaData, names: readonly string[]): readonly ByteRange[] {
   return groups.flatMap(({ columns }) =>
     columns.flatMap(({ meta_data: chunk }) => {

@@ -1,9 +1,9 @@
-/** Memory for parts of files that are being uploaded to an object store. All uploads of a destination share it. */
+/** Memory for file parts that are being uploaded. All uploads of a destination share it. */
 
-/** Size of a part in bytes: the minimum in S3 for all parts except the last. S3 allows 10,000 parts, so a file has at most 48 GiB. */
+/** Size of a part in bytes, the minimum in S3. S3 allows 10,000 parts, so a file has at most 48 GiB. */
 export const partBytes = 5 * 1024 * 1024;
 
-/** Maximum number of parts that are sent at the same time. Three parts allow 300 MB/s if the store answers in 50 ms. */
+/** Maximum number of parts that are sent at the same time. Three parts allow 300 MB/s. */
 const maxSending = 3;
 const maxIdle = 8;
 

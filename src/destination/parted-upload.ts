@@ -1,9 +1,6 @@
 /**
- * Upload of one data file to an object store. A small file is sent with one request. A large file is sent in parts, and each part is sent
- * while the next one is filled.
- *
- * The request that creates the object never overwrites another object. If its answer was lost, a unique value in the object's metadata
- * shows whether this upload created the object.
+ * Uploads a data file to an object store, in parts if the file is large. Never overwrites an object. After a lost
+ * answer, a unique value in the object's metadata shows whether this upload created it.
  */
 import type { LogfleetError } from '../base/errors.ts';
 import type { FileUpload } from './destination.ts';
@@ -15,29 +12,31 @@ import type { Writer } from './writer.ts';
 /** Name of the metadata entry that shows which upload created an object. */
 export const markName = 'logfleet-upload';
 
-/** Requests of an upload to one kind of object store. They throw errors of the store's SDK, which `StoreErrors` converts. */
+/** Requests of an upload to one kind of object store. They throw the SDK's errors. */
 export interface UploadRequests {
-  /** Complete name of the object in its bucket or container. */
+  /** Name of the object in its bucket or container. */
   readonly key: string;
   /** Name of the object as shown to users. */
   readonly shown: string;
   readonly maxParts: number;
-  /** Creates the object from its whole content, unless an object of this name exists. */
+  /** Creates the object from its whole content, unless the object exists. */
   putWhole(content: Uint8Array): Promise<unknown>;
-  /** True if the store accepts only one part at a time, and the last part completes the object. */
+  /** True if the store accepts one part at a time, and the last part completes the object. */
   readonly isSequential: boolean;
   /** Begins an upload in parts. */
   begin(): Promise<void>;
   /** Sends a part. Parts are numbered from 1. */
   sendPart(number: number, content: Uint8Array, stop: AbortSignal): Promise<void>;
-  /** Creates the object from its parts, unless it exists. `last` is the last part if `isSequential`, otherwise empty. */
+  /**
+   * Creates the object from its parts, unless it exists. `last` is the last part if `isSequential`, otherwise empty.
+   */
   complete(last: Uint8Array): Promise<unknown>;
-  /** Removes the parts of an unfinished upload from the store. */
+  /** Removes the parts of an unfinished upload. */
   removeParts(): Promise<unknown>;
-  /** Returns whether the existing object was created by this upload. */
+  /** Returns whether this upload created the existing object. */
   hasMark(): Promise<boolean>;
   removeObject(): Promise<unknown>;
-  /** Returns whether the store may have created the object, although the request failed with this error. */
+  /** Returns whether the object may exist, although the request failed with this error. */
   mayExist(cause: unknown): boolean;
 }
 
@@ -72,8 +71,7 @@ export class PartedUpload implements FileUpload {
 
   async write(chunk: Uint8Array): Promise<void> {
     for (let offset = 0; offset < chunk.length; ) {
-      // A full part is sent only when more data follows. The last part may be smaller than the others, and a small file is sent without
-      // parts.
+      // A full part is sent when more data follows, so that a small file is sent without parts.
       if (this.#filledBytes === partBytes) await this.#sendPart();
       this.#buffer ??= this.#buffers.take();
       const taken = chunk.subarray(offset, offset + partBytes - this.#filledBytes);
@@ -101,14 +99,13 @@ export class PartedUpload implements FileUpload {
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#stop.abort();
-    // A part that arrives after the abort would stay in the store and be billed, so the abort waits until all requests for parts have
-    // ended.
+    // Waits for running requests, because a part that arrives after the abort would be stored and billed.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
     const { key, shown } = this.#requests;
     try {
       if (this.#hasBegun) await this.#requests.removeParts();
-      // The answer of the store was lost, but the store may have created the object.
+      // The store may have created the object, although its answer was lost.
       if (this.#finishTried && (await this.#requests.hasMark())) await this.#requests.removeObject();
     } catch (cause) {
       this.#writer.abandon(key);
@@ -117,13 +114,13 @@ export class PartedUpload implements FileUpload {
     this.#ended = true;
   }
 
-  /** Sends the request that makes the object visible. If an object that this upload created already exists, the call succeeds. */
+  /** Sends the request that makes the object visible. Succeeds if this upload already created the object. */
   async #makeVisible(send: () => Promise<unknown>): Promise<void> {
     this.#finishTried = true;
     try {
       await send();
     } catch (cause) {
-      // The store may have created the object, although the request failed. The object's metadata shows whether it belongs to this upload.
+      // After a failed request, the object's metadata shows whether this upload created it.
       const { shown } = this.#requests;
       if (this.#requests.mayExist(cause) && (await this.#isOurs(cause))) return;
       if (this.#errors.isTaken(cause)) throw nameTaken(shown);
@@ -131,10 +128,7 @@ export class PartedUpload implements FileUpload {
     }
   }
 
-  /**
-   * Returns whether this upload created the object, after the request that creates the object failed with the error `cause`. Throws if the
-   * name is taken, but the store does not tell by which upload.
-   */
+  /** Returns whether this upload created the existing object. Throws if the store cannot tell. */
   async #isOurs(cause: unknown): Promise<boolean> {
     try {
       return await this.#requests.hasMark();
@@ -182,7 +176,7 @@ export class PartedUpload implements FileUpload {
     }
   }
 
-  /** Uploads one part of the file. If this fails, the next call on this upload throws the error. */
+  /** Uploads one part. The next call on this upload throws if this fails. */
   async #upload(number: number, content: Uint8Array): Promise<void> {
     try {
       await this.#requests.sendPart(number, content, this.#stop.signal);

@@ -1,8 +1,8 @@
 /**
- * Partitions of an export's data files: local days or hours, in folders such as `dt=2026-11-01/hour=13`. DuckDB, Athena, Trino and Spark
- * read days and hours from the names of these folders (Hive partitioning), so a query reads only the folders that it needs.
+ * Divides data files by local day or hour, in folders such as `dt=2026-11-01/hour=13` (Hive partitioning). DuckDB,
+ * Athena, Trino and Spark then read only the needed folders.
  *
- * An hour that a clock change repeats is one partition, and an hour that it skips has no partition. A day has 23 to 25 hours.
+ * An hour that a clock change repeats is one partition.
  */
 import { assert } from '../base/assert.ts';
 import { timeZone } from '../base/time-zone.ts';
@@ -15,7 +15,7 @@ const lengthsMs: Readonly<Record<Partitioning, number>> = { Day: 24 * hourMs, Ho
 export class Partitions {
   readonly #partitionBy: Partitioning;
   readonly #zone: NonNullable<ReturnType<typeof timeZone>>;
-  /** Folder that was returned last, and the range of times that belong to it. */
+  /** Folder that was returned last, and its time range. */
   #folder = '';
   #fromMs = Number.NaN;
   #toMs = Number.NaN;
@@ -41,8 +41,7 @@ export class Partitions {
     this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
     const fromMs = localFromMs - (localMs - timeMs);
     const toMs = fromMs + lengthMs;
-    // If the clocks change in this hour or day, its computed start and end are wrong. The folder is then computed again for every other
-    // time.
+    // If the clocks change in this period, its start and end cannot be cached.
     const isSteady = [fromMs, toMs - 1].every((each) => this.#zone.localMs(each) - each === localMs - timeMs);
     this.#fromMs = isSteady ? fromMs : timeMs;
     this.#toMs = isSteady ? toMs : timeMs + 1;

@@ -1,25 +1,22 @@
 /**
- * Plan of an export: the segments into which its time range is first divided, and the columns of its files. A process writes the plan only
- * if the destination has none (E2), so that all processes use the same plan.
+ * The plan of an export: the first segments of its time range and the columns of its files. All processes use the plan
+ * that was written first (E2).
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
 
-/**
- * Maximum number of segments in a plan. It also limits the size of the manifest, because the manifest lists at least one interval for each
- * segment.
- */
+/** Maximum number of segments in a plan, which also limits the size of the manifest. */
 export const maxSegments = 10_000;
 
 const plannedField = object({ name: text(), fieldType: optional(text()) });
 export type PlannedField = Stored<typeof plannedField>;
 
 const exportPlan = object({
-  /** Boundaries of the segments in milliseconds since the epoch. Segment `i` is the range `[boundariesMs[i], boundariesMs[i + 1])`. */
+  /** Boundaries of the segments in ms since the epoch. Segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
   boundariesMs: list(moment),
-  /** Names and types of the message fields, as the service describes them. Present if the format of the files has columns. */
+  /** Names and types of the message fields. Present if the files have columns. */
   describedFields: optional(list(plannedField)),
 });
 export type ExportPlan = Stored<typeof exportPlan>;
@@ -39,7 +36,7 @@ export function segmentsOf({ boundariesMs }: ExportPlan): readonly Segment[] {
   return boundariesMs.slice(1).map((toMs, index) => ({ index, fromMs: boundariesMs[index] ?? 0, toMs }));
 }
 
-/** Writes the plan of an export, or returns the existing one. Throws `destination.damaged` if the existing plan has a different range. */
+/** Writes the plan, or returns the existing one. Throws `destination.damaged` if that has another time range. */
 export async function settlePlan(
   destination: Destination,
   layout: ExportLayout,

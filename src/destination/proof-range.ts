@@ -1,7 +1,4 @@
-/**
- * Determines for each time range of an export which proof shows that no rows are missing, from the commit records and the digest verdicts
- * (E6). A digest verdict proves a range only if the numbers, sizes and times in the verdict equal the sums over the range's commit records.
- */
+/** Determines for each time range how it was checked that no rows are missing (E6). */
 import { type CommitRecord, sumOfFigures } from './commit-record.ts';
 import {
   type ComparableFigure,
@@ -18,15 +15,15 @@ import {
 } from './digest-verdict.ts';
 import { choice, object, optional, type Stored } from './stored-json.ts';
 
-/** Proof levels: kinds of proof that a time range contains all its rows, from the strongest to the weakest. */
+/** Checks that a time range contains all its rows, from the strongest to the weakest. */
 export const proofLevels = [
-  /** The service computed the number, sizes and times of the rows after the search, and they equal those of the written rows. */
+  /** The service counted the rows after the search, and its counts, sizes and times equal the written ones. */
   'Digest',
-  /** The number of written rows equals the number that the service counted in an aggregation. */
+  /** The number of written rows equals the service's aggregation. */
   'Count',
-  /** The number of written rows equals the number that the search job itself reported. */
+  /** The number of written rows equals the number that the search job reported. */
   'Search',
-  /** Nothing proves that the time range is complete, so it is marked as incomplete. */
+  /** The time range is marked as incomplete. */
   'None',
 ] as const;
 export type ProofLevel = (typeof proofLevels)[number];
@@ -35,13 +32,13 @@ export type ProofLevel = (typeof proofLevels)[number];
 export const proofRange = object({
   ...provenMembers,
   level: choice(proofLevels),
-  /** Numbers, sizes and times that the service computed for the range, if they differ from those of the written rows. */
+  /** Count, size and times of the rows according to the service, if they differ from the written ones. */
   counted: optional(rangeFigures),
   inSlices,
 });
 export type ProofRange = Stored<typeof proofRange>;
 
-/** Returns the proof for each time range, in order of time. Neighbouring intervals with the same kind of proof are joined. */
+/** Returns the strongest check of each time range. Neighbouring ranges with the same check are joined. */
 export function proofRangesOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -50,8 +47,8 @@ export function proofRangesOf(
 }
 
 /**
- * Returns all valid values of the field `proof` in the export manifest for these intervals. There can be several, because the process that
- * wrote the manifest may not have known the latest digest verdicts.
+ * Returns all valid values of the manifest's field `proof`. There can be several, because processes may know different
+ * comparison results.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -65,7 +62,7 @@ export function possibleProofs(
   return proofs;
 }
 
-/** Returns the intervals that must still be compared with the service. Incomplete intervals are left out. */
+/** Returns the complete intervals that must still be compared with the service. */
 export function unprovenOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -94,7 +91,7 @@ function partsOf(intervals: readonly CommitRecord[], verdicts: readonly DigestVe
   return parts;
 }
 
-/** Maps each interval that has been compared with the service to the result of its newest comparison. */
+/** Maps each interval to the result of its newest comparison with the service. */
 function judgedOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -119,7 +116,7 @@ function judgedOf(
   return judged;
 }
 
-/** Returns the intervals in a time range, or an empty list if the range does not begin and end at boundaries of intervals. */
+/** Returns the intervals in a time range. Empty if the range cuts an interval. */
 function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeRange): readonly CommitRecord[] {
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));
@@ -138,7 +135,7 @@ function byItself(interval: CommitRecord): ProofRange {
   return { fromMs, toMs, level, figures: figuresOf([interval]), compared: [] };
 }
 
-/** Joins neighbouring time ranges with the same kind of proof. */
+/** Joins neighbouring time ranges that were checked in the same way. */
 export function joinProven<R extends ProvenRange & { readonly level?: ProofLevel }>(
   ranges: readonly R[],
 ): readonly R[] {
@@ -164,7 +161,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns whether two time ranges have the same proof level, and the same values were compared with the service in the same way. */
+/** Returns whether two time ranges were checked against the service in the same way. */
 function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
   if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;

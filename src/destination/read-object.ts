@@ -1,9 +1,11 @@
-/** Reads a small object completely, for destinations that can stream files. */
+/** Reads a small object into memory. */
 import { LogfleetError } from '../base/errors.ts';
 import { largestObjectBytes } from './destination.ts';
 import { tooLarge } from './destination-error.ts';
 
-/** Collects the chunks of a small object, or returns undefined if it does not exist. Throws `destination.damaged` if it is too large. */
+/**
+ * Collects the chunks of an object; undefined if it does not exist. Throws `destination.damaged` if it is too large.
+ */
 export async function readObject(
   chunks: AsyncIterable<Uint8Array>,
   name: string,

@@ -1,17 +1,14 @@
-/**
- * Checks that the files in commit records exist and have the right size, before a manifest is written or an existing one is used. Also
- * finds files without a commit record. `verify.ts` checks the contents of files.
- */
+/** Checks that all files in commit records exist with the right size. `verify.ts` checks their contents. */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';
 import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 
-/** Maximum number of files that an error message lists. If there are more, the message names only their folder. */
+/** Maximum number of files that an error message lists. */
 const mostNamed = 5;
 
-/** Sizes of an export's files, by file names relative to the root of the destination. */
+/** Sizes of files by their names. */
 export type ListedFiles = ReadonlyMap<string, number>;
 
 export async function listFiles(destination: Destination, { data }: ExportLayout): Promise<ListedFiles> {
@@ -25,7 +22,7 @@ interface BrokenFile {
   readonly problem: string;
 }
 
-/** Throws `destination.damaged` if a data file is missing or has a different size. `manifest` is the name of an existing manifest. */
+/** Throws `destination.damaged` if a data file is missing or has a different size. */
 export async function checkFiles(
   destination: Destination,
   layout: ExportLayout,
@@ -39,7 +36,7 @@ export async function checkFiles(
       const name = layout.within(file.name);
       const problem = await problemOf(destination, name, file, listed.get(name));
       if (problem !== undefined) broken.push({ interval, problem });
-      // The check ends after a few damaged files, because checking ten thousand missing files in a store would take long.
+      // Stops after a few damaged files to save time.
       if (broken.length === mostNamed) throw brokenFiles(layout, intervals, broken, manifest);
     }
   }
@@ -57,7 +54,7 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Returns whether a file exists. The function asks the store for this file alone, because new objects may be missing in the store's list. */
+/** Asks the store for this file alone, because new objects may be missing in lists. */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;
@@ -84,7 +81,7 @@ function brokenFiles(
   );
 }
 
-/** Returns advice for users: which objects to remove, so that logfleet searches the intervals of damaged files again. */
+/** Returns advice: which objects to remove so that logfleet exports the damaged files again. */
 export function searchAgainAdvice(
   layout: ExportLayout,
   intervals: readonly CommitRecord[],

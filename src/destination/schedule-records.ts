@@ -1,8 +1,6 @@
 /**
- * Records at the destination of a schedule, in the folder `<schedule>/schedule`: `start.json` contains the first time to export (S2), and a
- * file such as `runs/20261122t120000z-130000z.json` says that a complete run has exported this time range (S1).
- *
- * Records are written once and never removed, so a schedule without a status can find out which time is exported.
+ * Records of a schedule: `start.json` contains the first time to export (S2), and a file such as
+ * `runs/20261122t120000z-130000z.json` names a time range that was exported (S1). Records are never removed.
  */
 import type { Destination } from './destination.ts';
 import { folderSegments } from './object-name.ts';
@@ -15,13 +13,13 @@ const runRecord = object({
   run: text(),
   fromMs: moment,
   toMs: moment,
-  /** Fingerprint of the export, which is the name of its folder. */
+  /** Fingerprint of the export, which names its folder. */
   fingerprint: sha256,
   /** SHA-256 of the manifest, in hexadecimal digits. */
   manifestSha256: sha256,
   rows: integer(),
   bytes: integer(),
-  /** False if the run's export manifest marks a part of the time range as incomplete. */
+  /** False if a part of the time range is incomplete. */
   complete: boolean,
 });
 export type RunRecord = Stored<typeof runRecord>;
@@ -30,7 +28,7 @@ const advice = 'restore the original object';
 const runKind = new StoredKind({ kind: 'logfleet.dev/schedule-run', form: runRecord, advice });
 const startKind = new StoredKind({ kind: 'logfleet.dev/schedule-start', form: object({ fromMs: moment }), advice });
 
-/** Names of the records of a schedule, relative to the root of the destination. */
+/** Names of a schedule's records. */
 export class ScheduleLayout {
   readonly folder: string;
 
@@ -50,23 +48,23 @@ export class ScheduleLayout {
     return `${this.folder}/runs`;
   }
 
-  /** Returns the name of a run's record. `times` is the time range in the run's name, such as `20261122t120000z-130000z`. */
+  /** Returns the name of a run's record. `times` is a time range such as `20261122t120000z-130000z`. */
   run(times: string): string {
     return `${this.runs}/${times}.json`;
   }
 }
 
-/** Writes the first time that a schedule exports, or returns the time that was written before. */
+/** Writes the first time that a schedule exports, or returns the stored time. */
 export async function settleStart(destination: Destination, layout: ScheduleLayout, fromMs: number): Promise<number> {
   return (await startKind.settle(destination, layout.start, { fromMs })).fromMs;
 }
 
-/** Reads the first time that a schedule exports, or undefined if none is stored. Throws `destination.damaged` for invalid data. */
+/** Reads the first time that a schedule exports; undefined if none is stored. Throws `destination.damaged`. */
 export async function readStart(destination: Destination, layout: ScheduleLayout): Promise<number | undefined> {
   return (await startKind.read(destination, layout.start))?.fromMs;
 }
 
-/** Writes the record of a complete run, or returns the existing record for the same time range. */
+/** Writes the record of a complete run, or returns the existing record. */
 export function recordRun(
   destination: Destination,
   layout: ScheduleLayout,
@@ -76,14 +74,14 @@ export function recordRun(
   return runKind.settle(destination, layout.run(times), record);
 }
 
-/** Lists the time ranges of recorded runs, as in the names of the records. Other files in the folder are ignored. */
+/** Lists the time ranges of all recorded runs. */
 export async function* listRecordedRuns(destination: Destination, layout: ScheduleLayout): AsyncGenerator<string> {
   for await (const { name } of destination.list(layout.runs)) {
     if (name.endsWith('.json')) yield name.slice(layout.runs.length + 1, -'.json'.length);
   }
 }
 
-/** Reads the record of a schedule's run, or undefined if there is none. Throws `destination.damaged` for invalid data. */
+/** Reads the record of a run; undefined if there is none. Throws `destination.damaged`. */
 export function readRunRecord(
   destination: Destination,
   layout: ScheduleLayout,

@@ -1,25 +1,23 @@
 /**
- * Numbers, sizes and times of messages for short periods of equal length, called slices. logfleet compares them with an aggregation of the
- * service (E6).
- *
- * Slices start at multiples of their length since the epoch, so the values of two intervals that share a slice can be added up.
+ * Counts messages in short time slices of equal length, to compare them with the service (E6). Slices start at
+ * multiples of their length since the epoch.
  */
 
 import { createHash } from 'node:crypto';
 import { getOrAdd } from '../base/get-or-add.ts';
 import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
 
-/** Number, sizes and times of the messages in one slice (a short period). Lists omit slices without messages. */
+/** Count, size and times of the messages in one time slice. */
 const sliceFigures = object({
-  /** Start of the short period in milliseconds since the epoch. */
+  /** Start of the time slice in ms since the epoch. */
   fromMs: instant,
   rows: integer(1),
-  /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
+  /** Sum of the message sizes (`_size`) in bytes. Absent if a message has no size. */
   bytes: optional(integer()),
-  /** Times (`_messagetime`) of the first and the last message in the slice (a short period), in ms since the epoch. */
+  /** Times (`_messagetime`) of the first and the last message in ms since the epoch. */
   oldestMs: instant,
   newestMs: instant,
-  /** Sum of all message times, each in ms from the start of the short period. Absent if the sum is too large to be exact. */
+  /** Sum of the message times, in ms from the slice's start. Absent if too large to be exact. */
   offsetsMs: optional(integer()),
 });
 export type SliceFigures = Stored<typeof sliceFigures>;
@@ -27,7 +25,7 @@ export type SliceFigures = Stored<typeof sliceFigures>;
 export const sliceFigureNames = ['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs'] as const;
 export type SliceFigureName = (typeof sliceFigureNames)[number];
 
-/** Numbers, sizes and times of messages for each slice (a short period) with messages. */
+/** Message counts, sizes and times for each time slice with messages. */
 export interface SlicedFigures {
   readonly lengthMs: number;
   /** Slices that contain messages, ordered by time. */
@@ -36,12 +34,12 @@ export interface SlicedFigures {
 
 const hash = text(/^[0-9a-f]{32}$/);
 
-/** Short form of the numbers, sizes and times of an interval's messages, with hashes instead of the values of each short period. */
+/** Message counts, sizes and times of an interval, with hashes instead of single values. */
 export const sliceSummary = object({
   lengthMs: integer(1),
-  /** Short periods at the start and end of the interval that continue in a neighbouring interval. */
+  /** Time slices that continue in a neighbouring interval. */
   shared: list(sliceFigures),
-  /** One hash for each kind of value, such as sizes, over all short periods inside the interval. Absent if a value is unknown. */
+  /** One hash for each kind of value, such as sizes. Absent if a value is unknown. */
   whole: object({
     rows: hash,
     bytes: optional(hash),
@@ -52,7 +50,7 @@ export const sliceSummary = object({
 });
 export type SliceSummary = Stored<typeof sliceSummary>;
 
-/** Values of slices that can be added up over intervals. The times of the first and the last message cannot. */
+/** Values that can be added up over several intervals. */
 const summableNames = ['rows', 'bytes', 'offsetsMs'] as const satisfies readonly SliceFigureName[];
 type SummableName = (typeof summableNames)[number];
 
@@ -63,9 +61,8 @@ export function isSummable(name: SliceFigureName): name is SummableName {
 const weightedSum = text(/^[0-9a-f]{16}$/);
 
 /**
- * Short form of the numbers, sizes and times of an interval's messages by receipt time, with one weighted sum for each kind of value. Such
- * an interval shares its slices of message time with other intervals, so hashes of them could not be compared. Weighted sums can be: those
- * of all intervals add up to the weighted sum of all slices. A sum is absent if a value is unknown.
+ * Weighted sums of the messages' counts, sizes and times, for intervals by receipt time. The sums of all intervals add
+ * up to the sum of all time slices, which hashes cannot do.
  */
 export const weightedSums = object({
   lengthMs: integer(1),
@@ -80,7 +77,6 @@ interface Range {
   readonly toMs: number;
 }
 
-/** Adds up the numbers, sizes and times of messages in one slice (a short period). */
 class SliceSum {
   readonly #fromMs: number;
   #rows = 0;
@@ -121,7 +117,7 @@ class SliceSum {
   }
 }
 
-/** Adds up the numbers, sizes and times of messages for each slice (a short period). Adding messages in order of time is fastest. */
+/** Adds up messages for each time slice. Adding them in order of time is fastest. */
 export class SliceSums {
   readonly #lengthMs: number;
   readonly #sums = new Map<number, SliceSum>();
@@ -129,7 +125,7 @@ export class SliceSums {
   #toMs = Number.NaN;
   #sum = new SliceSum(0);
 
-  /** Divides the time of the messages into periods of `lengthMs` ms. `Infinity` means one period for all messages. */
+  /** `lengthMs` is the length of a time slice. `Infinity` means one slice for all messages. */
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
   }
@@ -153,7 +149,7 @@ export class SliceSums {
   }
 }
 
-/** Merges lists of slices (short periods) of equal length, and adds up the values of the same period. */
+/** Merges lists of time slices, and adds up the values of the same slice. */
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
   const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {
@@ -162,7 +158,7 @@ export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonl
   return [...sums.values()].map((sum) => sum.figures).sort(byTime);
 }
 
-/** Summarises the short periods of an interval. `slices` must contain exactly the messages of the interval. */
+/** Summarises the time slices of an interval. */
 export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: Range): SliceSummary {
   const isOwn = ({ fromMs }: SliceFigures) => isInside({ fromMs, toMs: fromMs + lengthMs }, interval);
   const inside = slices.filter((each) => isOwn(each));
@@ -177,7 +173,7 @@ export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: Range):
   };
 }
 
-/** Computes the weighted sums of an interval by receipt time. `slices` must contain exactly the messages of the interval. */
+/** Computes the weighted sums of an interval by receipt time. */
 export function weightedSumsOf({ lengthMs, slices }: SlicedFigures): WeightedSums {
   const sumOf = (name: SummableName) => {
     const values = slices.map((each) => [each.fromMs, each[name]] as const);
@@ -186,7 +182,6 @@ export function weightedSumsOf({ lengthMs, slices }: SlicedFigures): WeightedSum
   return Object.assign({ lengthMs, rows: '' }, ...summableNames.map(sumOf));
 }
 
-/** Returns the members of a commit record that describe the slices of its interval. */
 export function recordedSlices(
   figures: SlicedFigures,
   interval: Range,
@@ -196,8 +191,7 @@ export function recordedSlices(
 }
 
 /**
- * Returns the sum of one kind of value over all slices, modulo 2^64, in hexadecimal. Each value is multiplied by the weight of its slice.
- * Returns an empty text if a value is not a whole number.
+ * Returns the weighted sum of one kind of value modulo 2^64, in hexadecimal. Empty if a value is not a whole number.
  */
 export function weightedSumOf(values: readonly (readonly [fromMs: number, value: number])[]): string {
   if (!values.every(([, value]) => Number.isSafeInteger(value))) return '';
@@ -214,8 +208,8 @@ function hexOf(sum: bigint): string {
 }
 
 /**
- * Weight of a slice: an odd number of 64 bits that looks random, computed from the start of the slice by SplitMix64. Values that move from
- * one slice to another therefore change the weighted sum.
+ * Returns a pseudo-random odd number of 64 bits for a time slice (SplitMix64). The weighted sum therefore changes if a
+ * value moves to another slice.
  */
 function weightOf(fromMs: number): bigint {
   let weight = BigInt.asUintN(64, BigInt(fromMs) + 0x9e3779b97f4a7c15n);
@@ -228,15 +222,15 @@ function isKnown(value: readonly [number, number | undefined]): value is readonl
   return value[1] !== undefined;
 }
 
-/** Returns whether a slice (a short period) is completely inside an interval, so that no other interval contains messages of it. */
+/** Returns whether a time slice is completely inside an interval. */
 export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** Size in bytes of the two doubles that each short period contributes to a hash. */
+/** Bytes that each time slice adds to a hash: two doubles. */
 const pairBytes = 16;
 
-/** Returns a hash of one kind of value (such as sizes) for all short periods: the first 32 hexadecimal digits of a SHA-256. */
+/** Returns a hash of one kind of value, such as sizes, over all time slices. */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);
   let at = 0;

@@ -1,13 +1,13 @@
-/** Checks the settings of an object store, and finds the proxy for requests to the store. */
+/** Checks the settings of an object store, and finds its proxy. */
 import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../base/proxy-environment.ts';
 import { destinationError } from './destination-error.ts';
 
-/** Checks a name in the settings of a store. `advice` says what to write. */
+/** Checks a name in the settings. `advice` says what to write. */
 export function checkName(kind: string, name: string, form: RegExp, advice: string): void {
   if (!form.test(name)) throw invalid(`the ${kind} ${JSON.stringify(name)} is not valid: write ${advice}`);
 }
 
-/** Checks the address of a store: without `insecure` it must begin with `https://`, and it must not contain credentials. */
+/** Checks the address of a store. It must be HTTPS unless `insecure`, and contain no credentials. */
 export function checkEndpoint(endpoint: string | undefined, insecure = false): void {
   if (endpoint === undefined) return;
   const url = URL.parse(endpoint);
@@ -28,14 +28,14 @@ export function checkEndpoint(endpoint: string | undefined, insecure = false): v
   }
 }
 
-/** Throws if access tokens for requests to this address would be sent without encryption. */
+/** Throws if access tokens would be sent without encryption. */
 export function checkTokensMayGoTo(address: string): void {
   if (!address.startsWith('http://')) return;
   const advice = 'write https://, or credentials into a Secret';
   throw invalid(`logfleet sends no access tokens to ${address}, because the connection is not encrypted: ${advice}`);
 }
 
-/** Returns the proxy for requests to a store, or undefined for direct requests. Throws `destination.invalid` for a wrong proxy setting. */
+/** Returns the proxy for a store, or undefined for direct requests. Throws `destination.invalid`. */
 export function storeProxy(origin: URL, environment: Environment): URL | undefined {
   try {
     return proxyFor(origin, environment);
@@ -44,7 +44,7 @@ export function storeProxy(origin: URL, environment: Environment): URL | undefin
   }
 }
 
-/** Returns the proxy settings that Node's HTTP agents use for requests to a store. Empty for direct requests. */
+/** Returns the proxy settings for Node's HTTP agents. Empty for direct requests. */
 export function agentProxy(origin: URL, environment: Environment): { readonly HTTPS_PROXY?: string } {
   const proxy = storeProxy(origin, environment);
   if (!proxy) return {};

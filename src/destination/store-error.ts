@@ -1,4 +1,4 @@
-/** Classifies errors of object stores, and of connections to them, and adds advice for users. */
+/** Classifies errors of object stores and adds advice for users. */
 import { LogfleetError } from '../base/errors.ts';
 import { type DestinationFailure, destinationError } from './destination-error.ts';
 
@@ -6,19 +6,17 @@ type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;
 
 /** Errors of one kind of object store. */
 export interface StoreErrorRules {
-  /** Code of an error, such as `BlobNotFound` from the store or `ECONNREFUSED` from the connection. */
+  /** Error code, such as `BlobNotFound` or `ECONNREFUSED`. */
   readonly codeOf: (cause: unknown) => string;
-  /** HTTP status of the store's answer, or undefined if there was no answer. */
+  /** HTTP status of the answer; undefined without an answer. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
-  /** HTTP statuses that mean a different kind of failure in this store than in other stores. */
+  /** HTTP statuses that mean something else in this store than in others. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
-  /** Returns the part of an error's message that is for users; by default the whole message. */
+  /** Returns the message for users. The default is the whole message. */
   readonly messageOf?: (cause: Error) => string;
-  /**
-   * Returns a copy of the error without secrets, which is kept as the cause of the reported error. By default, the error itself is kept.
-   */
+  /** Returns a copy of the error without secrets. */
   readonly withoutSecrets?: (cause: unknown) => unknown;
 }
 
@@ -29,7 +27,7 @@ export class StoreErrors {
     this.#rules = rules;
   }
 
-  /** Returns a `LogfleetError` with a remedy for an error of the store. `act` is the action that failed, such as `write a/b`. */
+  /** Returns an error with a remedy. `act` is the action that failed, such as `write a/b`. */
   error(act: string, cause: unknown): LogfleetError {
     if (cause instanceof LogfleetError) return cause;
     const { codeOf, advice, messageOf = ({ message }) => message, withoutSecrets = (same) => same } = this.#rules;
@@ -49,21 +47,21 @@ export class StoreErrors {
     if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
     const meaning = failureByStatus[status] ?? commonFailureByStatus[status];
     if (meaning) return meaning;
-    // A redirection (3xx) means that the settings name the wrong endpoint or region, because no client follows redirections.
+    // A redirection means a wrong endpoint or region, because no client follows redirections.
     return status >= 300 && status < 500 ? 'invalid' : 'away';
   }
 
-  /** Returns whether the error means that an object with this name exists. HTTP status 409 alone can have other causes. */
+  /** Returns whether an object with this name exists. Status 409 alone can have other causes. */
   isTaken(cause: unknown): boolean {
     return this.#rules.statusOf(cause) === 412 || takenCodes.includes(this.#rules.codeOf(cause));
   }
 
-  /** Returns whether the connection ended before the store answered. */
+  /** Returns whether the connection ended before the answer. */
   isBrokenOff(cause: unknown): boolean {
     return this.#rules.statusOf(cause) === undefined && brokenOffCodes.includes(this.#rules.codeOf(cause));
   }
 
-  /** Returns whether the store may have created the object, although it did not confirm this. */
+  /** Returns whether the store may have created the object without confirming it. */
   mayHaveCreated(cause: unknown): boolean {
     const status = this.#rules.statusOf(cause);
     return this.isTaken(cause) || status === undefined || status >= 500;
@@ -73,7 +71,7 @@ export class StoreErrors {
 const takenCodes: readonly string[] = ['BlobAlreadyExists', 'PreconditionFailed'];
 const brokenOffCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
-/** Kind of failure by the HTTP status of the store's answer. Used if the error code of the answer is not listed. */
+/** Meaning of HTTP statuses, for answers whose error code is not listed. */
 const commonFailureByStatus: Readonly<Record<number, DestinationFailure>> = {
   401: 'credentials',
   403: 'denied',
@@ -87,7 +85,7 @@ const commonAdvice: Advice = {
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/** Converts lists of error codes to a function that returns the kind of failure of an error code. */
+/** Returns a function that classifies error codes by these lists. */
 export function failuresByCode(
   codes: Readonly<Partial<Record<DestinationFailure, readonly string[]>>>,
 ): StoreErrorRules['failureOfCode'] {
@@ -96,23 +94,23 @@ export function failuresByCode(
   return (code) => failureByCode.get(code);
 }
 
-/** Returns the first of the given values that is an error code. SDKs store error codes in different, untyped properties. */
+/** Returns the first value that is an error code. */
 export function firstCode(...values: readonly unknown[]): string {
   const known = values.find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
   return typeof known === 'string' ? known : 'UnknownError';
 }
 
-/** Codes of certificate errors, which a retry cannot solve. */
+/** Certificate errors, which a retry cannot solve. */
 export const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/;
 
-/** Returns the reason of a failure for users: the code and the message of the store or of the connection. */
+/** Returns the code and the message of an error for users. */
 function reasonOf(code: string, text: string): string {
   if (untrustedForm.test(code)) return `${code}: the certificate of the store is not trusted (see NODE_EXTRA_CA_CERTS)`;
   const message = shortened(text).replace(/\.$/, '');
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
 }
 
-/** Maximum length of a store's message in logfleet's error messages, so that the advice after it stays visible. */
+/** Maximum length of a store's message in an error, so that the advice stays visible. */
 const longestMessage = 300;
 
 function shortened(message: string): string {

@@ -1,28 +1,25 @@
 /**
- * Encodes and decodes the small JSON objects that logfleet stores. Equal values have equal bytes. Decoding throws an error that says where
- * an object differs from the expected form.
- *
- * Decoding rejects unknown members, because other programs can write to a destination, and logfleet must not rely on an object that it
- * understands only partly. The library ajv would take 17 MB of memory for the same checks.
+ * Encodes and decodes the small JSON objects that logfleet stores. Equal values have equal bytes. Decoding rejects
+ * unknown members, because other programs can write to a destination.
  */
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { Destination } from './destination.ts';
 import { destinationError, disappeared } from './destination-error.ts';
 
-/** Name of a stored object. `advice` says what to do if the object is damaged; by default, to start the export again. */
+/** Name of a stored object. `advice` says what to do if it is damaged. */
 export interface StoredObject {
   readonly name: string;
   readonly advice?: string | undefined;
 }
 
-/** Place of a value in a stored object, for error messages. `path` is empty for the object itself. */
+/** Path of a value in a stored object, for error messages. Empty for the object itself. */
 interface ValuePlace {
   readonly object: StoredObject;
   readonly path: string;
 }
 
-/** Function that checks a value of a stored object and returns it. Throws `destination.damaged` if the value is invalid. */
+/** Checks and returns a value of a stored object. Throws `destination.damaged` if it is invalid. */
 export type Decoder<T> = ((place: ValuePlace, value: unknown) => T) & { readonly isOptional?: true };
 
 /** Decoder of a member that may be absent. */
@@ -42,22 +39,21 @@ type ObjectOf<S extends Shape> = { readonly [N in keyof S as Exclude<N, Optional
 };
 
 interface StoredKindOptions<T> {
-  /** Value of the member `kind` in stored objects, such as `logfleet.dev/export-plan`. */
+  /** Kind of the stored object, such as `logfleet.dev/export-plan`. */
   readonly kind: string;
   readonly form: Decoder<T>;
-  /** Advice for users if the object is damaged. By default, to start the export again. */
+  /** Advice for users if the object is damaged. The default is to start the export again. */
   readonly advice?: string;
-  /** Maximum size of a stored object in bytes, by default `largestObjectBytes`. */
+  /** Maximum size in bytes. The default is `largestObjectBytes`. */
   readonly mostBytes?: number;
 }
 
-/** Version of the JSON form. All objects that logfleet stores have the same version. */
+/** Version of the JSON form of all stored objects. */
 const formVersion = 1;
 /** Latest time that a `Date` can represent. */
 const latestMs = 8.64e15;
 const maxShownLength = 60;
 
-/** One of the kinds of objects that logfleet stores, such as plans. */
 export class StoredKind<T extends object> {
   readonly #options: StoredKindOptions<T>;
 
@@ -65,12 +61,12 @@ export class StoredKind<T extends object> {
     this.#options = options;
   }
 
-  /** Encodes a value as JSON with sorted members, together with the kind of the object and the version of its form. */
+  /** Encodes a value as JSON with sorted members. */
   encode(value: T): Uint8Array {
     return Buffer.from(`${canonicalLines({ kind: this.#options.kind, version: formVersion, ...value })}\n`);
   }
 
-  /** Decodes an object. Throws `destination.damaged` if members are invalid or unknown. */
+  /** Decodes an object. Throws `destination.damaged` if it is invalid. */
   decode(name: string, content: Uint8Array): T {
     const { kind, form, advice } = this.#options;
     const object = { name, advice };
@@ -91,21 +87,18 @@ export class StoredKind<T extends object> {
     return form({ object, path: '' }, members);
   }
 
-  /** Error for a stored object whose form is valid, but whose content is damaged. */
+  /** Error for a stored object with contradictory content. */
   damaged(name: string, problem: string): LogfleetError {
     return damaged({ name, advice: this.#options.advice }, problem);
   }
 
-  /** Reads an object. Returns undefined if it does not exist. */
+  /** Reads an object; undefined if it does not exist. */
   async read(destination: Destination, name: string): Promise<T | undefined> {
     const content = await destination.read(name, this.#options.mostBytes);
     return content && this.decode(name, content);
   }
 
-  /**
-   * Writes an object, unless one of this name exists. Returns the object that is stored in the end: `ours`, or that of another process. The
-   * call can be repeated if an earlier call failed.
-   */
+  /** Writes an object unless it exists, and returns the stored object. The call can be repeated after an error. */
   async settle(destination: Destination, name: string, ours: T): Promise<T> {
     const content = this.encode(ours);
     if ((await destination.create(name, content, this.#options.mostBytes)) === 'created') return ours;
@@ -135,7 +128,7 @@ export function object<S extends Shape>(shape: S): Decoder<ObjectOf<S>> {
   };
 }
 
-/** Returns a decoder that also calls `problemOf`, which describes a contradiction in the decoded value, if there is one. */
+/** Returns a decoder that also rejects values for which `problemOf` returns a contradiction. */
 export function checked<T>(decode: Decoder<T>, problemOf: (value: T) => string | undefined): Decoder<T> {
   return (place, value) => {
     const decoded = decode(place, value);
@@ -156,7 +149,6 @@ export function list<T>(item: Decoder<T>): Decoder<readonly T[]> {
   };
 }
 
-/** Decoder of whole numbers that are at least `least`. */
 export function integer(least = 0): Decoder<number> {
   return value(`a whole number from ${least} on`, (number) => Number.isSafeInteger(number) && Number(number) >= least);
 }
@@ -166,7 +158,7 @@ export const moment: Decoder<number> = value(
   'a whole number of milliseconds since 1970',
   (ms) => isTime(ms) && ms >= 0,
 );
-/** Decoder of times in ms since the epoch. Times before 1970 are negative. */
+/** Decodes times in ms since the epoch. Times before 1970 are negative. */
 export const instant: Decoder<number> = value('a whole number of milliseconds', isTime);
 export const boolean: Decoder<boolean> = value('true or false', (flag) => typeof flag === 'boolean');
 /** Decoder of members that are true or absent. */
@@ -177,7 +169,6 @@ export function text(form?: RegExp): Decoder<string> {
   return value(form === undefined ? 'a text' : `a text like ${form.source}`, isText);
 }
 
-/** Decoder of texts that must be one of the given choices. */
 export function choice<const T extends string>(choices: readonly T[]): Decoder<T> {
   return value(choices.map(shown).join(' or '), (each) => choices.some((one) => one === each));
 }
@@ -207,7 +198,7 @@ function at({ object, path }: ValuePlace, member: string): ValuePlace {
   return { object, path: `${path}/${member}` };
 }
 
-/** Returns the advice for users if the object is damaged. */
+/** Returns the advice for a damaged object. */
 function adviceOf({ advice }: StoredObject): string {
   return advice ?? 'restore the original object, or move the folder of this export away to start the export again';
 }

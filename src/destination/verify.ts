@@ -1,8 +1,6 @@
 /**
- * Reads an export's files again and checks them against its manifest: all bytes, rows and intervals, and that no other files exist.
- * Differences are returned as data, and a command renders them.
- *
- * The check trusts the manifest as little as possible: sums are computed again, and rows are counted in the files.
+ * Reads an export's files again and compares them with its manifest. Sums are computed again, and rows are counted in
+ * the files.
  */
 
 import { createHash } from 'node:crypto';
@@ -27,18 +25,15 @@ import { isSummable, joinSlices, recordedSlices, type SliceFigureName, sliceFigu
 
 export interface Verification {
   readonly manifest: Manifest;
-  /** Differences between the files and the manifest. Empty if the files are complete and unchanged. */
+  /** Differences between the files and the manifest. */
   readonly differences: readonly Difference[];
   /** Number of intervals that the manifest marks as incomplete. */
   readonly incomplete: number;
-  /** Number of data files that the verification has read. */
+  /** Number of data files that were read. */
   readonly files: number;
   readonly rows: number;
   readonly bytes: number;
-  /**
-   * Figures of messages (sizes, times) that the verification computed again from the files. `notRecomputed` contains the figures for which
-   * the files have no column.
-   */
+  /** Values (sizes, times) that were computed again from the files. `notRecomputed` lists those without a column. */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
 }
@@ -50,7 +45,7 @@ export interface VerifyProgress {
   readonly totalBytes: number;
 }
 
-/** Verifies the files of an export. Throws `destination.absent` without a manifest, and `destination.damaged` for an invalid manifest. */
+/** Verifies an export. Throws `destination.absent` without a manifest, `destination.damaged` for an invalid one. */
 export async function verifyExport(
   destination: Destination,
   layout: ExportLayout,
@@ -86,7 +81,7 @@ export async function verifyExport(
   return { manifest, ...read, incomplete, ...figures, differences: [...differences, ...figures.differences] };
 }
 
-/** Compares the sizes and times of messages in the files with the commit records, except for files with other differences. */
+/** Compares message sizes and times in the files with the commit records. */
 function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, FileFigures>) {
   const differences: Difference[] = [];
   const recomputed = new Set<ComparableFigure>();
@@ -109,7 +104,7 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
 }
 
-/** Compares an interval's files with the values for short periods (slices) in the interval's commit record. */
+/** Compares an interval's files with the time slices in its commit record. */
 function sliceDifferences(record: CommitRecord, own: readonly (FileFigures | undefined)[]): readonly Difference[] {
   const lists = own.flatMap((figures) => (figures?.slices ? [figures.slices] : []));
   const { fromMs, toMs, slices, sliceSums } = record;
@@ -125,7 +120,7 @@ function sliceDifferences(record: CommitRecord, own: readonly (FileFigures | und
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/** Returns what a commit record says about one kind of value in its slices; undefined if it says nothing. */
+/** Returns what a commit record says about one kind of value, such as sizes. */
 function recordedValues(
   { slices, sliceSums }: Pick<CommitRecord, 'slices' | 'sliceSums'>,
   name: SliceFigureName,
@@ -135,14 +130,14 @@ function recordedValues(
   return [slices.whole[name], ...slices.shared.map((slice) => [slice.fromMs, slice[name]])];
 }
 
-/** Compares the proof in the manifest with the manifest's intervals and, if there are any, with the stored digest verdicts. */
+/** Compares the manifest's proof with its intervals and the stored comparison results. */
 function proofDifferences({ proof, intervals }: Manifest, verdicts: readonly DigestVerdict[]): readonly Difference[] {
   const isPossible =
     verdicts.length === 0 || possibleProofs(intervals, verdicts).some((each) => sameValue(each, proof));
   return isPossible && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
 }
 
-/** Compares the commit records with the manifest. Missing commit records are no difference, because a copy of an export may lack them. */
+/** Compares the commit records with the manifest. A copy of an export may lack commit records. */
 async function recordDifferences(
   destination: Destination,
   layout: ExportLayout,
@@ -186,10 +181,7 @@ async function strayFiles(
   return strays;
 }
 
-/**
- * Checks that a data file is in the folder of the day or hour to which its messages belong. Skips files without message times, and exports
- * that divide their files by receipt time.
- */
+/** Checks that a data file is in the folder of its day or hour. */
 function partitionDifferences(
   { output, timeZone, byReceiptTime }: Manifest['export'],
   { name }: CommittedFile,
@@ -210,11 +202,11 @@ interface ReadFile {
   readonly rows: number;
   readonly bytes: number;
   readonly differences: readonly Difference[];
-  /** Sizes and times of the file's messages. Undefined if they could not be read. */
+  /** Message sizes and times of the file. Undefined if unreadable. */
   readonly figures?: FileFigures | undefined;
 }
 
-/** Reads one data file and compares it with the commit record that lists it. */
+/** Reads one data file and compares it with its commit record. */
 async function readFile(
   destination: Destination,
   layout: ExportLayout,
@@ -252,7 +244,7 @@ async function compareFile(
   let checksum = new Checksum();
   const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
   if (!content) {
-    // The file has an invalid row. The whole file is read again to compute its checksum.
+    // The file has an invalid row. It is read again to compute its checksum.
     checksum = new Checksum();
     for await (const _ of checksum.of(open()));
   }
@@ -261,7 +253,7 @@ async function compareFile(
   differ('bytes', file.bytes, bytes);
   differ('sha256', file.sha256, checksum.sha256);
   if (content) differ('rows', file.rows, rows);
-  // Only files with the right checksum are read again, because the footer of a changed Parquet file could name ranges of any size.
+  // A changed Parquet file is not read again, because its footer could name ranges of any size.
   const figures = content && differences.length === 0 ? await unlessUnreadable(content.figures(open)) : undefined;
   return { exists: true, rows, bytes, differences: [...differences, ...unreadable], figures };
 }
@@ -284,7 +276,7 @@ class Checksum {
   }
 }
 
-/** Returns the difference for a file that cannot be read, or undefined if only the connection to the store failed. */
+/** Returns the difference for an unreadable file; undefined if only the connection failed. */
 function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError): Difference | undefined {
   if (code === 'destination.absent') return { kind: 'missingFile', where: name };
   const isAnother = code === 'destination.damaged' || code === 'destination.outside';

@@ -1,9 +1,8 @@
 /**
- * Identity of the process that writes a file: a token in the names of data files and uploads. It shows whether the process still runs
- * (E15).
+ * Identifies the process that writes a file by a token in the names of files and uploads (E15).
  *
- * The token contains a hash that identifies the container or the machine, the process id, the start of the process, and a random number.
- * logfleet can check only processes in the same container or on the same machine.
+ * The token contains a hash of the machine or container, the process id, its start and a random number. Only processes
+ * on the same machine or container can be checked.
  */
 import { createHash } from 'node:crypto';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../base/process-identity.ts';
@@ -12,8 +11,8 @@ import type { Random } from '../base/random.ts';
 const form = /(?<![0-9a-z])w([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{16}(?![0-9a-z])/;
 
 /**
- * State of the process that writes a file. `unknown` means that logfleet cannot check it, because the process belongs to another machine or
- * container, or because the file's name contains no token.
+ * State of the process that writes a file. `unknown` means that the process runs elsewhere or the file name contains no
+ * token.
  */
 export type WriterState = 'living' | 'ended' | 'unknown';
 
@@ -31,7 +30,7 @@ export class Writer {
     this.#random = random;
   }
 
-  /** Creates a unique token of letters, digits and hyphens for file names. */
+  /** Creates a unique token of letters, digits and hyphens. */
   newToken(): string {
     const { scope, pid, processStart } = this.#identity;
     const digits = () =>
@@ -41,12 +40,12 @@ export class Writer {
     return `w${digest(scope)}-${pid}-${processStart}-${digits()}${digits()}`;
   }
 
-  /** Marks a file that this process could not remove, so that a later cleanup removes it. */
+  /** Marks a file for a later cleanup, because it could not be removed now. */
   abandon(name: string): void {
     this.#abandoned.add(name);
   }
 
-  /** Returns whether the process that wrote the file `name` is still running. */
+  /** Returns whether the process that wrote the file still runs. */
   async stateOf(name: string): Promise<WriterState> {
     if (this.#abandoned.has(name)) return 'ended';
     const [, scope, pid, processStart = ''] = form.exec(name) ?? [];

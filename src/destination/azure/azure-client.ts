@@ -1,4 +1,4 @@
-/** Creates the SDK's client with time limits, proxies from the environment, and credentials. */
+/** Creates the Azure client with time limits, proxy settings and credentials. */
 
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -24,9 +24,9 @@ import {
 /** Maximum number of attempts of a request. */
 const maxTries = 3;
 const retryDelayMs = 500;
-/** Maximum time in ms from sending a request to the first byte of the store's answer. */
+/** Maximum time in ms until the store begins to answer a request. */
 const answerTimeoutMs = 120_000;
-/** Maximum number of connections to the store, which all uploads and other requests share. */
+/** Maximum number of connections to the store. */
 const maxConnections = 32;
 
 export interface AzureConnection {
@@ -34,11 +34,11 @@ export interface AzureConnection {
   close(): void;
 }
 
-/** Creates the client of a container without sending a request. Loads `@azure/identity` only if tokens are needed. */
+/** Creates the client of a container without sending a request. */
 export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
   const agents = new Agents(environment);
   const address = serviceAddress(settings);
-  // Creates an HTTP agent early, so that a wrong proxy setting is reported before the first request.
+  // Reports a wrong proxy setting before the first request.
   agents.of(address);
   const { credentials } = settings;
   const given = credentials === 'ambient' ? credentialsOf(settings, environment) : credentials;
@@ -49,7 +49,7 @@ export async function connect(settings: AzureSettings, environment: Environment)
   return { container: service.getContainerClient(settings.container), close: () => agents.close() };
 }
 
-/** Credentials in the environment variables that Azure's command line uses. Undefined if these variables are not set. */
+/** Reads the credentials from the environment variables of the `az` command. Undefined if they are not set. */
 function credentialsOf({ account }: AzureSettings, environment: Environment): AzureCredentials | undefined {
   const variable = (name: string) => environment[`AZURE_STORAGE_${name}`]?.trim() || undefined;
   const text = variable('CONNECTION_STRING');
@@ -90,7 +90,6 @@ async function tokenCredential(address: string, agents: Agents) {
   return { credential, query: '' };
 }
 
-/** Sets the HTTP agent and the time limit of each request to the store. */
 function transportPolicy(agents: Agents): RequestPolicyFactory {
   return {
     create: (next) => ({
@@ -103,7 +102,7 @@ function transportPolicy(agents: Agents): RequestPolicyFactory {
   };
 }
 
-/** Node's HTTP agents for requests to the store: one for each proxy from the environment, and one for direct requests. */
+/** HTTP agents for requests to the store: one for each proxy, and one for direct requests. */
 class Agents {
   readonly #environment: Environment;
   readonly #agents = new Map<string, HttpAgent | HttpsAgent>();

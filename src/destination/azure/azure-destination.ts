@@ -1,4 +1,4 @@
-/** Destination in a container of Azure Blob Storage. Import this module lazily, because it loads the SDK. */
+/** Stores files in a container of Azure Blob Storage. Import this module lazily, because it loads the SDK. */
 import type { BlobItem, BlockBlobClient } from '@azure/storage-blob';
 import type { LeftoverChoice } from '../destination.ts';
 import { ObjectStore, type StoreOptions } from '../object-store.ts';
@@ -15,7 +15,7 @@ const silenceTimeoutMs = 60_000;
 export class AzureDestination extends ObjectStore<AzureSettings> {
   readonly #connection: AzureConnection;
 
-  /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
+  /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name`. */
   static async open(options: StoreOptions<AzureSettings>): Promise<AzureDestination> {
     checkSettings(options.settings);
     return new AzureDestination(options, await connect(options.settings, options.environment));
@@ -26,7 +26,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
     this.#connection = connection;
   }
 
-  /** Reads a blob as a stream. Continues a broken download where it ended, unless the blob has changed. */
+  /** Reads a blob as a stream. Continues a broken download where it ended. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const blob = this.#blob(name);
     const silence = new AbortController();
@@ -75,10 +75,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
     }
   }
 
-  /**
-   * Removes unfinished uploads. An upload is kept if logfleet cannot check whether its process still runs, because the store does not say
-   * how old the upload is. The store itself removes unfinished uploads after a week (E15).
-   */
+  /** Removes unfinished uploads, except those whose process may still run (E15). Azure removes them after a week. */
   protected async abortUploads(folder: string, choice: LeftoverChoice): Promise<number> {
     let removed = 0;
     for await (const { name, properties } of this.listing(folder, this.#items(this.prefix(folder), true))) {
@@ -96,8 +93,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   async *#items(prefix: string, includeUncommitedBlobs: boolean): AsyncIterable<BlobItem> {
     const options = { prefix, includeMetadata: true, includeUncommitedBlobs };
     for await (const item of this.#connection.container.listBlobsFlat(options)) {
-      // Skips folders. Accounts with a hierarchical namespace list them as blobs without content; other accounts use names that end with
-      // a slash.
+      // Skips folders, which Azure may list as blobs without content.
       if (item.metadata?.['hdi_isfolder'] !== 'true' && !item.name.endsWith('/')) yield item;
     }
   }

@@ -1,10 +1,10 @@
-/** Classifies errors of Azure Blob Storage, and of connections to it, by their codes, and adds advice for users. */
+/** Classifies errors of Azure Blob Storage by their codes, and adds advice for users. */
 import { failuresByCode, firstCode, StoreErrors } from '../store-error.ts';
 
 const failureOfCode = failuresByCode({
   missing: ['ContainerNotFound', 'ContainerDisabled'],
   absent: ['BlobNotFound'],
-  // A block of the upload is missing because another process has removed the upload.
+  // Another process removed a block of the upload.
   lost: ['InvalidBlockList'],
   frozen: ['BlobArchived', 'BlobBeingRehydrated'],
   credentials: [
@@ -31,11 +31,11 @@ const advice = {
 
 export const azureErrors: StoreErrors = new StoreErrors({
   ...{ codeOf: errorCode, statusOf: httpStatus, failureOfCode, advice, withoutSecrets: withoutRequest },
-  // Only the first line is kept, because the store appends lines with the request's id and the time, which do not help users.
+  // Keeps the first line. The other lines contain only the request's id and time.
   messageOf: ({ message }) => message.split('\n')[0] ?? '',
 });
 
-/** Copies an error of the SDK without the request and the answer, because these contain tokens. */
+/** Copies an error without the request and the answer, because these contain tokens. */
 function withoutRequest(cause: unknown): unknown {
   if (!(cause instanceof Error && 'request' in cause)) return cause;
   return Object.assign(new Error(cause.message), { code: errorCode(cause), statusCode: httpStatus(cause) });

@@ -1,10 +1,10 @@
-/** Settings of a container of Azure Blob Storage. They are validated before any request. */
+/** Settings of a container of Azure Blob Storage. */
 import { SecretText } from '../../base/secret-text.ts';
 import { destinationError } from '../destination-error.ts';
 import { folderSegments } from '../object-name.ts';
 import { checkEndpoint, checkName } from '../store-endpoint.ts';
 
-/** Credentials for a storage account: the account's name with a key or a shared access signature (SAS). */
+/** Name of a storage account, with a key or a shared access signature (SAS). */
 export type AzureCredentials =
   | { readonly kind: 'key'; readonly accountName: string; readonly accountKey: SecretText }
   | { readonly kind: 'sas'; readonly sasToken: SecretText };
@@ -12,24 +12,21 @@ export type AzureCredentials =
 export interface AzureSettings {
   /** Name of the storage account. Set either `account` or `endpoint`, not both. */
   readonly account?: string;
-  /** Address of the account's blob service, such as `https://logs.blob.core.usgovcloudapi.net`. */
+  /** Address of the blob service, such as `https://logs.blob.core.usgovcloudapi.net`. */
   readonly endpoint?: string;
   readonly container: string;
-  /** Folder in the container that is the destination's root. If empty, the root is the container itself. */
+  /** Folder in the container that contains all files. If empty, the whole container is used. */
   readonly root: string;
-  /**
-   * Credentials for the account. `ambient` means the credentials of the environment (variables, workload identity, managed identity, `az
-   * login`). The caller checks whether they are allowed.
-   */
+  /** Credentials for the account. `ambient` means the credentials that Azure's SDK finds in the environment. */
   readonly credentials: AzureCredentials | 'ambient';
-  /** True if the address of the store may begin with `http://`. */
+  /** Allows an address that begins with `http://`. */
   readonly insecure?: boolean;
 }
 
 const accountForm = /^[a-z0-9]{3,24}$/;
 const containerForm = /^(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** Checks the settings. Throws `destination.invalid` or `destination.name`; the message says what to write. */
+/** Checks the settings. Throws `destination.invalid` or `destination.name`. */
 export function checkSettings({ account, endpoint, container, root, insecure }: AzureSettings): void {
   if ((account === undefined) === (endpoint === undefined)) {
     throw destinationError(
@@ -54,7 +51,7 @@ export function serviceAddress({ account, endpoint }: Pick<AzureSettings, 'accou
   return (endpoint ?? `https://${account}.blob.core.windows.net`).replace(/\/+$/, '');
 }
 
-/** Reads the credentials in a connection string. Undefined if it contains neither a key nor a shared access signature. */
+/** Reads the credentials in a connection string. Undefined if the string contains none. */
 export function credentialsOfConnectionString(text: string): AzureCredentials | undefined {
   const entries = text.split(';').map((entry) => {
     const [name = '', ...value] = entry.split('=');

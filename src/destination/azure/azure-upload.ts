@@ -1,6 +1,6 @@
 /**
- * Uploads a file to Azure Blob Storage: with one `Put Blob` request, or as blocks that a last request commits. Blocks without a commit are
- * not visible, and the store removes them after a week.
+ * Uploads a file to Azure Blob Storage with one request, or as blocks that a last request commits. Azure removes
+ * uncommitted blocks after a week.
  */
 import type { BlockBlobClient } from '@azure/storage-blob';
 import { markName, type UploadRequests } from '../parted-upload.ts';
@@ -8,7 +8,7 @@ import { azureErrors, errorCode, isAbsent } from './azure-error.ts';
 
 export const unlessTaken = { ifNoneMatch: '*' } as const;
 
-/** Name of the metadata entry that identifies an upload. The store allows only letters, digits and underscores in this name. */
+/** Name of the metadata entry that identifies an upload. Azure allows no hyphens in it. */
 const metadataName = markName.replaceAll('-', '_');
 
 export class AzureUpload implements UploadRequests {
@@ -36,7 +36,7 @@ export class AzureUpload implements UploadRequests {
     return this.#blob.upload(content, content.length, { conditions: unlessTaken, metadata: this.#metadata });
   }
 
-  /** Does nothing, because Azure has no request that begins an upload in blocks. */
+  /** Does nothing: Azure needs no request to begin an upload. */
   async begin(): Promise<void> {}
 
   async sendPart(number: number, content: Uint8Array, abortSignal: AbortSignal): Promise<void> {
@@ -76,16 +76,15 @@ export class AzureUpload implements UploadRequests {
   }
 }
 
-/** Returns the id of a block. Azure requires that all block ids of a blob have the same length. */
+/** Returns the id of a block. All block ids of a blob must have the same length. */
 function blockId(number: number): string {
   return Buffer.from(String(number).padStart(6, '0')).toString('base64');
 }
 
 /**
- * Removes the uncommitted blocks of a blob. Returns false if the blob exists, because its upload is then complete.
+ * Removes the uncommitted blocks of a blob. Returns false if the blob exists.
  *
- * Azure has no request that removes uncommitted blocks. Committing an empty blob discards them, and the empty blob is then deleted. If this
- * process ends between these two requests, the next start of the export deletes the empty blob.
+ * Azure cannot remove blocks directly. Committing an empty blob discards them, and the empty blob is then deleted.
  */
 export async function discardBlocks(blob: BlockBlobClient): Promise<boolean> {
   try {

@@ -1,8 +1,8 @@
 /**
- * Sends requests to the JSON API of Google Cloud Storage, with time limits, retries, proxies and tokens.
+ * Sends requests to the JSON API of Google Cloud Storage.
  *
- * The client library `@google-cloud/storage` (8.4.0) is not used, because its requests have no time limit, its uploads cannot be cancelled
- * at the store, and it keeps written chunks in memory, so that buffers cannot be reused.
+ * The library `@google-cloud/storage` (8.4.0) is not used: its requests have no time limit, and its uploads cannot be
+ * cancelled.
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent, request } from 'undici';
 import { unlessAborted } from '../../base/aborted.ts';
@@ -18,20 +18,20 @@ import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 const maxTries = 3;
 const firstRetryMs = 500;
 const defaultConnectTimeoutMs = 5_000;
-/** Maximum time in ms from sending a request to the first byte of the store's answer. */
+/** Maximum time in ms until the store begins to answer a request. */
 const answerTimeoutMs = 120_000;
 /** Maximum time in ms between two chunks of an answer. */
 const silenceTimeoutMs = 60_000;
-/** Maximum time in ms until Google's library returns a token. The library itself repeats failed requests for tokens. */
+/** Maximum time in ms to get a token, including retries. */
 const tokenTimeoutMs = 15_000;
-/** Maximum number of connections to the store, which all uploads and other requests share. */
+/** Maximum number of connections to the store. */
 const maxConnections = 32;
-/** HTTP status with which the store accepts a chunk of an upload if more chunks must follow. */
+/** HTTP status with which the store asks for the next chunk of an upload. */
 export const sessionIncomplete = 308;
 
 export interface GcsRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Path and query of the request, without the endpoint. */
+  /** Path and query of the request, without the host. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
@@ -49,7 +49,7 @@ export interface GcsClientOptions {
   readonly settings: GcsSettings;
   readonly environment: Environment;
   readonly clock: Clock;
-  /** Maximum time in ms to open a connection, by default 5 s. It also limits the wait for a proxy's answer to CONNECT. */
+  /** Maximum time in ms to open a connection. The default is 5 s. */
   readonly connectTimeoutMs?: number;
 }
 
@@ -73,7 +73,7 @@ export class GcsClient {
     });
   }
 
-  /** Sends a request and returns the answer as soon as it begins. The caller must read the body. */
+  /** Sends a request and returns when the answer begins. The caller must read the body. */
   begin(wanted: GcsRequest): Promise<Dispatcher.ResponseData> {
     return this.#retried(wanted, async (answer) => answer);
   }

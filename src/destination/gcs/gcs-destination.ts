@@ -1,4 +1,4 @@
-/** Destination in a bucket of Google Cloud Storage. Import this module lazily, because it loads Google's library for tokens. */
+/** Stores files in a bucket of Google Cloud Storage. Import this module lazily, because it loads Google's library. */
 import type { LogfleetError } from '../../base/errors.ts';
 import { destinationError } from '../destination-error.ts';
 import { ObjectStore, type StoreOptions } from '../object-store.ts';
@@ -7,7 +7,7 @@ import { gcsErrors, httpStatus, isRetained, mayPass } from './gcs-error.ts';
 import { checkSettings, type GcsSettings } from './gcs-settings.ts';
 import { GcsUpload, insertPath, objectPath, unlessTaken } from './gcs-upload.ts';
 
-/** Maximum number of objects in one page of a listing. The store has the same limit. */
+/** Maximum number of objects in one page of a listing, as limited by the store. */
 const pageSize = 1_000;
 
 interface Page {
@@ -25,7 +25,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     this.#client = new GcsClient(options);
   }
 
-  /** Reads an object as a stream. Continues a broken download where it ended, unless the object has changed. */
+  /** Reads an object as a stream. Continues a broken download where it ended. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const path = `${objectPath(this.options.settings.bucket, this.key(name))}?alt=media`;
     let version = '';
@@ -92,7 +92,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     } while (next);
   }
 
-  /** Removes nothing, because the store cannot list unfinished uploads and removes them itself after a week (E15). */
+  /** Does nothing: the store removes unfinished uploads after a week (E15). */
   protected async abortUploads(folder: string): Promise<number> {
     this.prefix(folder);
     return 0;
@@ -119,7 +119,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     return JSON.parse(text) as Page;
   }
 
-  /** Returns the error for a missing object. If the whole bucket is missing, throws the error for a missing bucket instead. */
+  /** Returns the error for a missing object, or throws the error for a missing bucket. */
   async #absent(name: string, cause: unknown): Promise<LogfleetError> {
     await this.#page(this.prefix(''), 1, '').catch((problem) => {
       throw this.error('read', name, problem);

@@ -1,11 +1,11 @@
-/** Classifies errors of Google Cloud Storage, and of connections to it, by their codes, and adds advice for users. */
+/** Classifies errors of Google Cloud Storage by their codes, and adds advice for users. */
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store-error.ts';
 
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
 
-/** Error codes with which the store refuses to remove an object that a retention or a hold protects. */
+/** The store refuses to remove an object, because a retention or a hold protects it. */
 const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
 
 const failureOfCode = failuresByCode({
@@ -31,15 +31,15 @@ export const gcsErrors: StoreErrors = new StoreErrors({
   failureByStatus: { 404: 'missing', 501: 'unsupported' },
 });
 
-/** Matches error codes of connections that cannot be opened or that break off, including certificate errors. */
+/** Error codes of failed or broken connections, including certificate errors. */
 const connectionForm = new RegExp(
   `^(?:ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR_)|${untrustedForm.source}`,
 );
 
-/** Error answer of the store, or failure to get a token for requests to the store. The error contains no token. */
+/** Error answer of the store, or failure to get a token. Contains no token. */
 export class GcsError extends Error {
   readonly code: string;
-  /** HTTP status of the store's answer. Undefined if no request was sent. */
+  /** HTTP status of the answer. Undefined if no request was sent. */
   readonly status: number | undefined;
 
   constructor(code: string, message: string, status?: number) {
@@ -49,7 +49,7 @@ export class GcsError extends Error {
   }
 }
 
-/** Returns the error for an answer that is a redirection or a failure. The body of the answer is JSON or, for downloads, plain text. */
+/** Returns the error for a redirection or failure. The body is JSON, or plain text for downloads. */
 export function errorOfAnswer(status: number, body: string): GcsError {
   const error = recordOfJson(body)?.['error'];
   if (!isRecord(error)) return new GcsError(`HTTP status ${status}`, body.startsWith('<') ? '' : body, status);
@@ -59,10 +59,7 @@ export function errorOfAnswer(status: number, body: string): GcsError {
   return new GcsError(code, String(error['message'] ?? ''), status);
 }
 
-/**
- * Returns the error for a failed attempt to get an access token. If the token service is unavailable, the code of the error makes logfleet
- * try again.
- */
+/** Returns the error for a failed attempt to get a token. */
 export function tokenError(cause: unknown): GcsError {
   const { code, status, message } = cause as { code?: unknown; status?: unknown; message?: unknown };
   const text = `no token for the store: ${typeof message === 'string' ? message : String(cause)}`;
@@ -73,22 +70,22 @@ export function tokenError(cause: unknown): GcsError {
   return new GcsError(isConnection ? code : noToken, text);
 }
 
-/** Returns the error for a request to an upload session that the store no longer knows. */
+/** Returns the error for an upload session that the store no longer knows. */
 export function sessionError({ message, status }: GcsError): GcsError {
   return new GcsError(sessionEnded, message, status);
 }
 
-/** Returns the HTTP status of the store's answer, or undefined if there was no answer. */
+/** Returns the HTTP status of the answer, or undefined without an answer. */
 export function httpStatus(cause: unknown): number | undefined {
   return cause instanceof GcsError ? cause.status : undefined;
 }
 
-/** Returns whether the error means that the store refuses to remove the object, because a retention or a hold protects it. */
+/** Returns whether the store refuses to remove the object, because a retention or a hold protects it. */
 export function isRetained(cause: unknown): boolean {
   return retentionCodes.includes(errorCode(cause));
 }
 
-/** Returns whether the request may succeed when it is repeated soon. */
+/** Returns whether a repeated request may succeed. */
 export function mayPass(cause: unknown): boolean {
   const status = httpStatus(cause);
   if (status !== undefined) return status === 408 || status === 429 || status >= 500;

@@ -1,4 +1,4 @@
-/** Settings of a bucket of Google Cloud Storage. They are validated before any request. */
+/** Settings of a bucket of Google Cloud Storage. */
 import { recordOfJson } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { folderSegments } from '../object-name.ts';
@@ -14,13 +14,13 @@ export interface GcsCredentials {
 
 export interface GcsSettings {
   readonly bucket: string;
-  /** Folder in the bucket that is the destination's root. If empty, the root is the bucket itself. */
+  /** Folder in the bucket that contains all files. If empty, the whole bucket is used. */
   readonly root: string;
-  /** Address of the JSON API, such as `https://storage-logs.p.googleapis.com`. The default is `https://storage.googleapis.com`. */
+  /** Address of the JSON API. The default is `https://storage.googleapis.com`. */
   readonly endpoint?: string;
-  /** Credentials for the bucket. `ambient` means Application Default Credentials. The caller checks whether they are allowed. */
+  /** Credentials for the bucket. `ambient` means Application Default Credentials. */
   readonly credentials: GcsCredentials | 'ambient';
-  /** True if the address of the store may begin with `http://`. */
+  /** Allows an address that begins with `http://`. */
   readonly insecure?: boolean;
 }
 
@@ -28,7 +28,7 @@ export const defaultEndpoint = 'https://storage.googleapis.com';
 
 const bucketForm = /^(?=.{3,222}$)[a-z0-9][a-z0-9._-]*[a-z0-9]$/;
 
-/** Checks the settings. Throws `destination.invalid` or `destination.name`; the message says what to write. */
+/** Checks the settings. Throws `destination.invalid` or `destination.name`. */
 export function checkSettings({ bucket, root, endpoint, insecure }: GcsSettings): void {
   checkName(
     'bucket name',
@@ -41,8 +41,8 @@ export function checkSettings({ bucket, root, endpoint, insecure }: GcsSettings)
 }
 
 /**
- * Reads the JSON file of a service account key. Returns undefined for other types of files, because they can name programs and addresses
- * that the operator would use.
+ * Reads the key file of a service account. Returns undefined for other credential files, which can name programs to
+ * run.
  */
 export function credentialsOfKeyFile(text: string): GcsCredentials | undefined {
   const file = recordOfJson(text);

@@ -1,34 +1,28 @@
-/** Authorization of requests to Google Cloud Storage by Google's library. */
+/** Gets access tokens for Google Cloud Storage. */
 import { createPrivateKey } from 'node:crypto';
 import { GoogleAuth, JWT } from 'google-auth-library';
 import { destinationError } from '../destination-error.ts';
 import { checkTokensMayGoTo } from '../store-endpoint.ts';
 import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-settings.ts';
 
-/** OAuth scope of the access tokens, which allows reading, writing and removing objects. */
+/** OAuth scope that allows reading, writing and removing objects. */
 const scope = 'https://www.googleapis.com/auth/devstorage.read_write';
-/**
- * Audience of the access tokens, that is, the service for which they are issued. Private endpoints of Google Cloud Storage accept these
- * tokens too.
- */
+/** Service for which the tokens are issued. Private endpoints accept the same tokens. */
 const audience = `${defaultEndpoint}/`;
 
-/** Returns HTTP headers with a valid access token, which Google's library renews. */
+/** Returns HTTP headers with a valid access token. */
 export type AuthorizationHeaders = () => Promise<Headers>;
 
 /** Prepares the authorization without sending a request. Throws `destination.invalid` or `destination.credentials`. */
 export function authorizationOf({ credentials }: GcsSettings, endpoint: string): AuthorizationHeaders {
   if (credentials !== 'ambient') return authorizationOfKey(credentials);
   checkTokensMayGoTo(endpoint);
-  // The library reads GOOGLE_APPLICATION_CREDENTIALS, the file of gcloud, or the metadata server (workload identity).
+  // Finds credentials in GOOGLE_APPLICATION_CREDENTIALS, the gcloud file or the metadata server.
   const auth = new GoogleAuth({ scopes: scope });
   return () => auth.getRequestHeaders(audience);
 }
 
-/**
- * Returns headers with tokens that are signed with the key itself. logfleet therefore needs no access to a token service, which a closed
- * network may forbid.
- */
+/** Returns headers with tokens that are signed with the key itself, without a token service. */
 function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {
   const key = privateKey.reveal();
   try {

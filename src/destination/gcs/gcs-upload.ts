@@ -1,16 +1,16 @@
 /**
- * Uploads a file to Google Cloud Storage: with one request, or in chunks through an upload session. An unfinished session is not visible,
- * and the store removes it after a week.
+ * Uploads a file to Google Cloud Storage with one request, or in chunks through an upload session. The store removes
+ * unfinished sessions after a week.
  */
 import { markName, type UploadRequests } from '../parted-upload.ts';
 import { type GcsAnswer, type GcsClient, sessionIncomplete } from './gcs-client.ts';
 import { GcsError, gcsErrors, httpStatus, isRetained, sessionError } from './gcs-error.ts';
 
-/** Query parameter of requests that must not overwrite an object. */
+/** Query parameter that forbids overwriting an object. */
 export const unlessTaken = 'ifGenerationMatch=0';
 
 const contentType = 'application/octet-stream';
-/** HTTP status of the store's answer after an upload session was cancelled. */
+/** HTTP status that confirms the cancellation of an upload session. */
 const sessionCancelled = 499;
 
 interface GcsUploadOptions {
@@ -29,7 +29,7 @@ export class GcsUpload implements UploadRequests {
   /** URL path and query of the upload session. */
   #session = '';
   #storedBytes = 0;
-  /** Size of the whole file in bytes. Undefined before the last chunk is sent, and after the session is cancelled. */
+  /** Size of the file in bytes. Undefined until the last chunk is sent. */
   #totalBytes: number | undefined;
 
   constructor(options: GcsUploadOptions) {
@@ -42,7 +42,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   putWhole(content: Uint8Array): Promise<GcsAnswer> {
-    // The unique value `mark` separates the parts of the request, because the file's content cannot contain it.
+    // The file cannot contain the unique value `mark`, so it separates the request's parts.
     const boundary = this.#options.mark;
     const parts = [
       `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${this.#metadata}\r\n`,
@@ -79,8 +79,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // While the size is undefined, `hasMark` accepts any size. It therefore also finds an object of this upload that has the wrong size and
-    // must be removed.
+    // Lets `hasMark` also find an object of the wrong size, which must be removed.
     this.#totalBytes = undefined;
     try {
       await this.#options.client.send({ method: 'DELETE', path: this.#session });
@@ -109,7 +108,7 @@ export class GcsUpload implements UploadRequests {
     return gcsErrors.mayHaveCreated(cause) || isRetained(cause) || isGone(cause);
   }
 
-  /** Sends the next bytes of the file. The store may keep only some of them, so the rest is sent again. */
+  /** Sends the next bytes of the file. Bytes that the store did not keep are sent again. */
   async #send(content: Uint8Array, totalBytes: number | '*', stop?: AbortSignal): Promise<void> {
     const start = this.#storedBytes;
     const end = start + content.length;
@@ -133,7 +132,7 @@ export class GcsUpload implements UploadRequests {
     }
   }
 
-  /** Returns false if the store's answer `text` shows that the object and the file differ in size. */
+  /** Returns false if the stored object does not have the size of the file. */
   #isWhole(text: string): boolean {
     const [, size] = /"size":\s*"(\d+)"/.exec(text) ?? [];
     return this.#totalBytes === undefined || size === undefined || Number(size) === this.#totalBytes;
@@ -144,7 +143,7 @@ export class GcsUpload implements UploadRequests {
   }
 }
 
-/** URL path of requests that create objects in a bucket. */
+/** URL path for creating objects in a bucket. */
 export function insertPath(bucket: string): string {
   return `/upload/storage/v1/b/${encodeURIComponent(bucket)}/o`;
 }
@@ -154,7 +153,7 @@ export function objectPath(bucket: string, key: string): string {
   return `/storage/v1/b/${encodeURIComponent(bucket)}/o/${encodeURIComponent(key)}`;
 }
 
-/** Returns the number of bytes that the store has, according to a `Range` header such as `bytes=0-1023`. */
+/** Reads the number of stored bytes from a `Range` header such as `bytes=0-1023`. */
 function storedBytesOf(range: unknown): number {
   const [, last] = /^bytes=0-(\d+)$/.exec(String(range ?? '')) ?? [];
   return last === undefined ? 0 : Number(last) + 1;
@@ -164,9 +163,7 @@ function isGone(cause: unknown): boolean {
   return httpStatus(cause) === 404 || httpStatus(cause) === 410;
 }
 
-/**
- * Error for an upload session in which the store has an unexpected number of bytes. Its HTTP status 503 causes the upload to be repeated.
- */
+/** Error for an unexpected number of stored bytes. Status 503 makes the caller repeat the upload. */
 function unexpected(storedBytes: number): GcsError {
   return new GcsError(
     'UploadIncomplete',
@@ -175,10 +172,7 @@ function unexpected(storedBytes: number): GcsError {
   );
 }
 
-/**
- * Error for an object of the wrong size. Its HTTP status 409 causes the upload to be repeated, so that the wrong object is not mistaken for
- * the uploaded file.
- */
+/** Error for an object of the wrong size. Status 409 makes the caller repeat the upload. */
 function wrongSize(): GcsError {
   return new GcsError('UploadIncomplete', 'the object in the store and the uploaded file differ in size', 409);
 }

@@ -1,9 +1,8 @@
 /**
- * Finds and aborts unfinished multipart uploads (E15), because stores bill them although object lists do not show them.
+ * Aborts unfinished multipart uploads (E15), because stores bill them.
  *
- * An upload counts as abandoned if its process has ended. If logfleet cannot check the process, the upload counts as abandoned when no part
- * has arrived for 15 minutes. The clocks of store and client are close enough for this comparison, because stores reject clients whose
- * clocks differ by more than 15 minutes.
+ * An upload is abandoned if its process has ended. If the process cannot be checked, the upload is abandoned after 15
+ * minutes without a new part.
  */
 import {
   ListMultipartUploadsCommand,
@@ -25,7 +24,7 @@ export interface UploadOwner {
   readonly writer: Writer;
 }
 
-/** Aborts the unfinished uploads whose keys have this prefix, and returns their number. */
+/** Aborts unfinished uploads whose keys have this prefix, and returns their number. */
 export async function abortUploads(owner: UploadOwner, prefix: string, choice: LeftoverChoice): Promise<number> {
   const { client, bucket: Bucket } = owner;
   let aborted = 0;
@@ -37,10 +36,7 @@ export async function abortUploads(owner: UploadOwner, prefix: string, choice: L
   return aborted;
 }
 
-/**
- * Lists unfinished uploads. The SDK's paginators are not used, because some stores return a continuation marker even on the last page, and
- * the paginators would then never end.
- */
+/** Lists unfinished uploads. The SDK's paginators never end with some stores. */
 async function* uploadsOf({ client, bucket: Bucket }: UploadOwner, Prefix: string): AsyncIterable<MultipartUpload> {
   let [KeyMarker, UploadIdMarker]: (string | undefined)[] = [];
   do {

@@ -1,4 +1,4 @@
-/** Creates the SDK's client with timeouts, proxies from the environment, and no log output. */
+/** Creates the S3 client with time limits and proxy settings. */
 import { isIP } from 'node:net';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { bareHost, type Environment } from '../../base/proxy-environment.ts';
@@ -6,15 +6,12 @@ import { agentProxy } from '../store-endpoint.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 const defaultRegion = 'us-east-1';
-/**
- * Maximum number of attempts of a request. With the SDK's delays between attempts, logfleet reports an unavailable store within four
- * minutes.
- */
+/** Maximum number of attempts of a request. An unavailable store is reported within four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
-/** Maximum time in ms without data while logfleet waits for an answer of the store or reads it. */
+/** Maximum time in ms without data while a request waits for its answer. */
 const answerTimeoutMs = 60_000;
-/** Maximum number of connections to the store, which all uploads and other requests share. */
+/** Maximum number of connections to the store. */
 const maxConnections = 32;
 
 const silent = () => {};
@@ -48,7 +45,7 @@ export function createClient(settings: S3Settings, environment: Environment): S3
   return new S3Client(config);
 }
 
-/** Origin (scheme and host) of requests to the store. The bucket is part of the host name, unless it is part of the path. */
+/** Returns the scheme and host of requests to the store. */
 function originOf({ bucket, region = defaultRegion, endpoint, forcePathStyle }: S3Settings): URL {
   const origin = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
   const isNamed = forcePathStyle !== true && !bucket.includes('.') && isIP(bareHost(origin)) === 0;

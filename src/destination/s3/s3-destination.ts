@@ -1,10 +1,8 @@
 /**
- * Destination in an object store: Amazon S3, or a compatible store that supports the header `If-None-Match`.
+ * Stores files in Amazon S3 or a compatible store that supports the header `If-None-Match`.
  *
- * A store that ignores this header would overwrite objects. As a test, logfleet therefore creates its first object twice. If the store
- * accepts the second request, logfleet writes nothing more.
- *
- * Import this module lazily, because it loads the SDK.
+ * A store without this header would overwrite objects. As a test, logfleet creates its first object twice, and stops if
+ * the store accepts both requests. Import this module lazily, because it loads the SDK.
  */
 import {
   DeleteObjectCommand,
@@ -26,9 +24,7 @@ import { errorCode, httpStatus, isAbsent, s3Errors } from './s3-error.ts';
 import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { type S3Place, S3Upload } from './s3-upload.ts';
 
-/**
- * Maximum number of attempts for an upload that conflicts with a concurrent upload (HTTP status 409), and for a download that breaks off.
- */
+/** Maximum number of attempts for a conflicting upload (HTTP status 409) or a broken download. */
 const maxTries = 4;
 const nothing = new Uint8Array();
 const dayMs = 86_400_000;
@@ -48,8 +44,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store overwrites objects although the request forbids it, so the empty test object may have replaced the first object. The
-      // object is now useless and is removed.
+      // The empty test object may have replaced the first object, so the object is removed.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites existing objects although the request forbids it (If-None-Match)`;
       throw destinationError(
@@ -62,9 +57,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
   }
 
   /**
-   * Creates an object unless one of this name exists. Returns `refused` if the store answered that the object exists (HTTP status 412).
-   * Returns `found` if the connection ended without an answer and the object exists, because a store that rejects a request may close the
-   * connection before it has read the whole body.
+   * Creates an object unless it exists. Returns `refused` after HTTP status 412, and `found` if the connection broke
+   * but the object exists.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'found'> {
     const options = { ...this.#encryption, ...this.#retention, ChecksumAlgorithm: 'SHA256' } as const;
@@ -75,8 +69,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
         return 'created';
       } catch (cause) {
         if (s3Errors.isTaken(cause)) return 'refused';
-        // If the object exists and is locked, a store may refuse the request with status 403 because of the lock, instead of with status
-        // 412.
+        // For a locked object, a store may answer 403 instead of 412.
         if (httpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
         if (content.length > 0 && s3Errors.isBrokenOff(cause) && (await this.#exists(name))) return 'found';
         if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.error('write', name, cause);
@@ -84,7 +77,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     }
   }
 
-  /** Returns whether the object exists, or false if the request fails. */
+  /** Returns whether the object exists; false if the request fails. */
   async #exists(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -106,7 +99,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     });
   }
 
-  /** Reads an object as a stream. Continues a broken download where it ended, unless the object has changed. */
+  /** Reads an object as a stream. Continues a broken download where it ended. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     let offset = 0;
     let etag: string | undefined;
@@ -123,7 +116,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
           offset += chunk.length;
           yield chunk;
         }
-        // If the store's answer has no length, the object is complete when its body ends without an error.
+        // Without a length in the answer, the end of the body completes the object.
         if (total === undefined || offset === total) return;
         throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
       } catch (cause) {
@@ -147,10 +140,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     } while (ContinuationToken !== undefined);
   }
 
-  /**
-   * Removes an object. The content of a locked object stays: in a bucket with versions, only its name disappears, and in other buckets the
-   * store refuses the request.
-   */
+  /** Removes an object. The content of a locked object stays. */
   async remove(name: string): Promise<void> {
     if (this.lockedFiles.has(name)) return;
     try {
@@ -158,13 +148,13 @@ export class S3Destination extends ObjectStore<S3Settings> {
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
     } catch (cause) {
       if (isAbsent(cause)) return;
-      // The object may be locked although the export's spec has no `objectLock`, because the bucket can have a rule for locks.
+      // A rule of the bucket may have locked the object.
       if (!(await this.#isLocked(name))) throw this.error('remove', name, cause);
       this.lockedFiles.add(name);
     }
   }
 
-  /** Returns whether a retention or a legal hold locks the object. Returns false if the request fails. */
+  /** Returns whether a retention or a legal hold locks the object; false if the request fails. */
   async #isLocked(name: string): Promise<boolean> {
     try {
       const found = await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -193,7 +183,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     return { ServerSideEncryption: type, SSEKMSKeyId: kmsKeyID };
   }
 
-  /** Retention for an object that is uploaded now. It ends the configured number of days from now. */
+  /** Retention of an object that is uploaded now, in days from now. */
   get #retention(): Partial<PutObjectCommandInput> {
     const { objectLock } = this.options.settings;
     if (!objectLock) return {};

@@ -1,10 +1,10 @@
-/** Classifies errors of S3 stores, and of connections to them, by their codes, and adds advice for users. */
+/** Classifies errors of S3 stores by their codes, and adds advice for users. */
 import { failuresByCode, firstCode, StoreErrors } from '../store-error.ts';
 
 const failureOfCode = failuresByCode({
   missing: ['NoSuchBucket'],
   absent: ['NoSuchKey'],
-  // The store does not know a part of the upload (`InvalidPart`), because another process is removing the upload.
+  // Another process is removing the upload.
   lost: ['NoSuchUpload', 'InvalidPart'],
   // The object is in an archive and must be restored before it can be read.
   frozen: ['InvalidObjectState'],
@@ -12,17 +12,16 @@ const failureOfCode = failuresByCode({
   credentials: [
     ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired'],
     ...['CredentialsProviderError'],
-    // Error code of versitygw, an S3-compatible store, for an unknown access key.
+    // Error of versitygw (an S3-compatible store) for an unknown access key.
     'XAdminUserNotFound',
-    // Error code of Node for invalid characters in a header. Only credentials can contain them, because other header values are checked
-    // earlier.
+    // Node's error for invalid characters in a header, which only credentials can contain.
     'ERR_INVALID_CHAR',
   ],
   invalid: [
     ...['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect', 'IllegalLocationConstraintException'],
     ...['InvalidStorageClass', 'InvalidBucketName', 'InvalidEncryptionAlgorithmError'],
   ],
-  // Codes of errors that are temporary, although their HTTP status is 400 or 403.
+  // Temporary errors, although their HTTP status is 400 or 403.
   away: [
     ...['RequestTimeout', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch', 'XAmzContentChecksumMismatch'],
     ...['ThrottlingException', 'RequestTimeTooSkewed'],
@@ -52,13 +51,13 @@ export function errorCode(cause: unknown): string {
   return firstCode(Code, code, name);
 }
 
-/** Returns the HTTP status of the store's answer, or undefined if there was no answer. */
+/** Returns the HTTP status of the answer, or undefined without an answer. */
 export function httpStatus(cause: unknown): number | undefined {
   const { $metadata } = (cause ?? {}) as { $metadata?: { httpStatusCode?: unknown } };
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
 }
 
-/** Returns whether the error means that the object or upload does not exist, although its bucket exists. */
+/** Returns whether the object or upload does not exist, although the bucket exists. */
 export function isAbsent(cause: unknown): boolean {
   return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(errorCode(cause));
 }

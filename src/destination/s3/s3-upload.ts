@@ -1,4 +1,4 @@
-/** Uploads a file to an S3 store: with one `PutObject` request, or as a multipart upload. Never overwrites an object. */
+/** Uploads a file to an S3 store with one request or as a multipart upload. Never overwrites an object. */
 import {
   AbortMultipartUploadCommand,
   type AbortMultipartUploadCommandInput,
@@ -22,7 +22,6 @@ export interface S3Place {
 interface S3UploadOptions {
   readonly client: S3Client;
   readonly place: S3Place;
-  /** Encryption, retention and storage class of the object. */
   readonly objectOptions: Partial<PutObjectCommandInput>;
   /** Unique value in the object's metadata that identifies this upload. */
   readonly mark: string;
@@ -108,7 +107,7 @@ export class S3Upload implements UploadRequests {
   }
 
   mayExist(cause: unknown): boolean {
-    // After a lost answer, a store may refuse the repeated request with status 403, because the first request has created a locked object.
+    // Status 403 can mean that the first request, whose answer was lost, created a locked object.
     return s3Errors.mayHaveCreated(cause) || isAbsent(cause) || httpStatus(cause) === 403;
   }
 }

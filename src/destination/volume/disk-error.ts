@@ -1,4 +1,4 @@
-/** Classifies errors of the file system by their codes, and adds a remedy for users. */
+/** Classifies errors of the file system, and adds a remedy for users. */
 import { LogfleetError, messageOf } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 
@@ -23,10 +23,10 @@ const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['EROFS', { failure: 'denied', advice: 'mount the volume with write access' }],
 ]);
 
-/** Path that Node appends to error messages. It is removed, because logfleet's internal paths mean nothing to users. */
+/** Path at the end of Node's error messages, which users do not need. */
 const ownPlace = /, \w+ '[^']*'(?: -> '[^']*')?$/;
 
-/** Returns a `LogfleetError` with a remedy for an error of the file system. `act` is the action that failed, such as `write`. */
+/** Returns an error with a remedy. `act` is the action that failed, such as `write`. */
 export function diskError(act: string, path: string, cause: unknown): LogfleetError {
   if (cause instanceof LogfleetError) return cause;
   const code = codeOf(cause) ?? '';

@@ -1,8 +1,8 @@
 /**
- * Folder that is held open, so that all file operations happen in this folder, even if someone replaces it by a symbolic link.
+ * An open folder for file operations. Nobody can redirect the operations by replacing the folder with a symbolic link.
  *
- * Node has no `openat`. On Linux, paths such as `/proc/self/fd/N/NAME` start at the open folder and have the same effect. Other systems use
- * normal paths, so a folder could be replaced between the check for symbolic links and the operation.
+ * Node has no `openat`, so paths begin with `/proc/self/fd/N` on Linux. Other systems use normal paths and lack this
+ * protection.
  */
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
@@ -11,13 +11,13 @@ import { destinationError } from '../destination-error.ts';
 import { codeOf, diskError } from './disk-error.ts';
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY;
-// With `O_NONBLOCK`, opening a named pipe does not block the process.
+// With `O_NONBLOCK`, opening a named pipe does not block.
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const newFileFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const folderMode = 0o750;
 const fileMode = 0o640;
 
-/** Whether the system has the folder `/proc/self/fd`. Undefined until the first folder is opened. */
+/** Whether `/proc/self/fd` exists. Undefined until the first folder is opened. */
 let hasFolderPaths: Promise<boolean> | undefined;
 
 export interface FolderEntry {
@@ -29,7 +29,7 @@ export class Folder {
   /** Path of the folder, for messages. */
   readonly path: string;
   readonly #handle: FileHandle;
-  /** Path of this folder for file operations: `/proc/self/fd/N` on Linux, otherwise the normal path. */
+  /** Path of this folder: `/proc/self/fd/N` on Linux, otherwise the normal path. */
   readonly #base: string;
 
   private constructor(path: string, handle: FileHandle, base: string) {
@@ -38,7 +38,7 @@ export class Folder {
     this.#base = base;
   }
 
-  /** Opens a folder that a user named, which may be a symbolic link. Returns undefined if the folder does not exist. */
+  /** Opens a folder that a user named. It may be a symbolic link. Undefined if it does not exist. */
   static async openRoot(path: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(path, await open(path, folderFlags));
@@ -57,7 +57,7 @@ export class Folder {
     return new Folder(path, handle, (await hasFolderPaths) ? base : path);
   }
 
-  /** Opens a subfolder. Returns undefined if the subfolder does not exist. Throws `destination.outside` for a symbolic link. */
+  /** Opens a subfolder; undefined if it does not exist. Throws `destination.outside` for a symbolic link. */
   async enter(name: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(join(this.path, name), await open(this.#at(name), folderFlags | constants.O_NOFOLLOW));
@@ -69,7 +69,7 @@ export class Folder {
     }
   }
 
-  /** Opens a subfolder. If it does not exist, creates it and flushes its name to disk. */
+  /** Opens a subfolder, or creates it durably. */
   async enterOrMake(name: string): Promise<Folder> {
     const path = join(this.path, name);
     const existing = await this.enter(name);
@@ -86,7 +86,7 @@ export class Folder {
   }
 
   /**
-   * Opens a file in this folder. Returns undefined if it does not exist. Throws `destination.outside` for a symbolic link, and
+   * Opens a file; undefined if it does not exist. Throws `destination.outside` for a symbolic link, and
    * `destination.damaged` if it is not a regular file.
    */
   async openFile(name: string): Promise<FileHandle | undefined> {
@@ -117,12 +117,12 @@ export class Folder {
     }
   }
 
-  /** Creates a hard link to a file in this folder. Throws errors of the file system unchanged, such as EEXIST. */
+  /** Creates a hard link. Throws errors of the file system unchanged, such as EEXIST. */
   link(from: string, to: string): Promise<void> {
     return link(this.#at(from), this.#at(to));
   }
 
-  /** Returns the status of a file in this folder, or undefined if the file does not exist. Does not follow symbolic links. */
+  /** Returns the status of a file; undefined if it does not exist. Does not follow symbolic links. */
   async stat(name: string): Promise<BigIntStats | undefined> {
     try {
       return await lstat(this.#at(name), { bigint: true });
@@ -132,7 +132,7 @@ export class Folder {
     }
   }
 
-  /** Removes a file from this folder. Returns whether the file existed. */
+  /** Removes a file. Returns whether it existed. */
   async unlink(name: string): Promise<boolean> {
     try {
       await unlink(this.#at(name));
@@ -155,7 +155,7 @@ export class Folder {
     }
   }
 
-  /** Flushes the folder to disk, so that new file names are durable. Does nothing on file systems that cannot flush folders. */
+  /** Flushes the folder to disk, so that new file names are durable. */
   async sync(): Promise<void> {
     try {
       await this.#handle.sync();

@@ -1,9 +1,8 @@
 /**
- * Names temporary files, and finds the temporary files of processes that have ended (E15).
+ * Names temporary files, and finds those of ended processes (E15).
  *
- * If this process cannot check whether the process that writes a file still runs, the file counts as abandoned when its change time is more
- * than `silenceMs` ago. Running processes update the change time every `heartbeatMs`. Times are compared by the clock of the volume, which
- * may differ from the clock of this machine.
+ * If a process cannot be checked, its file is abandoned after `silenceMs` without a change. Running processes update
+ * the change time every `heartbeatMs`.
  */
 import type { LeftoverChoice } from '../destination.ts';
 import type { Writer } from '../writer.ts';
@@ -15,12 +14,12 @@ const silenceMs = 60_000;
 const prefix = '.logfleet-';
 const suffix = '.part';
 
-/** Creates a temporary file name. The name begins with a dot, so no file of an export has this name. */
+/** Creates a temporary file name, which begins with a dot. */
 export function temporaryName(writer: Writer): string {
   return `${prefix}${writer.newToken()}${suffix}`;
 }
 
-/** Removes temporary files from one folder: all of them, or only those of ended processes. Returns the number of removed files. */
+/** Removes temporary files from a folder, and returns their number. */
 export async function removeLeftovers(
   folder: Folder,
   entries: readonly FolderEntry[],
@@ -43,7 +42,7 @@ export async function removeLeftovers(
   return removed;
 }
 
-/** Returns the time of the volume's clock in ms, which is read from a new file. */
+/** Reads the clock of the volume, in ms, by creating a file. */
 async function volumeTimeMs(folder: Folder, writer: Writer): Promise<number> {
   const name = temporaryName(writer);
   const probe = await folder.newFile(name);

@@ -1,6 +1,6 @@
 /**
- * File that is written under a temporary name and then gets its final name by a hard link, so that no reader sees an incomplete file.
- * Unlike a rename, a hard link cannot overwrite another file.
+ * Writes a file under a temporary name, then gives it its final name by a hard link. Unlike a rename, a hard link never
+ * overwrites a file.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export class NewFile {
   #timer: Timer | undefined;
   #ended = false;
 
-  /** Creates the temporary file. The returned `NewFile` closes `folder` when it closes the file. */
+  /** Creates the temporary file. The returned `NewFile` closes `folder` later. */
   static async begin(folder: Folder, target: string, writer: Writer, clock: Clock): Promise<NewFile> {
     const temporary = temporaryName(writer);
     try {
@@ -55,7 +55,7 @@ export class NewFile {
     }
   }
 
-  /** Gives the file its final name. Resolves to 'exists' if another file already has that name. That file is then flushed to disk. */
+  /** Gives the file its final name. Resolves to 'exists' if another file has that name. */
   async place(): Promise<'placed' | 'exists'> {
     try {
       await this.#options.file.sync();
@@ -91,7 +91,7 @@ export class NewFile {
     }
   }
 
-  /** Removes the temporary name. If `place` succeeded, the file stays under its final name. */
+  /** Removes the temporary name. The final name stays. */
   async end(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
@@ -107,7 +107,7 @@ export class NewFile {
     }
   }
 
-  /** Removes the file under its temporary and its final name. */
+  /** Removes the file with both names. */
   async discard(): Promise<void> {
     if (this.#ended) return;
     try {
@@ -131,9 +131,7 @@ export class NewFile {
     return diskError('write', join(this.#options.folder.path, this.#options.target), cause);
   }
 
-  /**
-   * Updates the file's change time at intervals, to show that its writer is alive. Errors are ignored, because the next write reports them.
-   */
+  /** Updates the file's change time regularly, to show that its process is alive. */
   #scheduleHeartbeat(): void {
     this.#timer = this.#options.clock.after(heartbeatMs, () => {
       const nowSeconds = this.#options.clock.now() / 1000;

@@ -1,8 +1,8 @@
 /**
- * Destination in a directory, such as a mounted volume. Files and their names are flushed to disk when a call returns.
+ * Stores files in a directory, such as a mounted volume. Files are flushed to disk when a call returns.
  *
- * No folder stays open between calls, so that the destination continues to work when a volume is mounted again. Each call opens the folders
- * from the root down, without following symbolic links.
+ * Each call opens the folders again, so the destination works after a volume is mounted again. It does not follow
+ * symbolic links.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -28,9 +28,9 @@ import { NewFile } from './new-file.ts';
 const readBytes = 256 * 1024;
 
 interface VolumeOptions extends Pick<DestinationPorts, 'clock' | 'writer'> {
-  /** Directory of the volume. It must exist, so that a missing mount is not mistaken for an empty volume. */
+  /** Directory of the volume. It must exist, because a missing one may be a missing mount. */
   readonly directory: string;
-  /** Name of the root folder in the directory. The folder is created if it is missing. If the name is empty, the directory itself is the root. */
+  /** Root folder in the directory. logfleet creates it if it is missing. Empty for the directory itself. */
   readonly root: string;
 }
 
@@ -41,7 +41,7 @@ export class VolumeDestination implements Destination {
   readonly #clock: Clock;
   readonly #writer: Writer;
 
-  /** Opens the destination without touching the disk. Throws `destination.name` if `root` is not a valid name. */
+  /** Opens the destination without touching the disk. Throws `destination.name` for an invalid `root`. */
   constructor(options: VolumeOptions) {
     this.#directory = resolve(options.directory);
     this.#rootSegments = folderSegments(options.root);
@@ -142,7 +142,7 @@ export class VolumeDestination implements Destination {
     return { folder: await this.#enter(segments.slice(0, -1)), last: segments.at(-1) ?? '' };
   }
 
-  /** Opens a folder of the destination, or returns undefined if it does not exist. */
+  /** Opens a folder; undefined if it does not exist. */
   async #enter(segments: readonly string[]): Promise<Folder | undefined> {
     let folder: Folder | undefined = await this.#openDirectory();
     for (const segment of [...this.#rootSegments, ...segments]) {
@@ -164,11 +164,11 @@ export class VolumeDestination implements Destination {
 interface WalkedFolder {
   readonly folder: Folder;
   readonly entries: readonly FolderEntry[];
-  /** Path of the folder relative to the destination's root, with a slash at its end. Empty for the root. */
+  /** Path of the folder from the root, with a trailing slash. Empty for the root. */
   readonly prefix: string;
 }
 
-/** Yields a folder and all its subfolders. Each folder is open only until the next one is requested. */
+/** Yields a folder and all its subfolders. Each folder is open until the next one is requested. */
 async function* walk(folder: Folder, prefix: string): AsyncIterable<WalkedFolder> {
   try {
     const entries = await folder.entries();
