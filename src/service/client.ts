@@ -1,7 +1,6 @@
 /**
- * Client of the service with its nine operations. Reads are repeated if the outcome of the failed request allows that
- * (`outcome.ts`). The creation of an upgrade task is never repeated, and the creation of a search job only after a 401,
- * which shows that no job exists (5.4). `job-client.ts` sends the later requests of a search job.
+ * Client of the service's nine operations. Repeats failed reads if `outcome.ts` allows it, but never repeats the
+ * creation of an upgrade task.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -41,10 +40,7 @@ export class ServiceClient implements UpgradeService, SearchService {
     this.#clock = options.clock;
   }
 
-  /**
-   * Stops all requests about collectors, builds and upgrade tasks (4.6 to 4.9), including those that already wait. Search jobs
-   * continue.
-   */
+  /** Stops all requests about collectors, builds and upgrade tasks. Search jobs continue. */
   endUpgrades(): void {
     this.#areUpgradesOver = true;
   }
@@ -96,15 +92,12 @@ export class ServiceClient implements UpgradeService, SearchService {
   }
 }
 
-/** The JSON text is built by hand, because JSON.stringify does not support integers beyond 2^53. */
+/** Builds the JSON by hand, because JSON.stringify does not support integers beyond 2^53. */
 function renderTask(collectorId: string, toVersion: string): string {
   return `{"collectorId":${BigInt(collectorId)},"toVersion":${JSON.stringify(toVersion)}}`;
 }
 
-/**
- * Renders the JSON that creates a search job. Times are strings of milliseconds (4.1, E12), and default values are
- * written as well.
- */
+/** Renders the JSON that creates a search job. Times are strings of milliseconds (4.1, E12). */
 function renderOrder(order: JobOrder): string {
   const { query, fromMs, toMs, timeZone = 'UTC', byReceiptTime = false } = order;
   assert(Number.isSafeInteger(fromMs) && Number.isSafeInteger(toMs), 'the times of a range must be whole milliseconds');

@@ -1,4 +1,4 @@
-/** Creates a client of the service from the settings in a Secret. */
+/** Creates a client of the service from a Secret. */
 
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -12,7 +12,7 @@ import type { Transport } from './transport/transport.ts';
 import { UndiciTransport } from './transport/undici-transport.ts';
 
 export interface ConnectionSettings extends ServiceSettings {
-  /** Certificate authorities in PEM form, which replace the certificate authorities of the machine. */
+  /** Certificate authorities in PEM form. They replace those of the machine. */
   readonly caCertificates: string | undefined;
 }
 
@@ -20,11 +20,10 @@ export interface ServiceConnection {
   readonly service: UpgradeService;
   readonly searches: SearchJobs;
   /**
-   * Ends the client gently. Running search jobs continue, because their results would otherwise be lost, but no upgrade request
-   * is sent and no further search job is created. Resolves when everything has ended and every socket is closed.
+   * Ends the client gently. Running search jobs continue, but no upgrade starts. Resolves when every socket is closed.
    */
   drain(): Promise<void>;
-  /** Closes every socket of the client. Calls in flight fail with a broken connection. */
+  /** Closes every socket. Calls in flight fail with a broken connection. */
   close(): Promise<void>;
 }
 
@@ -35,7 +34,7 @@ export interface ConnectOptions {
   readonly metrics: Metrics;
   readonly log?: Logger;
   readonly userAgent: string;
-  /** Creates the transport of one set of credentials, with its own connection pool. */
+  /** Creates a transport with its own connections. */
   readonly transport: (settings: ConnectionSettings) => Transport;
 }
 
@@ -63,7 +62,7 @@ export function connectWith(options: ConnectOptions): Connect {
 }
 
 export interface TlsConnectOptions extends Omit<ConnectOptions, 'transport'> {
-  /** Environment variables of the process, for `HTTPS_PROXY` and `NO_PROXY`. */
+  /** Environment variables, for `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Environment;
 }
 

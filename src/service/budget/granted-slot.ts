@@ -1,7 +1,4 @@
-/**
- * Permission (slot) to send one request, from its grant by the request budget until the service has finished the
- * request. `Slot` in `request-slot.ts` shows the states.
- */
+/** Permission (slot) to send one request. `Slot` in `request-slot.ts` shows its states. */
 import type { Clock } from '../../base/clock.ts';
 import type { KeyQueue, Occupant } from './key-queue.ts';
 import type { RateLimiter, Reservation } from './rate-limiter.ts';
@@ -10,15 +7,9 @@ import { type Departure, depart, type SendRight, type Term } from './send-right.
 
 export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
 
-/**
- * Time in ms for which a cancelled request that reached the service still counts as a concurrent request, because the service
- * may still work on it (B2).
- */
+/** Time in ms for which a cancelled request counts as concurrent, because the service may still work on it (B2). */
 const abandonedHoldMs = 10_000;
-/**
- * Time in ms for which a cancelled status request of a search job still counts as a concurrent request. A short time
- * is enough, because the service answers status requests quickly (B2, B4).
- */
+/** The same time for a cancelled status request, which the service answers quickly (B2). */
 const abandonedPollHoldMs = 2_000;
 
 export interface GrantedSlotOptions {
@@ -31,7 +22,7 @@ export interface GrantedSlotOptions {
   readonly limiter: RateLimiter;
   readonly queue: KeyQueue;
   readonly onAnswer: (answer: Answered, sentAtMs: number) => void;
-  /** Called when the state of this request changes, because other requests may then be allowed to start. */
+  /** Called when the state of the request changes, because another request may now start. */
   readonly onChange: () => void;
 }
 
@@ -88,8 +79,7 @@ export class GrantedSlot implements Slot, Occupant {
   }
 
   finished(outcome: SlotOutcome): void {
-    // If the start of the request was not recorded, the request counts as started now. The actual start cannot have been
-    // later.
+    // If nobody recorded the start of the request, it counts as started now.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') {
@@ -131,7 +121,7 @@ export class GrantedSlot implements Slot, Occupant {
     }
   }
 
-  /** Updates the estimate of network delays with the round-trip time of this request. */
+  /** Updates the estimated network delay with this request's round-trip time. */
   #learn(headAtMs: number): void {
     if (this.#isHeard) return;
     this.#isHeard = true;

@@ -1,21 +1,18 @@
 /**
- * Limits the number of active search jobs of one user to the number that the user's request rate can keep alive,
- * because each job needs regular status requests (B4, B5). When the service rejects a job because too many jobs are
- * active, logfleet lowers the limit.
- *
- * Invariant: no job is admitted while `limit` jobs are active. Waiting jobs are admitted in order of arrival.
+ * Limits the number of active search jobs of one user (B4, B5). Every active job needs regular status requests. The
+ * limit falls when the service rejects a job. Waiting jobs start in order of arrival.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';
 
-/** Time in ms without a rejected search job after which the limit for active jobs grows by one. */
+/** Time in ms without a rejected job after which the limit grows by one. */
 const jobGrowthMs = 60_000;
-/** Interval in ms at which waiting search jobs check again whether another job may start. */
+/** Interval in ms at which waiting jobs check whether they may start. */
 const recheckMs = 10_000;
 
-/** Permit to run one search job, held from before its creation until its end. */
+/** Permit to run one search job, from before its creation until its end. */
 export interface JobPermit {
-  /** Releases the permit when the job has ended or was not created. Called only once. */
+  /** Releases the permit. Call it once. */
   end(): void;
 }
 
@@ -24,7 +21,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** Limit for active search jobs when the service last rejected a job; infinite if it has rejected none. */
+  /** Limit when the service last rejected a job; infinite if it rejected none. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -39,12 +36,12 @@ export class JobAdmission {
     return this.#active;
   }
 
-  /** Current maximum number of active search jobs, at least 1. */
+  /** Current maximum number of active search jobs. */
   get limit(): number {
     return Math.max(1, Math.min(this.#base + this.#growth(), this.#sustainable()));
   }
 
-  /** Waits for a permit to run a search job. Rejects with the signal's reason if the signal is aborted first. */
+  /** Waits for a permit to run a search job. Rejects with the signal's reason when the signal is aborted. */
   admit(signal?: AbortSignal): Promise<JobPermit> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
@@ -66,10 +63,7 @@ export class JobAdmission {
     });
   }
 
-  /**
-   * Halves the limit for active search jobs after the service has rejected a job. `sentAtMs` is the time of the
-   * rejected request. Does nothing if the limit was already halved after that time.
-   */
+  /** Halves the limit after the service rejected a job. `sentAtMs` is the time of the rejected request. */
   refused(sentAtMs: number): void {
     if (sentAtMs <= this.#refusedAtMs) return;
     const limit = this.limit;

@@ -1,21 +1,14 @@
 /**
- * Waiting requests of one access key by class, and its requests in flight (B1, B2, B3, B6). `request-budget.ts`
- * decides which waiting request is sent next.
- *
- * Invariant: when another request is permitted, fewer than `maxConcurrent` requests are in flight. A request is in
- * flight from its permission until the service has certainly finished it.
+ * Waiting requests of one access key, and its requests in flight (B1, B2, B3, B6). `request-budget.ts` chooses the next
+ * request.
  */
 import type { Path, RequestClass } from './request-slot.ts';
 import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
-/**
- * Ratio of an access key's concurrent requests that page reads may use (8 of 10), so that slow page reads never block the
- * keep-alives of search jobs (B3). While jobs are kept alive, the limit applies to the total of all requests other than
- * keep-alives.
- */
+/** Ratio of the concurrent requests that page reads may use, so that slow pages never block keep-alives (B3). */
 const workShare = 0.8;
-/** Time in ms after the last request about a search job during which further keep-alives are expected. */
+/** Time in ms after a request for a search job in which its keep-alives are expected. */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 
@@ -25,41 +18,33 @@ export interface Waiter {
   readonly queue: KeyQueue;
   readonly sinceMs: number;
   readonly dueMs: number;
-  /** Permits the request to be sent, in this term of leadership. */
+  /** Permits the request to be sent. */
   readonly grant: (term: Term) => void;
   readonly refuse: (error: Error) => void;
 }
 
-/** Request that counts as one of the access key's concurrent requests until the service has finished it. */
+/** Request that counts as concurrent until the service has finished it. */
 export interface Occupant {
   readonly class: RequestClass;
-  /**
-   * Time at which the service has certainly finished this cancelled request; undefined if the request was not cancelled.
-   */
+  /** Time at which the service has certainly finished this cancelled request. Undefined if it was not cancelled. */
   readonly heldUntilMs: number | undefined;
-  /** Whether the request is cancelled and ends soon, so that another request can take its place. */
+  /** Whether the cancelled request ends soon, so that another request can start. */
   readonly endsSoon: boolean;
-  /** Cancels the request so that a keep-alive can be sent instead; undefined if the request must not be cancelled. */
+  /** Cancels the request to make room for a keep-alive. Undefined if it must not be cancelled. */
   readonly giveUp: (() => void) | undefined;
 }
 
 export class KeyQueue {
-  /** Maximum number of concurrent requests that this process may send with the access key (B7). */
+  /** Maximum number of concurrent requests of this process (B7). */
   maxConcurrent: number;
-  /** Waiting requests of each class, sorted by due time and then by arrival. */
+  /** Waiting requests of each class, sorted by due time. */
   readonly #queues = Object.fromEntries(
     requestClasses.map((requestClass) => [requestClass, []]),
   ) as unknown as Readonly<Record<RequestClass, Waiter[]>>;
   readonly #occupants = new Set<Occupant>();
-  /**
-   * For each class of requests: serial number of the last request of this class that the access key sent. The access key
-   * with the lowest number has waited longest.
-   */
+  /** Serial number of the last request of each class. The access key with the lowest number is served next. */
   readonly #turns = new Map<RequestClass, number>();
-  /**
-   * Returns the time until which the access key may use only half of its concurrent requests. The other half is left
-   * for requests of a former leader that ended without handing over (B6).
-   */
+  /** Time until which half of the concurrent requests is reserved for those of a former leader (B6). */
   readonly #halfUntilMs: () => number;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -117,10 +102,7 @@ export class KeyQueue {
     this.#occupants.delete(occupant);
   }
 
-  /**
-   * Cancels requests, the longest running first, so that waiting keep-alives can be sent. Nothing is cancelled if
-   * enough requests end soon anyway.
-   */
+  /** Cancels the longest running requests, so that waiting keep-alives can be sent. */
   freeSlots(nowMs: number): void {
     if (this.hasSlot('keepAlive', nowMs)) return;
     const occupants = [...this.#occupants];
@@ -129,14 +111,14 @@ export class KeyQueue {
     for (const { giveUp } of yielding.slice(0, Math.max(0, needed))) giveUp?.();
   }
 
-  /** Forgets cancelled requests that the service has certainly finished. */
+  /** Removes cancelled requests that the service has certainly finished. */
   expire(nowMs: number): void {
     for (const occupant of this.#occupants) {
       if (occupant.heldUntilMs !== undefined && occupant.heldUntilMs <= nowMs) this.leave(occupant);
     }
   }
 
-  /** Times at which the access key may send more requests even if no answer arrives. */
+  /** Times at which more requests may be sent, even without an answer. */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];

@@ -1,60 +1,35 @@
 /**
- * Estimates the time that must be allowed for network delays (B1). A delayed request arrives closer to the requests that follow
- * it, so without this time the service could receive too many requests in one second.
+ * Estimates network delays (B1). A delayed request arrives closer to the next one, and the service could receive too
+ * many in one second.
  *
- * The delay of a request cannot be measured, but is shorter than its round trip. Each round trip is compared with the fastest
- * recent one of the same class of requests, because the service needs more time for some classes than for others. While a class
- * has few answers, the fastest answer of all classes is used instead.
- *
- * Invariant: the allowed time is between `floorMs` and `mostMs`. It rises after a few slow answers, and falls after hundreds of
- * fast ones.
+ * The delay is the time by which a round trip was slower than the fastest recent one of its class. The estimate rises
+ * after a few slow answers, and falls after hundreds of fast ones.
  */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
-  /**
-   * Minimum time in ms allowed for network delays. It also covers clock drift and rounding to milliseconds, which round trips do
-   * not show.
-   */
+  /** Minimum time in ms allowed for network delays. Covers clock drift and rounding. */
   floorMs: 5,
-  /** Time in ms that is allowed for network delays until the first round trip was measured. */
+  /** Time in ms allowed for network delays before the first measurement. */
   initialMs: 20,
-  /**
-   * Maximum time in ms allowed for network delays. If delays are longer, `rate-limiter.ts` waits until each request
-   * has certainly arrived.
-   */
+  /** Maximum time in ms allowed for network delays. `rate-limiter.ts` handles longer delays. */
   mostMs: 250,
-  /**
-   * Time in ms by which the first answer with 429 raises the time allowed for network delays. Each further 429
-   * doubles the raise.
-   */
+  /** Time in ms that the first answer with 429 adds. Each further 429 doubles it. */
   cautionStepMs: 25,
-  /**
-   * Minimum number of answers of a class of requests before the fastest one counts as not delayed by the network. Among
-   * fewer answers, even the fastest may have been delayed.
-   */
+  /** Minimum number of answers of a class before its fastest answer counts as not delayed. */
   youngAnswers: 32,
 } as const;
 
-/**
- * Weight of a slow answer in the average network delay. It is four times the weight of a fast answer, so the average
- * rises quickly and falls slowly.
- */
+/** Weight of a slow answer in the average delay: four times that of a fast answer. */
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
-/**
- * Factor by which each answer other than 429 reduces the time that earlier answers with 429 have added. 35 answers
- * halve the added time.
- */
+/** Factor by which each answer other than 429 reduces the added time. 35 answers halve it. */
 const cautionDecay = 0.98;
-/**
- * Length in ms of a measuring period. The fastest round trip of the current and the previous period counts. Older
- * round trips are forgotten, because network paths change.
- */
+/** Length of a measuring period in ms. Only the current and the previous period count. */
 const baselineWindowMs = 60_000;
 
-/** Kind of round trip: a class of requests, or connection handshakes. Only round trips of one kind are compared. */
+/** Class of requests, or connection handshakes. Only round trips of the same kind are compared. */
 type Kind = RequestClass | 'handshake';
 
 interface Baseline {
@@ -74,27 +49,20 @@ export class PathMargin {
     return Math.min(marginBounds.mostMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** Part of the time allowed for network delays, in ms, that follows from measured round trips. */
+  /** Measured part of the allowed network delay, in ms. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
-  /**
-   * Part of the time allowed for network delays, in ms, that was added after answers with 429. It covers delays that
-   * round trips do not show.
-   */
+  /** Part of the allowed network delay that answers with 429 added, in ms. */
   get cautionMs(): number {
     return this.#cautionMs;
   }
 
-  /**
-   * Learns from the round trip of one request. Returns the possible network delay of the request in ms, compared with the
-   * fastest request of its class, or of all classes while its class has few answers.
-   */
+  /** Learns from one round trip. Returns the possible network delay of the request in ms. */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // An answer is compared with the fastest one of its own class. The classes differ in the time that the service needs for an
-    // answer, which is not a network delay.
+    // Compares with the same class, because the service needs more time for some classes.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
     const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
@@ -102,16 +70,13 @@ export class PathMargin {
     return lateMs;
   }
 
-  /** Stores a round trip. Returns by how many ms it was slower than the fastest recent round trip of the same kind. */
+  /** Stores a round trip. Returns by how many ms it was slower than the fastest recent one. */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);
   }
 
-  /**
-   * Time in ms by which a round trip was slower than the fastest known round trip of its class. The result can grow
-   * later, when a faster round trip is measured.
-   */
+  /** Returns by how many ms a round trip was slower than the fastest one known now. */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;
@@ -120,21 +85,18 @@ export class PathMargin {
     );
   }
 
-  /** Fastest recent round trip of a class of requests, or of handshakes, in ms; undefined if none was measured. */
+  /** Fastest recent round trip in ms; undefined if none was measured. */
   quickestMs(kind: Kind): number | undefined {
     const baseline = this.#baselines.get(kind);
     return baseline && quickestMs(baseline);
   }
 
-  /**
-   * Records an answer with 429, which shows that the service has counted more requests in one second than this process
-   * expected.
-   */
+  /** Records an answer with 429: requests arrived closer together than expected. */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
   }
 
-  /** Records an answer other than 429, which reduces the time that earlier answers with 429 have added. */
+  /** Records an answer other than 429. */
   passed(): void {
     this.#cautionMs *= cautionDecay;
     if (this.#cautionMs < 0.5) this.#cautionMs = 0;
@@ -153,7 +115,7 @@ export class PathMargin {
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
   }
 
-  /** Fastest recent round trip of all kinds of requests in ms; zero while there are few answers. */
+  /** Fastest recent round trip of all kinds in ms; zero while there are few answers. */
   #quickestOfAllMs(): number {
     const baselines = [...this.#baselines.values()];
     if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= marginBounds.youngAnswers) return 0;

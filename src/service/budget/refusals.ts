@@ -1,20 +1,19 @@
 /**
- * Decides whether an answer with 429 means too many requests or too many active search jobs, and how `Retry-After`
- * delays requests (B4, B5). A 429 for the creation of a job means too many jobs if other requests succeed at the same
- * time. Any other 429 means too many requests.
+ * Decides whether a 429 means too many requests or too many search jobs, and applies `Retry-After` (B4, B5). A 429 for
+ * a new job means too many jobs if other requests succeed at the same time.
  */
 import type { RequestClass } from './request-slot.ts';
 
 /**
- * Maximum age in ms of a successful request that shows that the request rate is not too high. Slightly longer than the time
- * between two keep-alives of a search job, so the keep-alives of one job are enough to show it.
+ * Maximum age in ms of a successful request that shows that the rate is not too high. Longer than the time between two
+ * keep-alives.
  */
 const evidenceMs = 15_000;
-/** Maximum wait in ms after an answer with `Retry-After`, even if the header demands a longer wait. */
+/** Maximum wait in ms after `Retry-After`. */
 const longestRetryAfterMs = 300_000;
 /**
- * Maximum time in ms by which `Retry-After` delays a keep-alive. A search job then gets a keep-alive at least every
- * 18 s, and the service cancels the job after 20 s at the earliest (B4).
+ * Maximum time in ms by which `Retry-After` delays a keep-alive. The service cancels a job after 20 s without requests
+ * (B4).
  */
 const keepAliveHoldMs = 6_000;
 
@@ -23,10 +22,7 @@ export type RefusalCause = 'jobs' | 'rate';
 export class Refusals {
   #allUntilMs = Number.NEGATIVE_INFINITY;
   #jobsUntilMs = Number.NEGATIVE_INFINITY;
-  /**
-   * Latest send time of a successful request, and of a request that was answered with 429 (`#refusedSentMs`).
-   * Creations of search jobs do not count.
-   */
+  /** Send time of the latest successful request. Creations of search jobs do not count. */
   #passedSentMs = Number.NEGATIVE_INFINITY;
   #refusedSentMs = Number.NEGATIVE_INFINITY;
 
@@ -43,10 +39,7 @@ export class Refusals {
     return cause;
   }
 
-  /**
-   * Time until which a `Retry-After` header delays requests of this class. `dueMs` is the time at which the request is
-   * due.
-   */
+  /** Time until which `Retry-After` delays requests of this class that are due at `dueMs`. */
   heldUntilMs(requestClass: RequestClass, dueMs: number): number {
     switch (requestClass) {
       case 'keepAlive':

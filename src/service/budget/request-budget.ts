@@ -1,13 +1,6 @@
 /**
- * Request budget of one user of the service: decides which waiting request may be sent, and when (B1 to B7). The service limits
- * the request rate per user and the concurrency per access key, so a `RequestBudget` covers all requests of a user, and has a
- * `KeyBudget` for each access key.
- *
- * Invariants:
- * - Each request checks the right to send in the turn of the event loop in which it is written (L1).
- * - In any second, the service receives no more requests than this process's share of the rate (`rate-limiter.ts`).
- * - The concurrent requests of an access key never exceed this process's share of them (`key-queue.ts`).
- * - Exactly one timer is set while a request waits, otherwise none.
+ * Decides when each waiting request of a user may be sent (B1 to B7). The service limits the rate per user and the
+ * concurrency per access key, so each access key has its own `KeyBudget`.
  */
 
 import { assert } from '../../base/assert.ts';
@@ -26,10 +19,10 @@ import type { KeyBudget, Path, RequestClass, Slot, SlotRequest } from './request
 import { NotLeadingError, type SendRight, type Term } from './send-right.ts';
 import { type ClassHead, requestClasses, TurnOrder } from './turn-order.ts';
 
-/** Limits of the service (8): requests per second of a user, and concurrent requests of an access key. */
+/** Limits of the service (8): requests per second of a user, concurrent requests of an access key. */
 export const serviceLimits = { requestsPerSecond: 4, maxConcurrentRequests: 10 } as const;
 
-/** Maximum number of requests of all access keys that may wait in a budget. */
+/** Maximum number of waiting requests of all access keys. */
 const maxWaiting = 20_000;
 
 export interface RequestBudgetOptions {
@@ -38,13 +31,10 @@ export interface RequestBudgetOptions {
   readonly metrics?: Metrics;
 }
 
-/**
- * Ratio of the request rate that is reserved for keep-alives of search jobs (B3). A job needs one keep-alive in `pollCycleMs`,
- * because a keep-alive is due after 12 s and sent at most 3 s late (B4).
- */
+/** Ratio of the request rate that is reserved for keep-alives of search jobs (B3, B4). */
 const pollShare = 0.5;
 const pollCycleMs = 15_000;
-/** Minimum wait in ms after a failed test connection before the next one. */
+/** Wait in ms after a failed test connection. */
 const probeRestMs = 1_000;
 
 export class BudgetFullError extends LogfleetError {
@@ -56,7 +46,7 @@ export class BudgetFullError extends LogfleetError {
   }
 }
 
-/** First waiting request of a class, among all access keys. */
+/** First waiting request of a class. */
 interface NextRequest extends ClassHead {
   readonly waiter: Waiter;
 }
@@ -72,19 +62,16 @@ export class RequestBudget {
   readonly #limiter: RateLimiter;
   readonly #refusals = new Refusals();
   readonly #order = new TurnOrder();
-  /**
-   * Queue of requests for each access key that the user has used. Queues are never removed, because a user has few
-   * access keys.
-   */
+  /** Queues of requests by access key. */
   readonly #queues = new Map<string, KeyQueue>();
   #turn = 0;
   #term: Term | undefined;
   /**
-   * Time until which each access key may use only half of its concurrent requests, because a former leader ended
-   * without handing over, and its requests may still be in flight (B6).
+   * Time until which each access key may use half of its concurrent requests, because a former leader's requests may be
+   * in flight (B6).
    */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  /** Origins with a running or failed test connection, each with the earliest time of the next test connection. */
+  /** Origins with a running or failed test connection, and the time of the next one. */
   readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
@@ -112,15 +99,12 @@ export class RequestBudget {
     return [...this.#queues.values()].reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  /** Number of permitted requests that the service may not have finished yet. */
+  /** Number of permitted requests that the service may not have finished. */
   get inFlight(): number {
     return [...this.#queues.values()].reduce((sum, { occupied }) => sum + occupied, 0);
   }
 
-  /**
-   * Requests per second that are permitted now. After an answer with 429, this number is lower than the limit of this process for
-   * a while.
-   */
+  /** Requests per second that are permitted now. Lower for a while after a 429. */
   get requestsPerSecond(): number {
     const { starts, periodMs } = this.#pace.current(this.#clock.monotonic());
     return (starts * 1_000) / periodMs;
@@ -132,7 +116,7 @@ export class RequestBudget {
     return { jobs: this.jobs, acquire: (request) => this.#acquire(queue, request) };
   }
 
-  /** Sets this process's share of the request rate (B7). Requests that were already sent still count. */
+  /** Sets the maximum request rate of this process (B7). Requests that were already sent still count. */
   setRequestsPerSecond(requestsPerSecond: number): void {
     assert(
       requestsPerSecond > 0 && Number.isFinite(requestsPerSecond),
@@ -142,7 +126,7 @@ export class RequestBudget {
     this.#pump();
   }
 
-  /** Sets this process's share of an access key's concurrent requests (B7). Requests in flight are not cancelled. */
+  /** Sets the maximum number of concurrent requests of an access key (B7). Does not cancel requests. */
   setMaxConcurrent(accessKeyId: string, maxConcurrent: number): void {
     assert(
       Number.isInteger(maxConcurrent) && maxConcurrent >= 1,
@@ -152,9 +136,7 @@ export class RequestBudget {
     this.#pump();
   }
 
-  /**
-   * True if no access key has more requests in flight than its current limit. False for a while after a limit was lowered.
-   */
+  /** False while an access key has more requests in flight than its lowered limit. */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();
     for (const queue of this.#queues.values()) queue.expire(nowMs);
@@ -166,10 +148,7 @@ export class RequestBudget {
     return getOrAdd(this.#queues, accessKeyId, create);
   }
 
-  /**
-   * Current term of leadership; undefined while this process may not send requests. When a new term begins, requests
-   * of the former leader count as possibly in flight (B6).
-   */
+  /** Current term of leadership; undefined while this process may not send requests (B6). */
   #currentTerm(): Term | undefined {
     const term = this.#right.current();
     if (!term || term.number === this.#term?.number) return term;
@@ -238,7 +217,7 @@ export class RequestBudget {
     }
   }
 
-  /** Rejects all waiting requests, because another process is the leader now. */
+  /** Rejects all waiting requests, because another process is the leader. */
   #refuseAll(): void {
     for (const waiter of this.#allWaiters()) {
       waiter.queue.remove(waiter);
@@ -246,11 +225,7 @@ export class RequestBudget {
     }
   }
 
-  /**
-   * Opens a test connection if requests must wait because it is unknown whether earlier requests have reached the service. A
-   * completed handshake shows that these requests have reached the service. Each origin has at most one test connection at a
-   * time.
-   */
+  /** Opens a test connection if requests wait only because earlier ones may not have arrived. */
   #probeDoubtful(nowMs: number): void {
     if (this.waiting === 0) return;
     for (const { path = this.#anyPath() } of this.#limiter.doubtful(nowMs)) {
@@ -265,7 +240,7 @@ export class RequestBudget {
       this.#probed.delete(path.origin);
       this.#limiter.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
-      // A failed connection does not show whether the service has received the earlier requests.
+      // A failed connection does not show whether earlier requests have arrived.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
     }
     this.#pump();
@@ -280,10 +255,7 @@ export class RequestBudget {
     return requestClasses.flatMap((requestClass) => this.#candidate(requestClass, nowMs) ?? []);
   }
 
-  /**
-   * First waiting request of a class among all access keys that may send another request. Keep-alives are sent in order
-   * of their due time. In other classes, the access key that was served longest ago comes first.
-   */
+  /** First waiting request of a class. Keep-alives come in order of due time, other requests in turn by access key. */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
     let dueMs = Number.POSITIVE_INFINITY;
@@ -311,7 +283,7 @@ export class RequestBudget {
     this.#timer = { atMs, timer };
   }
 
-  /** Next time at which a waiting request may be sent even if no answer arrives; Infinity if there is no such time. */
+  /** Next time at which a request may be sent without a further answer; Infinity if there is none. */
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [
       this.#pace.nextStepMs(nowMs),
@@ -348,10 +320,7 @@ export class RequestBudget {
     return slot;
   }
 
-  /**
-   * Adapts the limits after an answer of the service. An answer with 429 means too many requests, or too many search
-   * jobs.
-   */
+  /** Adapts the limits after an answer of the service. */
   #answered(requestClass: RequestClass, sentAtMs: number, { status, retryAfterMs }: Answered): void {
     const nowMs = this.#clock.monotonic();
     if (status !== 429) {
@@ -373,10 +342,7 @@ export class RequestBudget {
   }
 }
 
-/**
- * Whether `left` is sent before `right`. Both belong to the same class. Keep-alives are sent in order of due time. In
- * other classes, the access key that was served longest ago comes first.
- */
+/** Whether `left` is sent before `right`, which has the same class. */
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;
   return left.queue.turnOf(left.class) < right.queue.turnOf(right.class);

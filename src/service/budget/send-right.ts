@@ -1,35 +1,25 @@
 /**
- * Right to send requests to the service (L1), which only the leading process has.
- *
- * Invariant: no request is written without a `Departure`, the proof that `depart` has checked this right.
+ * Right to send requests to the service, which only the leader has (L1). No request is written without a `Departure`,
+ * which proves that `depart` checked this right.
  */
 import { LogfleetError } from '../../base/errors.ts';
 
-/** Term of leadership: an uninterrupted period in which this process may send requests. */
+/** Uninterrupted period in which this process is the leader. */
 export interface Term {
   /** Unique number of the term within the process. */
   readonly number: number;
   readonly sinceMs: number;
-  /** Whether the former leader ended without handing over, so that its requests may still be in flight (B6). */
+  /** Whether the former leader ended without handing over. Its requests may still be in flight (B6). */
   readonly tookOverByForce: boolean;
 }
 
-/**
- * Interface that tells whether this process may send requests to the service. It is implemented by the Kubernetes
- * lease, by the locks of directories, and by commands that work alone.
- */
+/** Tells whether this process may send requests to the service. */
 export interface SendRight {
-  /**
-   * Current term of leadership; undefined while this process may not send. The budget calls this function before each
-   * write, so it must not block.
-   */
+  /** Current term of leadership; undefined while this process may not send. Must not block. */
   current(): Term | undefined;
 }
 
-/**
- * Error for a request that was not sent because this process does not have the lease or the lock, or lost it while
- * the request waited.
- */
+/** The request was not sent, because this process is not the leader. */
 export class NotLeadingError extends LogfleetError {
   override readonly name = 'NotLeadingError';
 
@@ -39,16 +29,11 @@ export class NotLeadingError extends LogfleetError {
   }
 }
 
-/**
- * Proof that the right to send was checked in the same turn of the event loop in which the request is written. Only
- * this file can create the proof.
- */
+/** Proof that the right to send was checked right before the write. */
 class GrantedDeparture {
-  /** Monotonic time in ms at which the request is written. */
+  /** Monotonic time in ms of the write. */
   readonly atMs: number;
-  /**
-   * Field that is never set. Because of this field, the compiler rejects other objects with the same fields as a proof.
-   */
+  /** Never set. Makes the compiler reject other objects as a proof. */
   declare protected readonly brand: never;
 
   constructor(atMs: number) {
@@ -58,10 +43,7 @@ class GrantedDeparture {
 
 export type Departure = GrantedDeparture;
 
-/**
- * Creates the proof that a request may be written now. Throws a `NotLeadingError` unless `term` is still the current
- * term of leadership.
- */
+/** Allows one write. Throws a `NotLeadingError` unless `term` is the current term. */
 export function depart(right: SendRight, term: Term, nowMs: number): Departure {
   if (right.current()?.number !== term.number) throw new NotLeadingError();
   return new GrantedDeparture(nowMs);

@@ -1,9 +1,6 @@
 /**
- * Decodes answers about collectors (4.6 to 4.9). Unknown members of the JSON are ignored, and `null` counts as missing.
- * A wrong type is a `DecodeError` with the JSON path.
- *
- * Invariant: ids are decimal strings without loss of digits. All objects of a type have the same shape, so many of them
- * use little memory.
+ * Decodes answers about collectors (4.6 to 4.9). Unknown members are ignored, and `null` counts as missing. Ids are
+ * decimal strings.
  */
 import {
   arrayIn,
@@ -42,7 +39,7 @@ function decodeCollector(value: unknown, path: string, pool: StringPool): Collec
   };
 }
 
-/** Decodes a collector list (4.6): `{collectors: […]}`. */
+/** Decodes a list of collectors (4.6). */
 export function decodeCollectors(body: Uint8Array, pool: StringPool): readonly Collector[] {
   const list = arrayIn(decodeDocument(body), 'collectors');
   return list.map((value, index) => decodeCollector(value, `collectors[${index}]`, pool));
@@ -65,10 +62,7 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
   [6, 'progressing'],
 ]);
 
-/**
- * Numbers below this boundary are times in seconds, the others in milliseconds. No real time is misread, because the boundary
- * means the year 5138 in seconds, and the year 1973 in milliseconds.
- */
+/** Smaller numbers are times in seconds, larger ones in milliseconds. As seconds, the boundary is the year 5138. */
 const secondsLimit = 100_000_000_000;
 
 function instantMs(timestamp: number | undefined): number | undefined {
@@ -76,10 +70,7 @@ function instantMs(timestamp: number | undefined): number | undefined {
   return timestamp < secondsLimit ? timestamp * 1000 : timestamp;
 }
 
-/**
- * Decodes an upgrade task (4.8): `{upgrade: {…}}`. The time of the request is `requestTime` or `requestedTime`, in
- * seconds or in milliseconds.
- */
+/** Decodes an upgrade task (4.8). Its time may be in seconds or milliseconds. */
 export function decodeTask(body: Uint8Array): UpgradeTask {
   const path = 'upgrade';
   const members = membersAt(decodeDocument(body)[path], path);
@@ -102,10 +93,7 @@ export function decodeCreatedTask(body: Uint8Array): { readonly taskId: string }
   return { taskId: opaqueId(decodeDocument(body), 'id', 'the body') };
 }
 
-/**
- * Maximum number of texts in the pool, which stores equal strings once to save memory: the versions, operating systems
- * and time zones of 100,000 collectors have only a few dozen values. A full pool is cleared.
- */
+/** Maximum number of texts in the pool. The pool saves memory by storing equal strings once. */
 const maxEntries = 4096;
 
 export class StringPool {

@@ -1,7 +1,4 @@
-/**
- * Reads all records of an aggregation. Returns no records if the search job has errors, or may have lost
- * errors (E5). Aggregations have no message limit (8).
- */
+/** Reads all records of an aggregation. Returns none if the search job has errors (E5). */
 import { crossing } from '../../base/boundary.ts';
 import type { SearchJob } from './search-job.ts';
 import type { RecordPage } from './search-service.ts';
@@ -13,17 +10,15 @@ export type Aggregated =
       /** Number of messages that were aggregated. */
       readonly messageCount: number;
     }
-  /** Errors that the search job reported, so that the aggregation has no reliable result. */
+  /** Errors that the search job reported. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
 /** Part of a search job that an aggregation uses. */
 export type AggregationJob = Pick<SearchJob, 'progress' | 'whenFinished' | 'readRecords'>;
 
 /**
- * Waits for the end of an aggregation and reads its records. If the search job reported errors, returns the errors.
- * Returns undefined if no error was reported but the result is unreliable: the search stopped at the message limit,
- * did not end normally, or the answer to a status request was lost. `onFinished` is called when the service has
- * finished the search.
+ * Waits for the end of an aggregation and reads its records. Returns the errors of the job, or undefined if the result
+ * is unreliable for another reason. Calls `onFinished` when the search is finished.
  */
 export async function readAggregation(
   job: AggregationJob,
@@ -37,12 +32,12 @@ export async function readAggregation(
   const pages: RecordPage[] = [];
   const take = (page: RecordPage) => void pages.push(page);
   await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
-  // Status requests keep the job alive while its records are read. Their answers may contain errors of the search (E5).
+  // The job may have reported an error while its records were read (E5).
   if (mayHaveErrors(job)) return errorsIn(job);
   return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
 }
 
-/** True if the search job has reported errors, or may have reported errors in a lost answer to a status request. */
+/** True if the job reported errors, or if an answer that may have contained errors was lost. */
 function mayHaveErrors({ progress }: AggregationJob): boolean {
   return progress.hasLostStatus || progress.errors.length > 0;
 }
@@ -52,20 +47,14 @@ function errorsIn({ progress }: AggregationJob): Aggregated | undefined {
   return errors.length === 0 ? undefined : { kind: 'errors', errors };
 }
 
-/**
- * Returns the value of a record's field as a whole number, or undefined if the value is not a whole number. The case
- * of the field's name does not matter.
- */
+/** Returns a field of a record as a whole number; undefined if it is none. Ignores the case of the name. */
 export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
   const value = textOf(record, name);
   const figure = value === '' ? Number.NaN : Number(value);
   return Number.isSafeInteger(figure) && figure >= 0 ? figure : undefined;
 }
 
-/**
- * Returns the value of a record's field, or an empty text if the record has no such field. The case of the field's
- * name does not matter.
- */
+/** Returns a field of a record; empty if it is missing. Ignores the case of the name. */
 export function textOf(record: ReadonlyMap<string, string>, name: string): string {
   const value = record.get(name);
   if (value !== undefined) return value;

@@ -1,6 +1,6 @@
 /**
- * Decodes answers about search jobs (4.1, 4.2, 4.4); `page-scanner.ts` decodes pages of messages. Unknown members are ignored,
- * `null` counts as missing, and an unknown job state is kept as text. A wrong type is a `DecodeError` with the JSON path.
+ * Decodes answers about search jobs (4.1, 4.2, 4.4). Unknown members are ignored, and `null` counts as missing.
+ * `page-scanner.ts` decodes pages of messages.
  */
 import {
   arrayIn,
@@ -20,7 +20,7 @@ import type { HistogramBucket, JobState, JobStatus, RecordPage } from './search-
 
 export interface CreatedJob {
   readonly id: string;
-  /** Text of `warning` as the service sent it, including its notice about cookies. */
+  /** Text of `warning`, including the service's notice about cookies. */
   readonly warning: string | undefined;
 }
 
@@ -40,32 +40,26 @@ const states: ReadonlyMap<string, JobState> = new Map<string, JobState>([
   ['CANCELLED', 'cancelled'],
 ]);
 
-/** Renders the state of a search job as the service writes it. */
+/** Renders a state as the service writes it. */
 export function renderJobState(state: JobState): string {
   if (typeof state !== 'string') return state.unknown;
   return [...states].find(([, known]) => known === state)?.[0] ?? state;
 }
 
-/** Maximum number of characters that are kept of an unknown job state. */
+/** Maximum length of an unknown job state in characters. */
 const maxStateLength = 100;
 
 function decodeState(members: Members): JobState {
   const state = text(members, 'state', '').trim();
-  // A status without a state is an error, because logfleet would treat the job as running until the job expires.
+  // Without a state, the job would seem to run until it expires.
   if (state === '') throw mismatch('state', 'a state', undefined);
   return states.get(state) ?? { unknown: state.slice(0, maxStateLength) };
 }
 
-/**
- * Job states in which a status may lack the number of messages, because the search has not started or its results can
- * no longer be read.
- */
+/** States in which the number of messages may be missing. */
 const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
 
-/**
- * Decodes the number of messages in a status. In a state in which results can be read, the number is required, because
- * a missing number could be mistaken for zero.
- */
+/** Decodes the number of messages. A missing number is an error if results can be read. */
 function decodeMessageCount(members: Members, state: JobState): number {
   return uncounted.has(state) ? (optionalCount(members, 'messageCount', '') ?? 0) : count(members, 'messageCount', '');
 }
@@ -86,7 +80,7 @@ function texts(members: Members, name: string): readonly string[] {
   });
 }
 
-/** Decodes a job's status (2.3). `warning` is returned as received. */
+/** Decodes the status of a search job (2.3). */
 export function decodeJobStatus(body: Uint8Array): JobStatus {
   const members = decodeDocument(body);
   const state = decodeState(members);
@@ -108,7 +102,7 @@ export function decodeJobStatus(body: Uint8Array): JobStatus {
   };
 }
 
-/** Decodes a page of records (2.6). `warning` is returned as received. */
+/** Decodes a page of records (2.6). */
 export function decodeRecordPage(body: Uint8Array): RecordPage {
   const members = decodeDocument(body);
   return {
@@ -128,13 +122,10 @@ function decodeRecord(value: unknown, path: string): ReadonlyMap<string, string>
   return record;
 }
 
-/**
- * Decodes the value of a record's field. Values are strings by the specification (2.6); numbers and booleans are
- * accepted as well.
- */
+/** Decodes a value of a record. Numbers and booleans become strings. */
 function fieldText(value: unknown, path: string): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  // The name of a field comes from the user's data, so the error message does not contain it.
+  // The name of a field is user data, so the error message does not contain it.
   throw mismatch(`${path}.*`, 'a string', value);
 }

@@ -1,5 +1,5 @@
 /**
- * Sends the requests of one search job (4.2 to 4.5), each only when a caller asks for it. `search-job.ts` keeps the job alive.
+ * Sends the requests of one search job (4.2 to 4.5) when a caller asks for them. `search-job.ts` keeps the job alive.
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
@@ -32,7 +32,7 @@ export class JobClient implements OpenJob {
   readonly warning: string | undefined;
   readonly #exchange: Exchange;
   readonly #session: JobSession;
-  /** Text of `warning` in the answer that created the job, as the service sent it. */
+  /** Warning in the answer that created the job. */
   readonly #notice: string | undefined;
   readonly #path: string;
 
@@ -81,7 +81,7 @@ export class JobClient implements OpenJob {
     }
   }
 
-  /** Sends a request, and removes the service's notice about cookies from the warning in the answer. */
+  /** Sends a request and removes the service's notice about cookies from its warning. */
   async #read<T extends { readonly warning: string | undefined }>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
     const answer = await this.#exchange.perform({ ...call, session: this.#session }, reading);
     const warning = newsOf(answer.value.warning, this.#notice);
@@ -95,10 +95,7 @@ function parametersOf({ offset, limit }: PageQuery): URLSearchParams {
   return new URLSearchParams({ offset: String(offset), limit: String(limit) });
 }
 
-/**
- * Creates a receiver that scans a page of messages while the page arrives. Errors of the row receiver reach the caller
- * unchanged.
- */
+/** Reads a page of messages while it arrives. */
 function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
   const scanner = new PageScanner(receiver);
   return {
@@ -110,14 +107,14 @@ function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
   };
 }
 
-/** Matches the end of a sentence in a warning, including the whitespace after it. */
+/** Matches the end of a sentence in a warning. */
 const sentenceEnd = /(?<=[.!?;])\s+|\n+/;
 const aboutCookies = /\bcookies?\b/i;
 const aboutMissing = /\b404\b|\bnot[ -]?found\b/i;
 
 /**
- * Removes the notice about cookies that the service adds to every warning (2.2, 10.2): each sentence that mentions a
- * cookie and a missing request or a 404. Returns undefined if nothing is left.
+ * Removes the sentences about missing cookies, which the service adds to every warning (2.2, 10.2). Undefined if
+ * nothing is left.
  */
 export function withoutCookieNotice(warning: string | undefined): string | undefined {
   if (warning === undefined) return undefined;
@@ -127,16 +124,10 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
   return news.join(' ').trim() || undefined;
 }
 
-/**
- * Minimum length of an earlier warning whose text is removed from later warnings. A shorter text could be part of
- * another warning by chance.
- */
+/** Minimum length of a warning that is removed from later warnings. Shorter texts may occur by chance. */
 const shortestNotice = 16;
 
-/**
- * Returns the part of a warning that was not in an earlier answer. `known` is the warning in the answer that created the search
- * job. The text of this warning is removed from later warnings, whatever its language is.
- */
+/** Returns the new text of a warning, without the warning `known` from the job's creation. */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();
   return withoutCookieNotice(said.length < shortestNotice ? warning : warning?.replaceAll(said, ' '));

@@ -3,19 +3,16 @@ import { failure, type LogfleetError } from '../../base/errors.ts';
 import { jobMissings, type Outcome } from '../requests/outcome.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 
-/**
- * Outcomes of a request that do not prove the end of the search job: a replica may not know the job yet, or the request
- * lacked the job's cookie.
- */
+/** Outcomes after which the search job may still exist: a replica does not know it yet, or its cookie is missing. */
 const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing']);
 const missing = jobMissings.filter((outcome) => !mayLive.has(outcome));
 
-/** Returns whether the error shows that the search job no longer exists. */
+/** Returns whether the search job no longer exists. */
 export function isMissing(error: LogfleetError): boolean {
   return endedIn(error, ...missing) || error.code === cancelledCode;
 }
 
-/** Returns whether all further requests for the search job would fail after this error. */
+/** Returns whether all further requests for the search job would fail. */
 export function isFinal(error: LogfleetError): boolean {
   const { kind } = error.handling;
   return isMissing(error) || endedIn(error, 'closed') || kind === 'stall' || kind === 'bug';
@@ -23,13 +20,13 @@ export function isFinal(error: LogfleetError): boolean {
 
 const cancelledCode = 'job.cancelled';
 
-/** Error for a job that was cancelled by the service (3.1) or by another client. */
+/** Error for a job that the service (3.1) or another client cancelled. */
 export function cancelledError(id: string): LogfleetError {
   const message = `The search job ${id} was cancelled, but not by logfleet. A new search replaces it.`;
   return failure('backoff', cancelledCode, message, { reason: 'JobCancelled' });
 }
 
-/** Error for a search job that got no answer for longer than the service keeps a job without requests (3.1). */
+/** Error for a job that had no answer for longer than the service keeps it (3.1). */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
   return new ServiceError({
@@ -47,9 +44,7 @@ export function closedError(id: string): LogfleetError {
   return failure('wait', 'job.closed', `The search job ${id} has been closed.`, { reason: 'JobClosed' });
 }
 
-/**
- * Error for an aggregation whose number of records the service does not report, so its records cannot be read completely.
- */
+/** Error for an aggregation without a number of records, which cannot be read completely. */
 export function uncountedError(id: string): LogfleetError {
   const message = `The service does not say how many records the search job ${id} has.`;
   return failure('backoff', 'job.recordsUncounted', message, { reason: 'AnswerInvalid' });

@@ -1,44 +1,37 @@
 /**
- * Collects the errors, warnings and histogram buckets from the statuses of a search job. The service returns each of
- * them only once (2.3), so a lost answer to a status request may have contained an error (E5).
+ * Collects the errors, warnings and histogram of a search job from its statuses. The service returns each error only
+ * once, so a lost answer may have contained one (2.3, E5).
  */
 
 import type { Answer } from '../requests/call.ts';
 import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 
-/** Maximum number of different errors or warnings of a search job that are stored. Later ones are dropped. */
+/** Maximum number of stored errors or warnings. Later ones are dropped. */
 const maxTexts = 100;
 const maxTextLength = 1_000;
-/** Matches a warning that the search stopped at the maximum number of messages (10.2). */
+/** Matches a warning that the search stopped at the message limit (10.2). */
 const limitReached = /max(?:imum)?\s+results\s+reached/i;
 
-/** State of a search job, as far as the service's answers have shown it. */
 export interface JobProgress {
   readonly state: JobState;
   readonly messageCount: number;
-  /** Number of records of the search job; undefined if the service counts only messages. */
+  /** Number of records; undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
   readonly scannedBytes: number | undefined;
   /** Different errors of the search job, in order of arrival. */
   readonly errors: readonly string[];
-  /** Warnings of the search job, including warnings in the answers to its creation and to page requests. */
+  /** Warnings from all answers of the search job. */
   readonly warnings: readonly string[];
   /**
-   * True if the service has reported that its message limit cut the search, by the state FORCE PAUSED or by a warning.
-   * False does not prove that the search is complete, because the service may not report the cut (10.2, E4).
+   * True if the service reported that its message limit cut the search. The service may also cut without a report
+   * (10.2, E4).
    */
   readonly isLimitReached: boolean;
-  /**
-   * True if the answer to a status request was lost. The answer may have contained an error, so the job proves nothing
-   * about its rows (E5).
-   */
+  /** True if an answer was lost that may have contained an error (E5). */
   readonly hasLostStatus: boolean;
   /** Number of answered status requests. */
   readonly statuses: number;
-  /**
-   * Time of the newest answer by the service's clock. It shows how far the service's clock is behind the clock of this
-   * machine. Undefined if the answer has no date, or arrived after the answer to a later request.
-   */
+  /** Time of the newest answer by the service's clock. Undefined if unknown. */
   readonly dateMs: number | undefined;
 }
 
@@ -47,30 +40,25 @@ export class JobGathering {
   readonly #warnings = new Set<string>();
   readonly #histogram = new JobHistogram();
   #progress: Omit<JobProgress, 'errors' | 'warnings' | 'isLimitReached'>;
-  /** Whether a warning has reported that the search stopped at the maximum number of messages. */
+  /** Whether a warning reported the message limit. */
   #isLimitWarned = false;
   /** Send time of the newest answered status request. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #idleAtMs: number | undefined;
 
-  /** @param dateMs time of the job's creation by the service's clock */
   constructor(dateMs?: number) {
     const counts = { messageCount: 0, recordCount: undefined, scannedBytes: undefined, statuses: 0 };
     this.#progress = { state: 'notStarted', ...counts, hasLostStatus: false, dateMs };
   }
 
-  /**
-   * Send time of the newest status request whose answer showed that the search had not started; undefined if there is none.
-   */
+  /** Send time of the newest status request whose answer showed that the search had not started. */
   get idleAtMs(): number | undefined {
     return this.#idleAtMs;
   }
 
   /**
-   * Ratio of the time range [fromMs, toMs) that the search has covered, 0 to 1; undefined if unknown.
-   * The search runs from the end of its range to the beginning, so the oldest bucket of the histogram shows how far
-   * the search has come. The histogram can run ahead of the results (3.1). The ratio is therefore multiplied by the
-   * ratio of counted messages that the search has found.
+   * Ratio of the time range that the search has covered, 0 to 1; undefined if unknown. The search runs backwards, so
+   * the oldest histogram bucket shows its progress.
    */
   doneShare({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
     const { reachedMs } = this.#histogram;
@@ -82,10 +70,7 @@ export class JobGathering {
     return found * Math.min(1, Math.max(0, (toMs - reachedMs) / (toMs - fromMs)));
   }
 
-  /**
-   * Adds an answered status of the job, and returns whether it is the newest. An older status adds only errors, warnings and
-   * histogram buckets, because the rest is out of date.
-   */
+  /** Adds a status, and returns whether it is the newest. An older one adds only errors, warnings and buckets. */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
     const isNewest = sentAtMs >= this.#askedAtMs;
     const former = this.#progress;
@@ -103,14 +88,14 @@ export class JobGathering {
     return isNewest;
   }
 
-  /** Adds a warning from an answer that is not a status, such as a page of messages. */
+  /** Adds a warning from an answer that is not a status. */
   warn(text: string | undefined): void {
     if (text === undefined) return;
     addText(this.#warnings, text);
     this.#isLimitWarned ||= limitReached.test(text);
   }
 
-  /** Records that the answer to a status request was lost, which may have contained an error. */
+  /** Records a lost answer, which may have contained an error. */
   lost(): void {
     this.#progress = { ...this.#progress, hasLostStatus: true };
   }
@@ -137,20 +122,14 @@ function isIdle(state: JobState): boolean {
   return state === 'notStarted' || state === 'gatheringSubqueries';
 }
 
-/**
- * Maximum number of histogram buckets that are stored. Further buckets are dropped, so the histogram then contains fewer
- * messages than the job has found.
- */
+/** Maximum number of histogram buckets. Further buckets are dropped. */
 const maxBuckets = 20_000;
 
 export interface MessageHistogram {
-  /** Buckets (message counts of short periods) of the histogram, ordered by time. */
+  /** Message counts of short periods, ordered by time. */
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
-  /**
-   * Whether the buckets together contain as many messages as the job has found. If not, buckets are missing or were
-   * counted twice.
-   */
+  /** Whether the buckets contain as many messages as the job has found. */
   readonly addsUp: boolean;
 }
 
@@ -162,23 +141,15 @@ interface BucketCounts {
 }
 
 /**
- * Histogram of a search job, collected from its statuses. By the specification, a status counts only new messages in a
- * bucket, so the counts of repeated buckets are added (2.3). According to one report, a status counts all messages of a
- * bucket so far (10.2), so the largest count is used. `read` chooses the result that fits the number of messages that
- * the job has found.
+ * Histogram of a search job. The service may count only new messages in each status (2.3), or all messages so far
+ * (10.2). `read` chooses the sum or the maximum, whichever fits the number of messages.
  */
 export class JobHistogram {
-  /**
-   * Counts by the start and length of the bucket. The service may change the length of buckets during a search, so the
-   * start alone does not identify a bucket.
-   */
+  /** Counts by start and length of the bucket, because the service may change the length during a search. */
   readonly #counts = new Map<string, BucketCounts>();
   #reachedMs: number | undefined;
 
-  /**
-   * Start of the oldest bucket so far. It shows the progress of the search, which runs from the end of its time range
-   * to the beginning (2.3).
-   */
+  /** Start of the oldest bucket, which shows the progress of the search (2.3). */
   get reachedMs(): number | undefined {
     return this.#reachedMs;
   }
@@ -187,10 +158,7 @@ export class JobHistogram {
     for (const bucket of buckets) this.#add(bucket);
   }
 
-  /**
-   * Returns all buckets. For repeated buckets, uses either the sum or the maximum of the counts, whichever brings the
-   * total closer to `messageCount`.
-   */
+  /** Returns all buckets. Repeated counts are added or their maximum is used, whichever is closer to `messageCount`. */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);
     const largest = this.#sum(({ largest }) => largest);

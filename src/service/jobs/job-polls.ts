@@ -1,10 +1,7 @@
 /**
- * Sends the status requests of one search job, and passes on their answers (B4). `job-cadence.ts` defines the times.
+ * Sends the status requests of one search job (B4) at the times of `job-cadence.ts`.
  *
- * A status request without a timely answer is repeated. The first answer is still awaited, because it may contain
- * errors that no other answer contains (E5). Answers can therefore arrive in another order than their requests.
- *
- * Invariant: at most one request waits in the request budget, and no request is sent after `stop`.
+ * A request without a timely answer is repeated, but its answer is still awaited, because it may contain errors (E5).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
@@ -13,10 +10,7 @@ import { endedIn, ServiceError } from '../requests/service-error.ts';
 import { delayAfterFailure, firstPollMs, keepAliveMs, patienceMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
 
-/**
- * Delay in ms before a status request is repeated after a replica of the service did not know the job, or the service
- * was unreachable.
- */
+/** Delay in ms before a status request is repeated after an unreachable service or an unknown job. */
 const againDelayMs = 1_000;
 
 export interface JobPollsOptions {
@@ -27,11 +21,11 @@ export interface JobPollsOptions {
   readonly onFailure: (error: LogfleetError) => void;
 }
 
-/** Request for the status of a search job. It waits to be sent, or is in flight. */
+/** A waiting or sent status request. */
 interface Poll {
   readonly isProgressCheck: boolean;
   readonly withdrawal: AbortController;
-  /** Send time of the status request; undefined while the request waits to be sent. */
+  /** Send time; undefined while the request waits. */
   sentAtMs: number | undefined;
 }
 
@@ -41,11 +35,11 @@ export class JobPolls {
   #queued: Poll | undefined;
   /** Status request that was sent last; undefined once it has ended. */
   #newest: Poll | undefined;
-  /** Number of requests for the job's status that were sent since the last answer. */
+  /** Number of status requests since the last answer. */
   #tries = 0;
-  /** Time at which a failed status request is repeated; undefined if the last one did not fail. */
+  /** Time at which a failed status request is repeated; undefined after a success. */
   #againAtMs: number | undefined;
-  /** Time of the next status request that checks the progress of the search; Infinity if none is needed. */
+  /** Time of the next progress check; Infinity if none is needed. */
   #progressAtMs: number;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -56,19 +50,19 @@ export class JobPolls {
     this.#plan();
   }
 
-  /** Send time of the oldest status request in flight; Infinity if none is in flight. */
+  /** Send time of the oldest status request in flight; Infinity if there is none. */
   get oldestSentMs(): number {
     const times = [...this.#inFlight].map(({ sentAtMs }) => sentAtMs ?? Number.POSITIVE_INFINITY);
     return Math.min(Number.POSITIVE_INFINITY, ...times);
   }
 
-  /** Sets the time of the next status request that checks progress. With Infinity, only keep-alives are sent. */
+  /** Sets the time of the next progress check. With Infinity, only keep-alives are sent. */
   checkProgressAt(atMs: number): void {
     this.#progressAtMs = atMs;
     this.#plan();
   }
 
-  /** Stops sending status requests for the job. Requests in flight may still be answered. */
+  /** Stops sending status requests. Requests in flight may still be answered. */
   stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();
@@ -79,10 +73,7 @@ export class JobPolls {
     return this.#options.job.heardAtMs + keepAliveMs;
   }
 
-  /**
-   * Sends the next status request if it is due, or sets the timer for it. An answered request for a page of results
-   * postpones the next keep-alive.
-   */
+  /** Sends the next status request if it is due, or sets its timer. */
   #plan(): void {
     this.#timer?.cancel();
     if (this.#isStopped) return;
@@ -95,8 +86,7 @@ export class JobPolls {
   }
 
   #nextMs(): number {
-    // A waiting progress check is replaced by a keep-alive as soon as the job needs one, because keep-alives are sent
-    // before progress checks.
+    // A keep-alive replaces a waiting progress check, because keep-alives are sent first.
     if (this.#queued) return this.#queued.isProgressCheck ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isProgressCheck } = this.#newest;
@@ -135,8 +125,7 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // After a 401 the client may repeat an older status request while a newer one waits to be sent. The newer request
-    // must then stay queued.
+    // A newer request may be queued while an older one is repeated after a 401.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

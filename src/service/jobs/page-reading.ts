@@ -1,10 +1,6 @@
 /**
- * Reads the results of a search job page by page.
- *
- * Each page begins after the last received row, even if the previous page broke off or had fewer rows than requested
- * (10.3). If the receiver pauses for too long, the request for the page is cancelled, and another
- * request reads the rest of the page when the receiver is ready (B3). A request that returns no row is repeated a limited number
- * of times.
+ * Reads the results of a search job page by page. Each page begins after the last received row, because pages can be
+ * shorter than requested (10.3). If the receiver pauses too long, the page is cancelled and continued later (B3).
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -15,33 +11,26 @@ import { ServiceError } from '../requests/service-error.ts';
 import { isFinal } from './job-end.ts';
 import { maxPageRows, type PageQuery } from './search-service.ts';
 
-/** Maximum number of consecutive attempts to read a page of results that return no row. */
+/** Maximum number of consecutive page requests that return no row. */
 const maxTries = 6;
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
 
-/** Source of the pages of a search job's results, for messages or for records. */
+/** Source of result pages, for messages or records. */
 export interface PageSource {
-  /**
-   * Requests one page of results. Resolves to the number of rows on the page when the receiver is ready for more rows.
-   */
+  /** Requests one page. Resolves to its number of rows when the receiver is ready for more. */
   readonly fetch: (query: PageQuery, signal: AbortSignal) => Promise<number>;
-  /**
-   * Number of rows of the current page that the receiver has taken. After a failure, reading continues after these rows.
-   */
+  /** Number of rows of the current page that the receiver has taken. */
   readonly given?: () => number;
-  /**
-   * Returns undefined if the receiver accepts rows now. Otherwise returns a promise that is fulfilled when the
-   * receiver is ready.
-   */
+  /** Returns undefined if the receiver accepts rows now, otherwise a promise for that. */
   readonly drained?: () => Promise<void> | undefined;
 }
 
-/** Range of rows to read from a search job's results. */
+/** Range of result rows to read. */
 export interface PageRange {
   /** Index of the first row to read, from 0. */
   readonly offset: number;
-  /** Index after the last row to read; by default, the number of rows in the latest status of the job. */
+  /** Index after the last row to read; by default, the number of rows in the latest status. */
   readonly total?: number | undefined;
   /** Maximum number of rows on a page, by default `maxPageRows`. */
   readonly limit?: number | undefined;
@@ -55,8 +44,8 @@ export interface PageReadingOptions extends PageRange {
 }
 
 /**
- * Reads the results of a search job from row `offset` to row `total`. Resolves to the index after the last row. Rejects
- * with an error of the receiver, with the signal's reason, or with the `ServiceError` of a page that cannot be read.
+ * Reads the rows from `offset` to `total`. Resolves to the index after the last row. Rejects with an error of the
+ * receiver, the signal's reason, or a `ServiceError`.
  */
 export async function readPages(source: PageSource, options: PageReadingOptions): Promise<number> {
   const { clock, signal, total, limit = maxPageRows } = options;
@@ -85,7 +74,7 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
   return offset;
 }
 
-/** Whether another attempt to read the page can succeed: true after a network failure, a busy service, or a damaged answer. */
+/** Returns whether another attempt to read the page can succeed. */
 function passes(error: unknown): boolean {
   return error instanceof ServiceError && !isFinal(error) && mayPass(error);
 }

@@ -1,6 +1,5 @@
 /**
- * One search job from its creation to its end: sends status requests that keep the job alive (`job-polls.ts`), collects their
- * answers (`job-gathering.ts`), and reads the results (`page-reading.ts`).
+ * One search job from its creation to its end: keeps the job alive, collects its errors and reads its results.
  *
  * ```text
  * created ── running ── done, or paused at the limit ─▶ finished ── closed
@@ -8,8 +7,7 @@
  *               └── cancelled, lost, rejected ──────────────┴─────▶ ended, with its error
  * ```
  *
- * The caller that opened a job must close it. After the job is closed or has ended, its status is not requested any more. The
- * job keeps its permit as long as the service may count the job as active.
+ * The caller that opened a job must close it.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -27,21 +25,13 @@ import { JobPolls } from './job-polls.ts';
 import { type PageRange, type PageSource, readPages } from './page-reading.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 
-/**
- * Time in ms without requests after which the service has certainly cancelled a search job (3.1), and no longer counts
- * it as active.
- */
+/** Time in ms without requests after which the service has certainly cancelled a job (3.1). */
 export const orphanLifeMs = 30_000;
-/** Time in ms without a valid answer about a search job after which the job counts as lost. */
+/** Time in ms without a valid answer after which the job counts as lost. */
 const longestSilenceMs = 60_000;
-/**
- * Maximum number of attempts to delete a search job. A job that is not deleted expires, because no more requests for it are sent.
- */
+/** Maximum number of attempts to delete a job. Without requests, a job expires anyway. */
 const deletionTries = 3;
-/**
- * Maximum number of attempts to delete a new search job that some replicas of the service do not know yet (10.2). All
- * replicas know the job by the time of the last attempt.
- */
+/** Maximum number of attempts to delete a new job, which some replicas do not know yet (10.2). */
 const earlyDeletionTries = 6;
 const deletionDelayMs = 500;
 
@@ -50,43 +40,37 @@ export interface SearchJobOptions {
   readonly order: JobOrder;
   readonly permit: JobPermit;
   readonly clock: Clock;
-  /** Time of the job's creation by the service's clock, taken from the answer's `Date` header. */
+  /** Time of the job's creation by the service's clock. */
   readonly createdDateMs?: number | undefined;
   readonly expectedMs?: number | undefined;
-  /**
-   * Called after each answered status request of the job. An error that the function throws ends the job and rejects
-   * all its pending calls.
-   */
+  /** Called after each answered status request. An error that it throws ends the job. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
 
-/** Messages to read from a search job: the range of rows, and the receiver of the rows. */
+/** Range of messages to read, and their receiver. */
 export interface MessageReading extends PageRange {
   readonly receiver: RowReceiver;
-  /** Called after each complete page of messages. `offset` is the index of the first row of the page. */
+  /** Called after each page. `offset` is the index of its first row. */
   readonly onPage?: (page: MessagePage, offset: number) => void;
 }
 
 export interface RecordReading extends Omit<PageRange, 'limit'> {
-  /** Receives the records of one page. The next page is requested when the returned promise, if any, is fulfilled. */
+  /** Receives the records of one page. The next page waits for the returned promise. */
   readonly take: (page: RecordPage, offset: number) => Promise<void> | undefined;
 }
 
 export class SearchJob {
-  /**
-   * Monotonic time in ms at which the request to create the job was sent. The service ends the job eight hours later
-   * (3.1, E13).
-   */
+  /** Monotonic time in ms of the request that created the job. The service ends a job after eight hours (3.1, E13). */
   readonly createdAtMs: number;
-  /** Query and time range with which the search job was created. */
+  /** Query and time range of the search job. */
   readonly order: JobOrder;
   readonly #options: SearchJobOptions;
   readonly #gathering: JobGathering;
   readonly #finished = Promise.withResolvers<JobProgress>();
-  /** Aborted when the job is closed or has ended. The reason of the signal is the error of all further calls. */
+  /** Aborted when the job ends. Its reason is the error of all further calls. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
-  /** Monotonic time in ms of the first status that showed the end of the search; undefined until then. */
+  /** Monotonic time in ms at which the search was known to be finished; undefined until then. */
   #doneAtMs: number | undefined;
   #end: LogfleetError | undefined;
   #deletion: Promise<void> = Promise.resolve();
@@ -102,7 +86,7 @@ export class SearchJob {
       onAnswer: (answer) => this.#take(answer),
       onFailure: (error) => this.#failed(error),
     });
-    // Prevents an unhandled rejection. The error is not lost, because all later calls reject with it.
+    // Prevents an unhandled rejection. All later calls reject with the same error.
     this.#finished.promise.catch(() => {});
   }
 
@@ -110,15 +94,12 @@ export class SearchJob {
     return this.#options.job.id;
   }
 
-  /** State of the search job according to the latest answered status. */
+  /** State of the job in the last answer to a status request. */
   get progress(): JobProgress {
     return this.#gathering.progress();
   }
 
-  /**
-   * Time in ms from the creation of the job to the first status that showed the end of the search; undefined until
-   * then.
-   */
+  /** Time in ms from the job's creation to the end of its search; undefined until then. */
   get tookMs(): number | undefined {
     return this.#doneAtMs === undefined ? undefined : this.#doneAtMs - this.createdAtMs;
   }
@@ -133,23 +114,20 @@ export class SearchJob {
   }
 
   /**
-   * Resolves when the service has finished the search (DONE GATHERING RESULTS or FORCE PAUSED) and every earlier status
-   * request is answered or lost. Rejects with the signal's reason, or with the error that ended the search job.
+   * Resolves when the search is finished and every earlier status request has ended. Rejects with the signal's reason,
+   * or the error that ended the job.
    */
   whenFinished(signal?: AbortSignal): Promise<JobProgress> {
     const { promise } = this.#finished;
     return signal ? unlessAborted(signal, promise) : promise;
   }
 
-  /**
-   * Moves the first status request to the expected end of the search, `expectedMs` after the creation of the job. No
-   * effect after the first answered status.
-   */
+  /** Moves the first status request to the expected end of the search, in ms from the job's creation. */
   expect(expectedMs: number | undefined): void {
     if (this.progress.statuses === 0) this.#polls.checkProgressAt(this.createdAtMs + firstPollMs(expectedMs));
   }
 
-  /** Reads messages of the search job (4.3). Resolves to the index after the last row. */
+  /** Reads messages (4.3). Resolves to the index after the last row. */
   async readMessages({ receiver, onPage, ...range }: MessageReading): Promise<number> {
     let given = 0;
     const counting: RowReceiver = {
@@ -172,7 +150,7 @@ export class SearchJob {
     });
   }
 
-  /** Reads the service's descriptions of the message fields (2.4). Empty if the search found no messages. */
+  /** Reads the descriptions of the message fields (2.4). Empty if the search found no messages. */
   async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
     let fields: readonly PageField[] = [];
     await this.readMessages({
@@ -188,7 +166,7 @@ export class SearchJob {
     return fields;
   }
 
-  /** Requests one record even if the job has no records. The service then rejects a query without aggregation (7.4). */
+  /** Requests one record, so that the service rejects a query without aggregation (7.4). */
   async checkAggregation(signal?: AbortSignal): Promise<void> {
     await this.#read({ offset: 0, limit: 1, signal }, 1, {
       fetch: async (query, either) => {
@@ -198,10 +176,7 @@ export class SearchJob {
     });
   }
 
-  /**
-   * Reads records (4.4) of a finished job. Resolves to the offset after the last record. Records of an unfinished job
-   * may be wrong (10.3).
-   */
+  /** Reads records of a finished job (4.4). Resolves to the index after the last record. */
   async readRecords({ take, ...range }: RecordReading): Promise<number> {
     const total = range.total ?? this.progress.recordCount;
     if (total === undefined) throw uncountedError(this.id);
@@ -216,10 +191,7 @@ export class SearchJob {
     });
   }
 
-  /**
-   * Closes the job and deletes it at the service (4.5). Never rejects, because a job that cannot be deleted expires
-   * after 30 s without requests.
-   */
+  /** Stops keeping the job alive and deletes it (4.5). Never rejects, because the job expires anyway. */
   close(): Promise<void> {
     if (!this.#end) {
       this.#stopWith(closedError(this.id));
@@ -279,8 +251,7 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#options.clock.monotonic() - this.#options.job.heardAtMs;
-    // The missing cookie may be a temporary error of the service. The job counts as ended only when no request about it
-    // was accepted for so long that the service must have cancelled the job.
+    // A missing cookie may be a temporary error, so the job ends only after a long time without accepted requests.
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#endedWith(error);
     else if (silentMs >= longestSilenceMs) {
@@ -289,9 +260,7 @@ export class SearchJob {
     this.#finish();
   }
 
-  /**
-   * Finishes the search once all earlier status requests are answered or lost, because their answers may contain errors (E5).
-   */
+  /** Finishes the search when all earlier status requests have ended, because their answers may contain errors (E5). */
   #finish(): void {
     if (this.#doneAtMs !== undefined && this.#polls.oldestSentMs > this.#doneAtMs)
       this.#finished.resolve(this.progress);
@@ -311,8 +280,7 @@ export class SearchJob {
   #endedWith(error: LogfleetError): void {
     if (this.#end) return;
     this.#stopWith(error);
-    // A job that the service does not know is not counted as active, so another job may start immediately. In all other
-    // cases the service may still count this job.
+    // The service does not count an unknown job as active, so another job may start.
     if (isMissing(error)) this.#options.permit.end();
     else if (error.handling.kind === 'bug') this.#deletion = this.#delete();
     else this.#endPermitLater();

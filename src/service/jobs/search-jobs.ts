@@ -1,8 +1,6 @@
 /**
- * Opens search jobs: at most as many as can be kept alive and as the service allows (B4, B5).
- *
- * When the answer to a creation is lost, the service may have created a job that logfleet cannot find. The creation is
- * not repeated here, and the job counts against the limit of active jobs until it must have expired.
+ * Opens search jobs, within the limits of the service (B4, B5). If the answer to a creation is lost, the unknown job
+ * counts as active until it must have expired.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
@@ -15,7 +13,7 @@ import type { JobOrder, JobState, SearchService } from './search-service.ts';
 
 export interface SearchJobsOptions {
   readonly service: SearchService;
-  /** Source of the permits that limit the number of search jobs. */
+  /** Limits the number of search jobs. */
   readonly permits: Pick<JobAdmission, 'admit'>;
   readonly clock: Clock;
   readonly log?: Logger | undefined;
@@ -23,30 +21,24 @@ export interface SearchJobsOptions {
 }
 
 export interface OpenOptions {
-  /** Signal that cancels the opening of the job. No effect once the job is open. */
+  /** Cancels the opening of the job. No effect once it is open. */
   readonly signal?: AbortSignal;
-  /** Called after each answered status request of the job. */
+  /** Called after each answered status request. */
   readonly onProgress?: (progress: JobProgress) => void;
-  /** Expected time in ms from the creation of the job to the end of its search. A good estimate saves status requests. */
+  /** Expected time in ms from the job's creation to the end of its search. */
   readonly expectedMs?: number | undefined;
 }
 
-/**
- * Time in ms without open or waiting search jobs after which no further job is expected. An export often opens another
- * job soon after the last one, for example to count rows.
- */
+/** Time in ms without search jobs after which no further job is expected. */
 const lingerMs = 10_000;
 
 export class SearchJobs {
   readonly #options: SearchJobsOptions;
   readonly #scannedBytes: Counter;
-  /** Number of search jobs that have a permit or wait for one. */
+  /** Number of jobs that have a permit or wait for one. */
   #wanted = 0;
   #usedAtMs = Number.NEGATIVE_INFINITY;
-  /**
-   * Unknown states of search jobs that were already logged. Unknown means that the service's specification does not
-   * list the state.
-   */
+  /** Job states that are not in the specification and were already logged. */
   readonly #unknownStates = new Set<string>();
 
   constructor(options: SearchJobsOptions) {
@@ -60,8 +52,8 @@ export class SearchJobs {
   }
 
   /**
-   * Opens a job and keeps it alive until it is closed. Rejects with a `ServiceError`, or with the signal's reason. If
-   * the signal is aborted after the creation was sent, waits for the answer and closes the job first.
+   * Opens a job and keeps it alive until it is closed. Rejects with a `ServiceError` or the signal's reason. A job that
+   * was created before the abort is closed first.
    */
   async open(order: JobOrder, options: OpenOptions = {}): Promise<SearchJob> {
     const { clock } = this.#options;
@@ -80,7 +72,7 @@ export class SearchJobs {
     throw signal.reason;
   }
 
-  /** Resolves when no search job was open or waiting for `lingerMs`, or when the signal is aborted. */
+  /** Resolves when no job was open or waiting for `lingerMs`, or when the signal is aborted. */
   async whenUnused(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
@@ -135,7 +127,7 @@ export class SearchJobs {
     }
   }
 
-  /** Logs each state that is not in the specification once. A search job in such a state counts as running (10.2). */
+  /** Logs each unknown state once. A job in an unknown state counts as running (10.2). */
   #logUnknown(state: JobState): void {
     if (typeof state === 'string' || this.#unknownStates.has(state.unknown)) return;
     this.#unknownStates.add(state.unknown);

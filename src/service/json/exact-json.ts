@@ -1,9 +1,7 @@
 /**
- * Parses JSON without loss of digits in integers. Ids of the service have 64 bits, but a double holds only 53, so each
- * integer of 16 or more digits becomes a string of its digits.
+ * Parses JSON without losing digits of 64-bit ids. An integer of 16 or more digits becomes a string.
  *
- * For this, large integers are put in quotes before parsing, which is five times faster than a reviver. If a string
- * contains such an integer, the quotes make the JSON invalid, and the text is parsed again with a reviver.
+ * Such integers are put in quotes before parsing, which is five times faster than a reviver.
  */
 
 const largeInteger = /([:,[]\s*)(-?[1-9]\d{15,})(?=\s*[,}\]])/g;
@@ -20,11 +18,11 @@ const parseWithSource = JSON.parse as (text: string, reviver: SourceReviver) => 
 function keepWhole(_key: string, value: unknown, context: ReviverContext): unknown {
   const source = context.source;
   if (typeof value !== 'number' || source === undefined || !largeIntegerForm.test(source)) return value;
-  // BigInt creates a new string, because a substring of the original would keep the text of the whole page in memory.
+  // BigInt creates a new string. A substring would keep the whole page in memory.
   return BigInt(source).toString();
 }
 
-/** Parses JSON text and keeps large integers exact. Throws a SyntaxError for invalid text, as JSON.parse does. */
+/** Parses JSON text and keeps large integers exact. Throws a SyntaxError for invalid text. */
 export function parseJson(text: string): unknown {
   const quoted = text.replace(largeInteger, '$1"$2"');
   try {

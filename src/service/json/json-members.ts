@@ -1,16 +1,10 @@
-/**
- * Typed access to the members of a JSON document from the service. `null` counts as missing. A value of a wrong type is
- * a `DecodeError` that contains the value's JSON path, but never the value.
- */
+/** Reads the members of a JSON document from the service. `null` counts as missing. A wrong type is a `DecodeError`. */
 
 import { LogfleetError } from '../../base/errors.ts';
 import { isRecord } from '../../base/record.ts';
 import { parseJson } from './exact-json.ts';
 
-/**
- * Error for an answer that violates the specification. The message contains the JSON path of the
- * invalid value, never the value itself.
- */
+/** Error for an invalid answer. The message contains the JSON path of the invalid value, never the value. */
 export class DecodeError extends LogfleetError {
   override readonly name = 'DecodeError';
 
@@ -21,7 +15,7 @@ export class DecodeError extends LogfleetError {
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** Parses the whole answer as an object. Throws a `DecodeError` for an empty body, an HTML page or a truncated document. */
+/** Parses the whole answer as an object. Throws a `DecodeError` for anything else. */
 export function decodeDocument(body: Uint8Array): Members {
   if (body.length === 0) throw new DecodeError('the body is empty');
   let document: unknown;
@@ -62,7 +56,7 @@ export function optionalArray(members: Members, name: string): readonly unknown[
 /** Reads a member of a JSON object. Throws a `DecodeError` if its value is invalid. */
 type Read<T> = (members: Members, name: string, path: string) => T;
 
-/** Returns a function that reads a required member of a JSON object. `convert` returns undefined for an invalid value. */
+/** Returns a function that reads a required member. `convert` returns undefined for an invalid value. */
 function required<T>(expected: string, convert: (value: unknown) => T | undefined): Read<T> {
   return (members, name, path) => {
     const value = convert(members[name]);
@@ -71,14 +65,14 @@ function required<T>(expected: string, convert: (value: unknown) => T | undefine
   };
 }
 
-/** Returns a function that reads a member of a JSON object like `read`, but accepts a missing member. */
+/** Returns a function that reads an optional member. */
 function optional<T>(read: Read<T>): Read<T | undefined> {
   return (members, name, path) =>
     members[name] === undefined || members[name] === null ? undefined : read(members, name, path);
 }
 
 function asCount(value: unknown): number | undefined {
-  // Strings of digits are accepted, because `parseJson` returns large integers as strings.
+  // `parseJson` returns large integers as strings of digits.
   const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isInteger(count) && count >= 0 ? count : undefined;
 }
@@ -99,9 +93,9 @@ export const optionalNumber: Read<number | undefined> = optional(
 /** Reads an integer of at least 0. */
 export const count: Read<number> = required('a whole number from 0 on', asCount);
 export const optionalCount: Read<number | undefined> = optional(count);
-/** Reads a 64-bit integer that is written as a number or as a string of digits. */
+/** Reads a 64-bit integer, written as a number or a string of digits. */
 export const integerId: Read<string> = required('an integer', asInteger);
-/** Reads an id that is a string or an integer. The same task id can be an integer in one answer and a string in another. */
+/** Reads an id. The service may write the same id as an integer or a string. */
 export const opaqueId: Read<string> = required('an id', (value) =>
   typeof value === 'string' && value !== '' ? value : asInteger(value),
 );

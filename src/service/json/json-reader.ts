@@ -1,15 +1,10 @@
 /**
- * Tokenizer for JSON (RFC 8259) that arrives in chunks. It can pause at any byte, even inside an escape or a number,
- * and rejects every text that JSON.parse rejects, at the first invalid byte.
- *
- * Invariant: each byte is read once, and no token is stored. A caller that needs the text of a token across chunks
- * keeps its bytes and prepends them to the next chunk. Nesting is limited, and needs no recursion.
- *
- * Bytes from 0x80 on occur only inside strings, so UTF-8 needs no decoding. Invalid UTF-8 passes through unchanged.
+ * Tokenizer for JSON (RFC 8259) that arrives in chunks. Each byte is read once. Rejects every text that JSON.parse
+ * rejects, at the first invalid byte.
  */
 import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 
-/** Kind of a token. `more` means that the chunk contains no further complete token. */
+/** `more` means that the chunk contains no further complete token. */
 export const token = {
   more: 0,
   name: 1,
@@ -25,10 +20,10 @@ export const token = {
 
 export type Token = (typeof token)[keyof typeof token];
 
-/** Creates the error for an invalid byte of a JSON document. `offset` counts from the first byte of the document. */
+/** Creates the error for an invalid byte. `offset` counts from the start of the document. */
 export type Complain = (offset: number, problem: string) => Error;
 
-/** Sets of tokens that may come next in the JSON document. */
+/** Sets of tokens that may come next. */
 const expecting = {
   value: 0,
   itemOrEnd: 1,
@@ -40,24 +35,22 @@ const expecting = {
 } as const;
 
 /**
- * How the end of a chunk has interrupted a token. `digits + n`: inside an escape such as `\u00e9`, of which `n`
- * hexadecimal digits are missing. `number + n`: inside a number, in state `n` of `numberStates`.
+ * How the end of a chunk interrupted a token. `digits + n`: `n` hexadecimal digits of an escape are missing. `number +
+ * n`: state `n` of `numberStates`.
  */
 const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
 
 const noBytes = Buffer.alloc(0);
 
 export class JsonReader {
-  /**
-   * Index of the first byte of the current or last token in the current chunk; `tokenEnd` is the index after its last byte.
-   */
+  /** Start of the current token in the chunk. `tokenEnd` is the index after it. */
   tokenStart = 0;
   tokenEnd = 0;
-  /** Whether the last member name or string contains a backslash. */
+  /** Whether the last string contains a backslash. */
   escaped = false;
-  /** Number of objects and arrays that are open at the current byte of the document. */
+  /** Number of open objects and arrays. */
   depth = 0;
-  /** Index of the next byte to read in the current chunk. */
+  /** Index of the next byte in the chunk. */
   at = 0;
 
   readonly #maxDepth: number;
@@ -79,8 +72,8 @@ export class JsonReader {
   }
 
   /**
-   * Continues with `bytes`, from index `at` to `end`, where `bytes[0]` is at offset `base` of the document. Returns
-   * the number to add to an index in the previous buffer to get the index in `bytes`.
+   * Continues with `bytes` from `at` to `end`. `base` is the offset of `bytes[0]` in the document. Returns the number
+   * to add to earlier indexes.
    */
   take(bytes: Uint8Array, at: number, end: number, base: number): number {
     if (bytes !== this.#bytes) {
@@ -100,23 +93,23 @@ export class JsonReader {
     return this.#within !== within.nothing;
   }
 
-  /** Whether one complete JSON value was read, followed only by whitespace. */
+  /** Whether one complete JSON value was read. */
   get isDone(): boolean {
     return this.#expecting === expecting.nothing;
   }
 
-  /** Offset in the document of an index in the current chunk. */
+  /** Returns the offset in the document of an index in the chunk. */
   offsetOf(index: number): number {
     return this.#base + index;
   }
 
-  /** Skips rows that `row-finder.ts` has read. Reading continues at index `at`, after the opening brace of the next row. */
+  /** Skips rows that `row-finder.ts` has read. Continues after the opening brace of the next row. */
   skipInto(at: number): void {
     this.at = at;
     this.#expecting = expecting.nameOrEnd;
   }
 
-  /** Reads the next token of the document. Returns `more` at the end of the chunk; throws for an invalid byte. */
+  /** Reads the next token. Returns `more` at the end of the chunk, and throws for an invalid byte. */
   next(): Token {
     if (this.#within !== within.nothing) return this.#goOn();
     const bytes = this.#bytes;
@@ -199,7 +192,7 @@ export class JsonReader {
     this.tokenEnd = this.at;
   }
 
-  /** Closes an object or array. `ifEmpty` is the set of tokens that may come right after the opening brace or bracket. */
+  /** Closes an object or array. `ifEmpty` is the set of tokens that may come right after its start. */
   #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
     const fits =
       this.#expecting === ifEmpty ||
@@ -276,7 +269,6 @@ export class JsonReader {
     return token.name;
   }
 
-  /** Reads a number up to the first byte that does not belong to the number. */
   #readNumber(): Token {
     for (; this.at < this.#end; this.at++) {
       const byte = this.#bytes[this.at] as number;
@@ -335,10 +327,7 @@ export const tokenNames: Readonly<Record<Token, string>> = {
 
 const digits = '0123456789';
 
-/**
- * Grammar of numbers (RFC 8259, 6). For each state: whether the number may end in it, and the characters that may follow, each with
- * the state that it leads to.
- */
+/** Grammar of numbers (RFC 8259, 6): for each state, whether the number may end, and which characters may follow. */
 const numberStates: readonly { readonly isWhole: boolean; readonly next: Readonly<Record<string, number>> }[] = [
   { isWhole: false, next: { '-': 1, '0': 2, '123456789': 3 } },
   { isWhole: false, next: { '0': 2, '123456789': 3 } },
@@ -351,7 +340,7 @@ const numberStates: readonly { readonly isWhole: boolean; readonly next: Readonl
   { isWhole: true, next: { [digits]: 8 } },
 ];
 
-/** State of a number after one more byte, or -1 if the byte does not belong to the number. */
+/** Returns the next state of a number, or -1 if the byte does not belong to it. */
 function continueNumber(state: number, byte: number): number {
   const character = String.fromCharCode(byte);
   const next = Object.entries(numberStates[state]?.next ?? {});

@@ -1,10 +1,9 @@
 /**
- * Interprets the tokens of a page of messages (2.5): its rows, which are passed on as their original bytes, a warning, and
- * descriptions of fields.
+ * Reads a page of messages (2.5): its rows, a warning, and descriptions of fields. Rows are passed on as their original
+ * bytes.
  *
- * Members of an object may be in any order, and unknown members are skipped. `messages`, and `map` in each message, must occur
- * once, because rows that are already passed on cannot be replaced. If any other member is repeated, the last one counts, as with
- * JSON.parse.
+ * Unknown members are skipped. `messages`, and `map` in each message, must occur once, because rows that were passed on
+ * cannot be replaced.
  *
  * ```text
  * start ──► page ──"messages"──► messages ──► rows ──► element ──"map"──► map ──► row      and back with each end
@@ -22,15 +21,13 @@ import { type FieldValue, RowFields, type RowSink } from './page-row.ts';
 import { RowFinder, rowGap } from './row-finder.ts';
 
 export interface PageLimits {
-  /** Maximum size in bytes of a row, and of any other text on a page of messages. */
+  /** Maximum size in bytes of a row or any other text on a page. */
   readonly maxRowBytes: number;
-  /** Maximum depth of nested objects and arrays on a page, including the page itself. */
+  /** Maximum depth of nested objects and arrays. */
   readonly maxDepth: number;
 }
 
-/**
- * Position in the structure of the page: the object or array that is being read, or the member whose value comes next.
- */
+/** The object or array that is being read, or the member whose value comes next. */
 type PagePosition =
   | 'start'
   | 'page'
@@ -45,10 +42,7 @@ type PagePosition =
   | 'skipped'
   | 'end';
 
-/**
- * Number of open objects and arrays at three places: directly inside the page, inside an element of `messages`, and
- * inside a row.
- */
+/** Number of open objects and arrays inside the page, inside an element of `messages`, and inside a row. */
 const depthOf = { page: 1, element: 3, row: 4 } as const;
 
 const mapName = Buffer.from('"map"');
@@ -59,13 +53,13 @@ export class PageContent {
   readonly #reader: JsonReader;
   readonly #fieldsOfRow = new RowFields();
   readonly #finder = new RowFinder(this.#fieldsOfRow);
-  /** Known field whose value comes next in the row; undefined if the value is not needed. */
+  /** Known field whose value comes next in the row. */
   #named: FieldValue | undefined;
   #place: PagePosition = 'start';
   #bytes: Buffer = Buffer.alloc(0);
-  /** Index in `#bytes` at which the current row, or the value of `fields`, starts. */
+  /** Index at which the current row, or the value of `fields`, starts. */
   #start = 0;
-  /** Container of the unknown member whose value is being skipped: the page itself, or an element of `messages`. */
+  /** Object whose unknown member is being skipped. */
   #afterSkipped: 'page' | 'element' = 'page';
   #rows = 0;
   #hasMessages = false;
@@ -86,7 +80,7 @@ export class PageContent {
     return this.#rows;
   }
 
-  /** Warning and field descriptions of the page, as far as the page has been read. */
+  /** Warning and field descriptions that were read so far. */
   get rest(): { readonly warning: string | undefined; readonly fields: readonly PageField[] } {
     return { warning: this.#warning, fields: this.#fields };
   }
@@ -95,16 +89,13 @@ export class PageContent {
     return this.#reader.at;
   }
 
-  /** Continues with the next bytes of the page. The parameters are those of `JsonReader.take`. */
+  /** Continues with the next bytes of the page. Has the parameters of `JsonReader.take`. */
   take(bytes: Buffer, at: number, end: number, base: number): void {
     this.#bytes = bytes;
     this.#start += this.#reader.take(bytes, at, end, base);
   }
 
-  /**
-   * Reads to the end of the chunk. If `whileHeld` is true, reads only to the end of the row or text that began in an
-   * earlier chunk.
-   */
+  /** Reads to the end of the chunk. With `whileHeld`, stops at the end of the row or text that began earlier. */
   read(whileHeld: boolean): void {
     for (;;) {
       const found = this.#reader.next();
@@ -117,9 +108,7 @@ export class PageContent {
     }
   }
 
-  /**
-   * Index of the first byte of an incomplete row or text; -1 if there is none. Its bytes must stay together in memory.
-   */
+  /** Start of an incomplete row or text, whose bytes must stay in memory; -1 if there is none. */
   heldFrom(): number {
     switch (this.#place) {
       case 'row':
@@ -134,7 +123,7 @@ export class PageContent {
     }
   }
 
-  /** Throws if the row or text that is still incomplete exceeds the maximum size. */
+  /** Throws if the incomplete row or text exceeds the maximum size. */
   checkLength(from: number, end: number): void {
     const { maxRowBytes } = this.#limits;
     if (end - from <= maxRowBytes) return;
@@ -144,13 +133,13 @@ export class PageContent {
     );
   }
 
-  /** Throws if the page of messages is incomplete after its last byte (`length` bytes). */
+  /** Throws if the page is incomplete after its last byte. */
   end(length: number): void {
     if (this.#reader.isDone) return;
     throw this.error(length, `expected ${this.#reader.expected()}, found the end of the page`);
   }
 
-  /** Creates the error for an invalid byte, with the current position in the page as a JSON path. */
+  /** Creates the error for an invalid byte, with its JSON path. */
   error(offset: number, problem: string): PageError {
     return new PageError(offset, this.#where(), problem);
   }
@@ -312,7 +301,7 @@ export class PageContent {
     return this.#fieldsOfRow.named(name, 0, name.length);
   }
 
-  /** Passes on all following rows that `row-finder.ts` can read quickly. The row after them is read token by token. */
+  /** Passes on all following rows that `row-finder.ts` can read quickly. */
   #findRows(): void {
     for (let end = this.#find(); end > 0; end = this.#find()) {
       this.#giveOut(end);
@@ -336,7 +325,7 @@ export class PageContent {
     this.#rows++;
   }
 
-  /** Text of the member name or string that was read last. */
+  /** Returns the string that was read last. */
   #text(): string {
     const { tokenStart, tokenEnd } = this.#reader;
     this.checkLength(tokenStart, tokenEnd);
@@ -376,20 +365,17 @@ export class PageContent {
     }
   }
 
-  /** JSON path of the element of `messages` that is being read. `#rows` may already count its row. */
+  /** JSON path of the current element of `messages`. */
   #element(): string {
     return `messages[${this.#hasMap ? this.#rows - 1 : this.#rows}]`;
   }
 }
 
 export class PageError extends DecodeError {
-  /** Offset in the page of the invalid byte; the length of the page if the page is truncated. */
+  /** Offset of the invalid byte; the length of a truncated page. */
   readonly offset: number;
 
-  /**
-   * Creates the error for an invalid page. `place` is a JSON path. `problem` says what was expected and found, without
-   * values of the page.
-   */
+  /** `place` is a JSON path. `problem` says what was expected and found, without values of the page. */
   constructor(offset: number, place: string, problem: string) {
     super(`${place}: ${problem}, at byte ${offset}`);
     this.offset = offset;

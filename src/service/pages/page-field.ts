@@ -1,15 +1,15 @@
-/** Descriptions of the fields in a page of messages or records (2.4). */
+/** Descriptions of the fields of messages or records (2.4). */
 import { membersAt, mismatch, optionalFlag, optionalText, text } from '../json/json-members.ts';
 
 export interface PageField {
   readonly name: string;
-  /** Type of the field; the service is known to write `long`, `int` and `string`. */
+  /** Type of the field, such as `long`, `int` or `string`. */
   readonly fieldType: string | undefined;
   /** Whether an aggregation groups by this field. */
   readonly keyField: boolean;
 }
 
-/** Decodes the descriptions of the fields on a page. When `fields` is `null` or absent, there are no descriptions. */
+/** Decodes the descriptions of fields. `null` and a missing value mean none. */
 export function decodePageFields(value: unknown): readonly PageField[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw mismatch('fields', 'an array', value);

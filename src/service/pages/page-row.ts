@@ -1,29 +1,26 @@
 /**
- * One row of a page of messages (2.5). The id and times of the message are found in the bytes of the row, which stay unchanged.
+ * One row of a page of messages (2.5). The bytes of the row stay unchanged.
  *
- * Depending on the deployment, the service writes field names with different upper and lower case. All values are strings, even
- * numbers. If a field occurs twice in a row, the last one counts, as with JSON.parse. A row without a valid time or id is an
- * error (E9).
+ * The service may write field names in upper or lower case, and writes all values as strings. A row without a valid
+ * time or id is an error (E9).
  */
 import { char } from '../../base/json-bytes.ts';
 import { type Token, token } from '../json/json-reader.ts';
 
 export interface PageRow {
-  /**
-   * Bytes of the row from `{` to `}`, as the service sent them. Valid only during the call, because the memory is reused.
-   */
+  /** Original bytes of the row. Valid only during the call. */
   readonly bytes: Uint8Array;
-  /** Message time (`_messagetime`) of the row in ms since the epoch. */
+  /** Message time (`_messagetime`) in ms since the epoch. */
   readonly messageTimeMs: number;
-  /** Id of the message (`_messageid`), a signed 64-bit decimal. The text is valid only during the call. */
+  /** Id of the message (`_messageid`), a signed 64-bit decimal. Valid only during the call. */
   readonly messageId: string;
-  /** Receipt time (`_receipttime`) of the message in ms since the epoch; undefined if absent, `null` or `""`. */
+  /** Receipt time (`_receipttime`) in ms since the epoch; undefined if missing. */
   readonly receiptTimeMs: number | undefined;
-  /** Number of bytes of the message (`_size`); undefined if absent or not an integer. */
+  /** Size of the message (`_size`) in bytes; undefined if missing or invalid. */
   readonly size?: number | undefined;
 }
 
-/** Receives the rows of a page in order. An error that the receiver throws reaches the caller of `write`. */
+/** Receives the rows of a page in order. Its errors reach the caller of `write`. */
 export interface RowSink {
   row(row: PageRow): void;
 }
@@ -31,11 +28,11 @@ export interface RowSink {
 /** Creates the error for an invalid row. `at` is the index of the invalid byte. */
 export type ComplainOfRow = (at: number, problem: string) => Error;
 
-/** Kind and position of a field's value in a row. The position counts from the start of the row and includes quotes. */
+/** Kind and position of a field's value in a row, including quotes. */
 export class FieldValue {
   readonly name: string;
   readonly expected: string;
-  /** Kind of the value; `more` if the field was not found in the row. */
+  /** Kind of the value; `more` if the row lacks the field. */
   kind: Token = token.more;
   start = 0;
   end = 0;
@@ -45,23 +42,20 @@ export class FieldValue {
     this.expected = expected;
   }
 
-  /** Sets the kind and position of the value. For an object or array, the position covers only the first byte. */
+  /** Sets the kind and position of the value. Of an object or array, only the first byte counts. */
   set(kind: Token, start: number, end: number): void {
     this.kind = kind;
     this.start = start;
     this.end = end;
   }
 
-  /** Whether the field is absent, `null`, or `""`. The service writes missing values as `""`. */
+  /** Whether the field is absent, `null` or `""`. */
   get isAbsent(): boolean {
     const isEmpty = this.kind === token.string && this.end - this.start === 2;
     return isEmpty || this.kind === token.null || this.kind === token.more;
   }
 
-  /**
-   * Returns the text of a string or the digits of a number; undefined for other values. Decodes only ASCII, which is
-   * sufficient for ids, times and sizes.
-   */
+  /** Returns a string or the digits of a number; undefined for other values. Decodes only ASCII. */
   text(bytes: Buffer, row: number): string | undefined {
     const value = bytes.toString('latin1', row + this.start, row + this.end);
     if (this.kind === token.number) return value;
@@ -75,10 +69,7 @@ export class FieldValue {
   }
 }
 
-/**
- * Row that was read field by field. The message id is decoded only on request, because decoding takes as long as
- * reading the rest of the row.
- */
+/** A row that was read. Its message id is decoded only on request, because decoding is slow. */
 class ReadRow implements PageRow {
   readonly bytes: Uint8Array;
   readonly messageTimeMs: number;
@@ -88,10 +79,7 @@ class ReadRow implements PageRow {
   readonly #idStart: number;
   readonly #idEnd: number;
 
-  /**
-   * The message id is stored in `id`, from index `idStart` to `idEnd`. Usually `id` is the buffer of the row, so
-   * nothing is copied.
-   */
+  /** The message id is in `id`, from `idStart` to `idEnd`. */
   constructor(bytes: Uint8Array, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
     this.bytes = bytes;
     this.messageTimeMs = messageTimeMs;
@@ -105,7 +93,7 @@ class ReadRow implements PageRow {
   }
 }
 
-/** Positions of the known fields (id, times and size) in a row, from which `read` decodes their values. */
+/** Finds the id, times and size in a row. */
 export class RowFields {
   readonly #messageTime = new FieldValue('_messagetime', 'milliseconds since the epoch');
   readonly #messageId = new FieldValue('_messageid', 'an integer of 64 bits');
@@ -124,7 +112,7 @@ export class RowFields {
     );
   }
 
-  /** Decodes the row from `bytes[row]` to `end`. Throws an error of `complain` if a field is invalid. */
+  /** Decodes the row from `bytes[row]` to `end`. Throws an error of `complain` for an invalid field. */
   read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
     const messageTimeMs = readInstant(this.#messageTime, bytes, row);
     if (messageTimeMs === undefined) throw this.#messageTime.complaint(row, end, complain);
@@ -137,7 +125,7 @@ export class RowFields {
     return read;
   }
 
-  /** Returns a row with its id, or undefined if the id is invalid. */
+  /** Returns a row with its id; undefined if the id is invalid. */
   #readId(bytes: Buffer, row: number, end: number, messageTimeMs: number): ReadRow | undefined {
     const { kind, start, end: valueEnd } = this.#messageId;
     const map = bytes.subarray(row, end);
@@ -149,7 +137,7 @@ export class RowFields {
   }
 }
 
-/** Matches a number in a row. A number that a query has computed can have an exponent, as in `1.788E12`. */
+/** Matches a number. A computed number can have an exponent, as in `1.788E12`. */
 const numberForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 function readInstant(field: FieldValue, bytes: Buffer, row: number): number | undefined {
@@ -160,19 +148,16 @@ function readInstant(field: FieldValue, bytes: Buffer, row: number): number | un
   return Number.isSafeInteger(instantMs) ? instantMs : undefined;
 }
 
-/** Reads a field of the row as an integer of at least 0. Returns undefined for any other value. */
+/** Reads a field as an integer of at least 0; undefined for other values. */
 function readAmount(field: FieldValue, bytes: Buffer, row: number): number | undefined {
   const amount = readInstant(field, bytes, row);
   return amount !== undefined && amount >= 0 ? amount : undefined;
 }
 
-/** Maximum number of digits that are read into a double, because doubles are exact up to 15 digits. */
+/** Maximum number of digits, because doubles are exact up to 15 digits. */
 const maxDigits = 15;
 
-/**
- * Returns the number that the bytes contain, or -1 if they are not only digits. No string is created, because strings
- * would slow down the reading of every row.
- */
+/** Returns the number in the bytes; -1 if they are not all digits. Creates no string, to save time. */
 function readDigits(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > maxDigits || end === start) return -1;
   let number = 0;

@@ -1,15 +1,12 @@
 /**
- * Reads a page of messages (2.5) while it arrives, and passes on each row as its original bytes. Between two chunks,
- * only an incomplete row or text is kept in memory, up to a maximum size. `page-content.ts` interprets the page.
- *
- * Invariant: the result does not depend on the division into chunks, unless the maximum size is exceeded. Rows before
- * an error are valid.
+ * Reads a page of messages (2.5) while it arrives, and passes on each row as its original bytes. Only an incomplete row
+ * stays in memory. Rows before an error are valid.
  */
 import { PageContent, type PageLimits } from './page-content.ts';
 import type { PageField } from './page-field.ts';
 import type { RowSink } from './page-row.ts';
 
-/** Content of a page of messages except for the rows themselves. */
+/** Content of a page except its rows. */
 export interface PageEnd {
   readonly rows: number;
   readonly warning: string | undefined;
@@ -21,12 +18,9 @@ export interface PageEnd {
 const mebibyte = 1024 * 1024;
 const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
-/** Byte order mark. If a page begins with it, it is ignored. */
+/** Byte order mark, which is ignored at the start of a page. */
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
-/**
- * Minimum number of bytes of the next chunk that are copied to complete an incomplete row. Usually the row is complete
- * then.
- */
+/** Minimum number of bytes that are copied to complete a row. */
 const leastPieceBytes = 4096;
 
 export class PageScanner {
@@ -34,29 +28,23 @@ export class PageScanner {
   /** Row or text that was incomplete at the end of the last chunk. `#carried` is its length in bytes. */
   #carry: Buffer = Buffer.alloc(0);
   #carried = 0;
-  /** Number of bytes of the page before the current chunk. */
+  /** Number of bytes before the current chunk. */
   #received = 0;
-  /** Number of bytes of the byte order mark that have arrived; all of them if the page has no such mark. */
+  /** Number of bytes of the byte order mark that have arrived. */
   #marked = 0;
   #failure: { readonly error: unknown } | undefined;
 
-  /**
-   * Creates the scanner of one page. `write` passes each row to `sink`, and throws any error of `sink`. The scanner
-   * cannot be used after such an error.
-   */
+  /** `write` passes each row to `sink` and throws its errors. Do not use the scanner after an error. */
   constructor(sink: RowSink, limits: Partial<PageLimits> = {}) {
     this.#content = new PageContent(sink, { ...usualLimits, ...limits });
   }
 
-  /** Number of rows that `sink` has taken. After a failure, the next page can begin after these rows. */
+  /** Number of rows that `sink` has received. The next page can begin after these rows. */
   get rows(): number {
     return this.#content.rows;
   }
 
-  /**
-   * Processes the next bytes of the page. The memory of these bytes may be reused afterwards. Throws a `PageError` for an invalid
-   * page.
-   */
+  /** Processes the next bytes, whose memory may be reused afterwards. Throws a `PageError` for an invalid page. */
   write(chunk: Uint8Array): void {
     if (this.#failure) throw this.#failure.error;
     try {
@@ -67,7 +55,7 @@ export class PageScanner {
     }
   }
 
-  /** Ends the page after its last byte. Throws a `PageError` if the page is incomplete. */
+  /** Ends the page. Throws a `PageError` if it is incomplete. */
   end(): PageEnd {
     if (this.#failure) throw this.#failure.error;
     const content = this.#content;
@@ -101,11 +89,7 @@ export class PageScanner {
     return at;
   }
 
-  /**
-   * Copies bytes of the chunk to the end of the incomplete row or text and reads them. Each call at most doubles a
-   * long incomplete text, because the missing part is often short. Returns the number of bytes of the chunk that were
-   * processed.
-   */
+  /** Completes the row or text that began in an earlier chunk. Returns the number of bytes read from the chunk. */
   #scanCarry(chunk: Buffer, at: number): number {
     const carried = this.#carried;
     const added = Math.min(chunk.length - at, Math.max(carried, leastPieceBytes));

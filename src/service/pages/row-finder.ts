@@ -1,17 +1,14 @@
 /**
- * Reads rows of a page of messages faster than `json-reader.ts`, if they have the form that the service nearly always
- * writes: `{"map":{"name":"value",…}}`, with strings only and without whitespace. `json-reader.ts` reads all other rows.
- *
- * Most rows have the same names as the row before. A name is therefore compared with the name at the same position of
- * an earlier row, which is faster than searching for its end.
+ * Reads rows of the usual form `{"map":{"name":"value",…}}` faster than `json-reader.ts`, which reads all other rows.
+ * Most rows have the same names as the row before, so names are only compared.
  */
 import { char, plainEnd, standsAt, stringEnd } from '../../base/json-bytes.ts';
 import { token } from '../json/json-reader.ts';
 import type { FieldValue, RowFields } from './page-row.ts';
 
-/** Text between the last value of a row and the first name of the next row. */
+/** Text between two rows. */
 const betweenRows = Buffer.from('}},{"map":{');
-/** Length in bytes of the text between the end of a row and the start of the next row. */
+/** Length in bytes of the text between two rows. */
 export const rowGap: number = betweenRows.length - 2;
 
 const maxMembers = 128;
@@ -21,12 +18,12 @@ export class RowFinder {
   readonly #fields: RowFields;
   #bytes: Buffer = Buffer.alloc(0);
   #view = new DataView(this.#bytes.buffer);
-  /** Text before each value of an earlier row, for example `,"name":"` before a value of the field `name`. */
+  /** Text before each value of an earlier row, such as `,"name":"`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
-  /** Length in bytes of each text in `#names`; 0 if no text is stored. */
+  /** Length in bytes of each text in `#names`; 0 for none. */
   readonly #nameLengths = new Uint8Array(maxMembers);
-  /** For each member of the earlier row: the known field (such as the id) that it contains, or undefined for any other field. */
+  /** Known field, such as the id, of each member of the earlier row. */
   readonly #named: (FieldValue | undefined)[] = [];
 
   constructor(fields: RowFields) {
@@ -34,8 +31,8 @@ export class RowFinder {
   }
 
   /**
-   * Finds the end of the row that begins at `row`, and the values of its known fields. Returns the index after the
-   * row. Returns -1 if the row is incomplete, has another form, or is not followed by another row.
+   * Finds the known fields of the row at `row`. Returns the index after the row, or -1 if another reader must read the
+   * row.
    */
   find(bytes: Buffer, row: number): number {
     if (bytes !== this.#bytes) this.#take(bytes);
@@ -64,10 +61,7 @@ export class RowFinder {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /**
-   * Stores the name of the member that begins at `at`. Returns the index of the first byte of its value's text, or -1
-   * if the value is not a string.
-   */
+  /** Stores the name of a member. Returns the start of its value's text, or -1 if the value is not a string. */
   #learnName(member: number, at: number): number {
     const bytes = this.#bytes;
     const name = member === 0 ? at : at + 1;
@@ -84,10 +78,7 @@ export class RowFinder {
   }
 }
 
-/**
- * Whether `length` bytes of `view` at `at` equal those of `names` at `nameAt`. Four bytes are compared at a time, so
- * `length` is at least 4.
- */
+/** Whether the bytes of `view` at `at` equal those of `names` at `nameAt`. `length` is at least 4. */
 function isRepeated(names: DataView, nameAt: number, view: DataView, at: number, length: number): boolean {
   const last = length - 4;
   for (let place = 0; place < last; place += 4) {

@@ -1,9 +1,6 @@
 /**
- * Passes the body of one answer to its receiver (sink) while the answer arrives. Limits the time until the answer
- * begins, the time between two chunks, and the time for which the receiver may pause the answer (B3).
- *
- * Invariant: at most one timer is set. A chunk creates neither a timer nor a promise, because tens of thousands of
- * chunks arrive per second.
+ * Passes the body of an answer to its receiver while it arrives. Limits the time until the answer begins, the time
+ * between two chunks, and the time for which the receiver may pause (B3).
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -13,31 +10,25 @@ import type { BodyReceiver, ResponseHead } from '../transport/transport.ts';
 
 /** Maximum time in ms from the write of the request to the head of the answer. */
 const headMs = 30_000;
-/** Maximum time in ms without data while the body of the answer arrives. */
+/** Maximum time in ms between two chunks of the body. */
 const silenceMs = 10_000;
-/** Maximum time in ms for which the receiver of the body may pause the answer (B3). */
+/** Maximum time in ms for which the receiver may pause the answer (B3). */
 const heldUpMs = 5_000;
 
-/**
- * Creates the receiver of a successful answer's body. The receiver throws a `DecodeError` for invalid data. Its other
- * errors reach the caller of the request unchanged.
- */
+/** Creates the receiver of an answer's body. The receiver throws a `DecodeError` for invalid data. */
 export interface Streaming<T> {
   begin(): BodySink<T>;
 }
 
-/** Receiver of the body of a successful answer. An error that the receiver throws ends the call. */
+/** Receives the body of a successful answer. An error that it throws ends the call. */
 export interface BodySink<T> {
-  /**
-   * Receives a chunk of the body. The memory of the chunk is reused after the call. A returned promise pauses the
-   * answer until the promise is fulfilled.
-   */
+  /** Receives a chunk, whose memory is reused after the call. A returned promise pauses the answer. */
   write(chunk: Uint8Array): Promise<void> | undefined;
-  /** Ends the body and returns the value that the receiver made from it. */
+  /** Ends the body and returns the result. */
   end(): T;
 }
 
-/** Abort reason for a request whose receiver paused the answer for too long. */
+/** The receiver paused the answer for too long. */
 export class HeldUpError extends LogfleetError {
   override readonly name = 'HeldUpError';
 
@@ -52,20 +43,17 @@ export class AnswerStream<T> implements BodyReceiver {
   readonly #giveUp: AbortController;
   readonly #reading: Streaming<T>;
   readonly #onHead: (head: ResponseHead) => void;
-  /** HTTP status of the answer; undefined until the head of the answer has arrived. */
+  /** HTTP status; undefined before the head of the answer. */
   status: number | undefined;
   #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
-  /** Time of the last chunk of the body, or of the moment at which the receiver became ready again, if that is later. */
+  /** Time of the last chunk, or of the end of the last pause. */
   #movedAtMs = 0;
-  /** Number of pending promises of the receiver. The answer is paused while at least one is pending. */
+  /** Number of pending promises that pause the answer. */
   #waits = 0;
   #ended = false;
 
-  /**
-   * Creates the stream of one answer. `giveUp` cancels the request when a time limit is exceeded. `onHead` receives the
-   * head of a successful answer (2xx) before its body is read. The bodies of other answers are not streamed.
-   */
+  /** `giveUp` cancels the request at a time limit. `onHead` receives the head of a successful answer. */
   constructor(clock: Clock, giveUp: AbortController, reading: Streaming<T>, onHead: (head: ResponseHead) => void) {
     this.#clock = clock;
     this.#giveUp = giveUp;
@@ -73,7 +61,7 @@ export class AnswerStream<T> implements BodyReceiver {
     this.#onHead = onHead;
   }
 
-  /** Records that the request was sent, which starts the time limit for the head of the answer. */
+  /** Starts the time limit for the head of the answer. */
   sent(): void {
     this.#setTimer(headMs, () => this.#giveUp.abort(new DeadlineError(`no answer within ${headMs} ms`)));
   }
@@ -101,7 +89,7 @@ export class AnswerStream<T> implements BodyReceiver {
     return this.#sink.end();
   }
 
-  /** Ends the call: clears the timer and ignores data of the answer that arrives later. */
+  /** Ends the call and ignores later data. */
   stop(): void {
     this.#ended = true;
     this.#timer?.cancel();

@@ -1,7 +1,4 @@
-/**
- * Types shared by the operations of the service and `exchange.ts`, which performs them: the request, the way to read
- * its answer, and the result.
- */
+/** Types shared by the operations of the service and `exchange.ts`. */
 import type { RequestClass } from '../budget/request-slot.ts';
 import type { Streaming } from './answer-stream.ts';
 import type { JobSession } from './job-session.ts';
@@ -14,11 +11,11 @@ export interface Call {
   /** Body of the request as JSON text. */
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Called right before each write of a request to a socket; see `CreateTaskOptions.beforeSend`. */
+  /** Called right before each write of the request. */
   readonly beforeSend?: (() => void) | undefined;
   /** Called after a failed request on which the service may still have acted. */
   readonly mayHaveActed?: (() => void) | undefined;
-  /** Class of the request, if it differs from the operation's class, and the monotonic time in ms at which it is due. */
+  /** Class of the request, if not the operation's, and the monotonic time in ms at which it is due. */
   readonly requestClass?: RequestClass | undefined;
   readonly dueMs?: number | undefined;
   /** Search job that the call uses or creates. */
@@ -30,17 +27,11 @@ export type Decode<T> = (body: Uint8Array) => T;
 
 export type Reading<T> = Decode<T> | Streaming<T>;
 
-/**
- * Successful answer, with the monotonic send time of its request in ms. The answer shows the state of the service at
- * `sentAtMs` or later.
- */
+/** A successful answer, and the monotonic send time of its request in ms. */
 export interface Answer<T> {
   readonly value: T;
   readonly sentAtMs: number;
-  /**
-   * Time of the answer by the service's clock, in ms since the epoch, rounded to seconds (E11); undefined if the answer
-   * has no `Date` header.
-   */
+  /** Time by the service's clock in ms since the epoch, rounded to seconds (E11). */
   readonly dateMs?: number | undefined;
 }
 

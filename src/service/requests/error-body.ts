@@ -1,23 +1,17 @@
-/**
- * Reads the body of an error answer. The specification does not define its format (7). Four formats are known: an
- * object with `code`, an object with an array `errors`, the HTML page of a proxy, and an empty body.
- */
+/** Reads the body of an error answer: JSON with `code` or `errors`, an HTML page of a proxy, or an empty body (7). */
 import { isRecord } from '../../base/record.ts';
 import { parseJson } from '../json/exact-json.ts';
 import { normalizeServiceCode } from './service-code.ts';
 
 export interface ErrorBody {
-  /**
-   * Error code in the answer. If chapter 7 of docs/service.md lists the code, it is spelled as there, otherwise as the
-   * service wrote it.
-   */
+  /** Error code, spelled as in chapter 7 of docs/service.md if it is listed there. */
   readonly serviceCode: string | undefined;
-  /** Message for people: one line, at most `maxMessageLength` characters. */
+  /** Message for people in one line. */
   readonly message: string | undefined;
 }
 
 const maxMessageLength = 300;
-/** Maximum size in bytes of an error answer's body. Longer bodies are ignored. */
+/** Maximum size in bytes of an error answer. Longer bodies are ignored. */
 const maxErrorBodyBytes = 64 * 1024;
 const nothing: ErrorBody = { serviceCode: undefined, message: undefined };
 
@@ -26,9 +20,7 @@ function textIn(document: unknown, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/**
- * Turns a message into one line: replaces line breaks and control characters, and shortens the text to its maximum length.
- */
+/** Turns a message into one line and shortens it. */
 function oneLine(text: string | undefined): string | undefined {
   const line = text?.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return line ? line.slice(0, maxMessageLength) : undefined;

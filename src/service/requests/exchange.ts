@@ -1,10 +1,9 @@
 /**
- * Performs calls of the service. A call sends the request of one operation, and sends it again if `outcome.ts` allows
- * that. This class handles connection, request budget, deadline, credentials, cookies and redirects. The result is a
- * complete successful answer, or a `ServiceError`.
+ * Sends the requests of all operations, and repeats them if `outcome.ts` allows it. Returns a successful answer or
+ * throws a `ServiceError`.
  *
- * Invariant: each request that is written has its own permission (slot) of the request budget. The permission starts in
- * the same turn of the event loop as the write, and always ends (B1, L1).
+ * Each request has its own permission of the request budget, which starts right before the write and always ends (B1,
+ * L1).
  */
 
 import { assert } from '../../base/assert.ts';
@@ -34,23 +33,20 @@ import type { ServiceAddress } from './service-address.ts';
 import { ServiceError } from './service-error.ts';
 import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
 
-/**
- * Time in ms after which a status request without an answer may be cancelled, if a keep-alive cannot be sent otherwise
- * (B4).
- */
+/** Time in ms after which an unanswered status request may be cancelled for a keep-alive (B4). */
 const pollPatienceMs = 2_000;
-/** Outcomes that do not show whether the service is reachable, because logfleet did not send the request. */
+/** Outcomes without a request, which say nothing about the service. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
-/** Address, credentials and request budget with which requests to the service are sent. */
+/** Address, credentials and request budget for requests to the service. */
 export interface ServiceSettings {
   readonly address: ServiceAddress;
   readonly accessId: string;
   readonly accessKey: SecretText;
-  /** Hosts, as `host` or `host:port`, to which redirects may lead. */
+  /** Hosts to which redirects may lead, as `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
   readonly budget: KeyBudget;
-  /** Names of the settings, as messages write them; by default, the keys of a Secret. */
+  /** Names of the settings in messages; by default, the keys of a Secret. */
   readonly names?: SettingNames;
 }
 
@@ -65,9 +61,9 @@ export interface ExchangeOptions extends ServiceSettings {
 interface SentAnswer<T> {
   readonly response: TransportResponse;
   readonly sentAtMs: number;
-  /** Value of the `Cookie` header that was sent with the request. */
+  /** Value of the `Cookie` header that was sent. */
   readonly cookie: string | undefined;
-  /** Stream that has read the body of the answer; undefined if the body was not read as a stream. */
+  /** Stream that read the answer; undefined for other answers. */
   readonly stream: AnswerStream<T> | undefined;
 }
 
@@ -77,7 +73,7 @@ export class Exchange {
   readonly #authorization: string;
   readonly #requests: Counter;
   readonly #duration: Histogram;
-  /** Address of the service: the one in the Secret, or the target of a permanent redirect. */
+  /** Address of the service: from the Secret, or from a permanent redirect. */
   #address: ServiceAddress;
   #calls = 0;
 
@@ -102,8 +98,8 @@ export class Exchange {
   }
 
   /**
-   * Performs a call. Throws a `ServiceError`, or an error of `beforeSend` or of the body's receiver. This function
-   * never waits before a retry; the `handling` of the error tells the caller how long to wait.
+   * Performs a call. Throws a `ServiceError`, or an error of the caller's own functions. The caller must wait before it
+   * retries.
    */
   async perform<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
     const timesSeen = new Map<Outcome, number>();
@@ -127,9 +123,9 @@ export class Exchange {
     }
   }
 
-  /** Sends one request and follows the redirects of its answer. */
+  /** Sends one request and follows its redirects. */
   async #follow<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
-    // All requests of a search job go to the address at which the job was created, even if the service has moved.
+    // All requests of a search job go to the address that created it.
     const home = call.session?.address;
     let address = home ?? this.#address;
     let url = new URL(address.origin + address.basePath + call.path);
@@ -172,7 +168,7 @@ export class Exchange {
     return toServiceError(call.operation, { ...failure, address: url.origin + url.pathname }, this.#options.names);
   }
 
-  /** Returns the value of a successful answer. Throws a `ServiceError` for any other answer. */
+  /** Returns the value of a successful answer, or throws a `ServiceError`. */
   #valueOf<T>(call: Call, url: URL, reading: Reading<T>, sent: SentAnswer<T>, isAstray: boolean): T {
     const { response, sentAtMs, stream } = sent;
     const { status } = response;
@@ -205,7 +201,7 @@ export class Exchange {
     });
   }
 
-  /** Removes credentials and cookies from a text, in case the service repeats them in an error message. */
+  /** Removes credentials and cookies from an error message of the service. */
   #withoutSecrets(text: string | undefined, cookie: string | undefined): string | undefined {
     const credentials = this.#authorization.slice('Basic '.length);
     const secrets = [this.#options.accessKey.reveal(), credentials, ...valuesOf(cookie)];
@@ -213,12 +209,12 @@ export class Exchange {
   }
 
   #retryAfterMs(response: TransportResponse): number | undefined {
-    // A date in `Retry-After` refers to the service's clock, which the `Date` header of the same answer shows.
+    // Dates in `Retry-After` refer to the service's clock.
     const nowMs = parseHttpDate(response.headers.get('date')) ?? this.#options.clock.now();
     return parseRetryAfter(response.headers.get('retry-after'), nowMs);
   }
 
-  /** Sends one request on an established connection, once the request budget permits it. */
+  /** Sends one request as soon as the request budget permits it. */
   async #send<T>(call: Call, url: URL, reading: Reading<T>): Promise<SentAnswer<T>> {
     const { transport, clock } = this.#options;
     const { operation, session } = call;
@@ -230,7 +226,7 @@ export class Exchange {
     let sentAtMs: number | undefined;
     const onHead = (head: ResponseHead) => {
       slot.heard(head.headAtMs);
-      // Cookies are stored before the body is read, because reading the body may fail.
+      // Stores cookies first, because reading the body may fail.
       session?.cookies.store(url, head.setCookies);
       const problem = encodingProblem(head);
       if (problem !== undefined) throw new DecodeError(problem);
@@ -300,7 +296,7 @@ export class Exchange {
   #headers(call: Call, cookie: string | undefined): Readonly<Record<string, string>> {
     return {
       accept: 'application/json',
-      // Without this header the service may compress its answers (RFC 9110, 12.5.3), which logfleet cannot read.
+      // Without this header the service may compress its answers (RFC 9110, 12.5.3).
       'accept-encoding': 'identity',
       authorization: this.#authorization,
       'user-agent': this.#options.userAgent,
@@ -309,10 +305,7 @@ export class Exchange {
     };
   }
 
-  /**
-   * Converts the error of a request without a complete answer to a `ServiceError`. Errors from the caller's own
-   * callbacks, such as the receiver of the body, stay unchanged.
-   */
+  /** Converts an error to a `ServiceError`, except errors of the caller's own functions. */
   #unanswered(call: Call, url: URL, cause: unknown, sentAtMs?: number, status?: number): unknown {
     const isSent = sentAtMs !== undefined;
     const outcome = outcomeOfError(cause, isSent, call.signal);
@@ -323,7 +316,7 @@ export class Exchange {
   }
 }
 
-/** Values of the cookies in a `Cookie` header, except for values that are too short to be secrets. */
+/** Cookie values that are long enough to be secrets. */
 function valuesOf(cookie = ''): readonly string[] {
   return cookie
     .split('; ')
@@ -331,10 +324,7 @@ function valuesOf(cookie = ''): readonly string[] {
     .filter((value) => value.length >= 6);
 }
 
-/**
- * Returns what is wrong with an answer whose body is encoded, for example compressed, although the request allows no
- * encoding. Undefined if the body is not encoded.
- */
+/** Describes the problem of an encoded (such as compressed) answer; undefined if it is not encoded. */
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;

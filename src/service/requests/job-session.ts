@@ -1,9 +1,6 @@
 /**
- * Address, cookies (5.3) and times of one search job. All its requests go to the address that answered its creation,
- * because most cookies are valid only for the host that has set them.
- *
- * A redirect is followed for one request. Later requests use the new address only if the redirect was permanent, and
- * the service at the new address knows the job.
+ * Address, cookies (5.3) and times of one search job. All its requests go to the address that created it. A permanent
+ * redirect changes this address if the service at the new address knows the job.
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../../base/clock.ts';
@@ -12,7 +9,7 @@ import type { ServiceAddress } from './service-address.ts';
 
 export class JobSession {
   readonly cookies: JobCookies;
-  /** Whether the service may have received a request to delete the job. */
+  /** Whether a request to delete the job may have arrived. */
   isDeleted = false;
   #address: ServiceAddress | undefined;
   #createdAtMs = 0;
@@ -22,32 +19,29 @@ export class JobSession {
     this.cookies = new JobCookies(clock);
   }
 
-  /** Address to which all requests of the job go; undefined until the creation of the job is answered. */
+  /** Address for all requests of the job; undefined until the job is created. */
   get address(): ServiceAddress | undefined {
     return this.#address;
   }
 
-  /** Monotonic send time in ms of the newest request whose answer showed that the service knows the job. */
+  /** Monotonic send time in ms of the newest request that showed that the service knows the job. */
   get heardAtMs(): number {
     return this.#heardAtMs ?? this.#createdAtMs;
   }
 
-  /**
-   * Records a successful answer from `address`; the first one is the answer to the creation of the job. `forGood` means
-   * that the request went to this address directly, or by permanent redirects only.
-   */
+  /** Records a successful answer from `address`. `forGood` means that all redirects to this address were permanent. */
   answered(address: ServiceAddress, forGood: boolean, sentAtMs: number): void {
     if (this.#address) this.heard(sentAtMs);
     else this.#createdAtMs = sentAtMs;
     if (forGood || !this.#address) this.#address = address;
   }
 
-  /** Records that the service knows the job, as its answer to a later request has shown. `sentAtMs` is the time of that request. */
+  /** Records that the service knows the job. `sentAtMs` is the send time of the request that showed this. */
   heard(sentAtMs: number): void {
     this.#heardAtMs = Math.max(this.heardAtMs, sentAtMs);
   }
 
-  /** Finds out why the service answered that the search job does not exist. */
+  /** Returns why the service does not find the job. */
   whyMissing(refusal: NoSuchJob): MissingJob {
     const { isDeleted, cookies } = this;
     return missingJob({
@@ -60,7 +54,7 @@ export class JobSession {
   }
 }
 
-/** Maximum number of cookies that are stored for a search job. Every request of the job contains all of them. */
+/** Maximum number of cookies of a search job. */
 const maxCookies = 50;
 const maxCookieLength = 4096;
 /** Matches text that is valid in an HTTP header (RFC 9110, 5.5). */
@@ -71,14 +65,14 @@ export class JobCookies {
   readonly #jar = new CookieJar();
   /** Names of stored cookies. */
   readonly #names = new Set<string>();
-  /** Whether at least one request of the job was sent with cookies. */
+  /** Whether any request was sent with cookies. */
   wereSent = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Stores the `Set-Cookie` headers of an answer to a request to `url`. */
+  /** Stores the `Set-Cookie` headers of an answer from `url`. */
   store(url: URL, setCookies: readonly string[]): void {
     const nowMs = this.#clock.now();
     for (const text of setCookies) {
@@ -91,7 +85,7 @@ export class JobCookies {
     }
   }
 
-  /** Returns the `Cookie` header for a request to `url`, or undefined if no cookie applies. */
+  /** Returns the `Cookie` header for a request to `url`; undefined if no cookie applies. */
   header(url: URL): string | undefined {
     const nowMs = this.#clock.now();
     const cookies = this.#jar.getCookiesSync(url.href, { expire: false, sort: true });
@@ -105,10 +99,7 @@ export class JobCookies {
 /** Latest time that a `Date` can represent. */
 const latestMs = 8_640_000_000_000_000;
 
-/**
- * Converts the `Max-Age` of a cookie to a fixed time after the cookie's arrival, because the cookie library would
- * count from the last use of the cookie. `Max-Age` takes precedence over `Expires`.
- */
+/** Converts `Max-Age` to a fixed time, because the cookie library counts from the last use of the cookie. */
 function endAtFixedTime(cookie: Cookie, nowMs: number): void {
   const { maxAge } = cookie;
   if (maxAge === null) return;

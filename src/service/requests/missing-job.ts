@@ -1,51 +1,39 @@
 /**
- * Finds the cause of an answer that a search job does not exist (7.3), from facts that logfleet has recorded about the job. A
- * replica may not know the job yet, or a cookie is missing. Otherwise the job was deleted, or the service has cancelled it
- * because it got no requests or was too old.
+ * Finds out why the service does not know a search job (7.3): a replica does not know it yet, a cookie is missing, or
+ * the job was deleted or cancelled.
  */
 import type { jobMissings } from './outcome.ts';
 
-/** Time in ms after a job's creation during which some replicas of the service may not know the job yet (10.2). */
+/** Time in ms after its creation in which some replicas may not know a job (10.2). */
 const replicaGraceMs = 10_000;
-/**
- * Time in ms after a job's creation during which a replica of the service may not know the job, even though another replica
- * does. All replicas usually learn of the job soon after the first one.
- */
+/** The same time in ms after one replica has shown that it knows the job. */
 const heardReplicaGraceMs = 4_000;
-/**
- * Time in ms without requests after which the service may have cancelled a search job. It does so after 20 to 30 seconds (3.1).
- */
+/** Time in ms without requests after which the service may have cancelled a job (3.1). */
 const silenceMs = 20_000;
-/** Maximum duration of a search job in ms: the service ends it after eight hours (3.1). */
+/** Time in ms after which the service ends every search job (3.1). */
 export const longestQueryMs = 8 * 3_600_000;
 
-/** Request to which the service answered that the search job does not exist. */
+/** Request to which the service answered that the job does not exist. */
 export interface NoSuchJob {
   /** Monotonic send time of the request in ms. */
   readonly sentAtMs: number;
   /** Whether the request was a deletion of the job. */
   readonly isDeletion: boolean;
-  /** Whether the request was sent with a cookie of the job. */
+  /** Whether the request had a cookie of the job. */
   readonly hasCookie: boolean;
-  /** Whether a redirect led the request to another address than the one at which the job was created. */
+  /** Whether a redirect led the request to another address. */
   readonly isAstray: boolean;
 }
 
-/**
- * Request to which the service answered that the search job does not exist, with the facts that logfleet has recorded
- * about the job. All times are monotonic, in ms.
- */
+/** The same request with what logfleet knows about the job. Times are monotonic, in ms. */
 export interface JobFacts extends NoSuchJob {
-  /** Send time of the request that created the search job. */
+  /** Send time of the request that created the job. */
   readonly createdAtMs: number;
-  /**
-   * Send time of the newest request after the creation whose answer showed that the service knows the job; undefined
-   * if there is none.
-   */
+  /** Send time of the newest later request that showed that the service knows the job. */
   readonly heardAtMs: number | undefined;
-  /** Whether the service may have received an earlier request to delete the job. */
+  /** Whether an earlier request to delete the job may have arrived. */
   readonly isDeleted: boolean;
-  /** Whether any request of the job was sent with a cookie. */
+  /** Whether any request of the job had a cookie. */
   readonly hadCookie: boolean;
 }
 
@@ -59,7 +47,7 @@ export function missingJob(facts: JobFacts): MissingJob {
   const isHeard = heardAtMs !== undefined;
   const ageMs = sentAtMs - createdAtMs;
   const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
-  // Redirects are checked first, because only the service at the address where the job was created can know the job.
+  // Checks redirects first, because only the service at the original address can know the job.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',

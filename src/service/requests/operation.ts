@@ -1,21 +1,16 @@
-/**
- * Names and limits of the service's operations. The names are used in metrics, in error boundaries (`base/boundary.ts`)
- * and in the outcome table (`outcome.ts`).
- */
+/** Names and limits of the service's operations. */
 import type { RequestClass } from '../budget/request-slot.ts';
 
-/** Operations on a search job that was created earlier (4.2 to 4.5). */
+/** Operations on an existing search job (4.2 to 4.5). */
 export const jobOperations = ['getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
 
 export interface OperationInfo {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Priority class of the operation's requests (B3), unless the call sets another class. */
+  /** Default priority class of the operation's requests (B3). */
   readonly requestClass: RequestClass;
-  /**
-   * Maximum time in ms from the permission to send the request to the last byte of its answer, however slowly the bytes arrive.
-   */
+  /** Maximum time in ms from the permission to send until the last byte of the answer. */
   readonly deadlineMs: number;
-  /** Maximum size of an answer in bytes. 1,000 collectors take about 400 KB, and pages may be larger. */
+  /** Maximum size of an answer in bytes. 1,000 collectors take about 400 KB. */
   readonly maxBodyBytes: number;
 }
 
@@ -23,10 +18,10 @@ const mebibyte = 1024 * 1024;
 
 export const operations = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-  // The answer is awaited for a long time, because a lost answer may have contained an error of the search (E5). Meanwhile,
-  // another status request keeps the job alive (B4).
+  // Waits long, because a lost answer may have contained an error of the search (E5). Meanwhile, another request keeps
+  // the job alive (B4).
   getJob: { method: 'GET', requestClass: 'keepAlive', deadlineMs: 15_000, maxBodyBytes: 16 * mebibyte },
-  // The maximum size does not apply to the rows of a page, which are read as a stream.
+  // The maximum size does not apply to rows, which are read as a stream.
   listMessages: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: mebibyte },
   listRecords: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: 128 * mebibyte },
   deleteJob: { method: 'DELETE', requestClass: 'jobCare', deadlineMs: 10_000, maxBodyBytes: mebibyte },

@@ -1,11 +1,6 @@
 /**
- * Outcome table: all ways in which a request can end. Each row says whether the service may have acted, how the error is
- * handled, how often the client repeats the request immediately, and which reason the status condition gets. Some operations
- * have exceptions.
- *
- * Invariant: the client never repeats a request that may have had an effect, except for a deletion, which can be repeated
- * without harm. Reads have no effect, except for the status of a search job, because the service returns each error of the
- * search only once (2.3).
+ * Table of all outcomes of a request: whether the service may have acted, how the caller handles the error, and how
+ * often the client repeats the request. A request that may have had an effect is never repeated, except a deletion.
  */
 import type { Handling } from '../../base/errors.ts';
 import { BudgetFullError } from '../budget/request-budget.ts';
@@ -19,55 +14,46 @@ import { jobRefusals, pageRefusals, rangeRefusals, taskRefusals, unknownJobCode 
 
 /**
  * Possible effect of a request.
- * - `none`: never sent, or rejected before it had an effect.
- * - `unknown`: sent, but without a reliable answer: 5xx, broken connection, timeout, or an unreadable answer.
+ * - `none`: never sent, or rejected.
+ * - `unknown`: sent, but without a readable answer.
  */
 export type Effect = 'none' | 'unknown';
 
 export const jobMissings = [
-  /** The search job was just created, and this replica of the service does not know it yet (10.2). */
+  /** This replica of the service does not know the new job yet (10.2). */
   'jobNotKnownYet',
   /** logfleet has deleted the search job. */
   'jobDeleted',
-  /**
-   * The service does not find the search job, because the request had no cookie of the job: the service set no cookie,
-   * or none that may be sent to this address (5.3).
-   */
+  /** The service does not find the job, because the request lacked its cookie (5.3). */
   'jobCookieMissing',
-  /** The service has cancelled the search job because no request arrived for too long (3.1). */
+  /** The service cancelled the job, because no request arrived for too long (3.1). */
   'jobSilenced',
-  /** The service has cancelled the search job after eight hours (3.1). */
+  /** The service ended the job after eight hours (3.1). */
   'jobTimedOut',
-  /** The search job is missing for any other reason: another client deleted it, or the service lost it. */
+  /** Another client deleted the job, or the service lost it. */
   'jobGone',
 ] as const;
 
-/**
- * How a caller handles an error. `retryAfter`: the caller waits as long as the answer's `Retry-After` header says.
- * Without this header, the caller waits as for `backoff`.
- */
+/** How a caller handles an error. `retryAfter`: wait as long as the answer's header says. */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
 export interface Treatment {
-  /** Reason of the status condition for this outcome, in CamelCase. */
+  /** Reason of the status condition, in CamelCase. */
   readonly reason: string;
   readonly effect: Effect;
   readonly handling: TableHandling;
-  /** Number of times that the client immediately repeats the request before it returns the error. */
+  /** Number of immediate repetitions by the client. */
   readonly again: number;
 }
 
 /** Treatment of an outcome. `of` contains exceptions for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
-/** Treatment of a request that had no effect and may succeed later. */
+/** The request had no effect and may succeed later. */
 const passing = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { ...passing, handling: 'stall' } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;
-/**
- * Treatment of a request whose answer was lost or unreadable. Most reads can be repeated without harm. A creation or
- * deletion may have had an effect, and the status of a search job may have contained errors (U3, E5).
- */
+/** The answer was lost or unreadable. The request may have had an effect (U3, E5). */
 const unsure = {
   ...passing,
   of: {
@@ -89,7 +75,7 @@ const rangeRefused = { ...needsPerson, reason: 'RangeRefused' } as const;
 const jobLost = { ...passing, reason: 'JobLost' } as const;
 
 const rows = {
-  // No usable connection existed, so the request was not sent.
+  // The request was not sent, because there was no connection.
   ...rowsOf(['nameNotFound', 'refused', 'notReachable', 'connectTimeout', 'proxyFailed', 'tlsFailed'], unreachable),
   ...rowsOf(['certificateUnknown', 'certificateExpired', 'certificateForAnother'], untrusted),
   closed: { ...passing, reason: 'ClientClosed' },
@@ -102,7 +88,7 @@ const rows = {
     ...unsure,
     again: 2,
     reason: 'ServiceUnreachable',
-    // The receiver may have taken some rows of the page already. The reader of the page requests the missing rows itself.
+    // Some rows may have been received, so the reader of the page requests the others.
     of: { ...unsure.of, listMessages: { again: 0 } },
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },
@@ -110,11 +96,11 @@ const rows = {
   heldUp: { ...passing, reason: 'DestinationSlow' },
   ...rowsOf(['answerTooLarge', 'answerMalformed', 'answerInvalid'], unreadable),
 
-  // The answer redirects the request to another address.
+  // The answer redirects the request.
   ...rowsOf(['redirectNotAllowed', 'redirectInCircles'], { ...needsPerson, reason: 'RedirectNotAllowed' }),
 
-  // The answer rejects the request (7.1).
-  // An answer with 401 can be wrong when many clients log in at the same time (10.1), so the request is repeated once.
+  // The answer rejects the request (7.1). A 401 can be wrong when many clients log in (10.1), so the request is
+  // repeated once.
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
   notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },
@@ -133,7 +119,7 @@ const rows = {
   unavailable: { ...unavailable, handling: 'retryAfter' },
   unexpectedStatus: unreadable,
 
-  // The job does not exist (7.3). The cause is found in `missing-job.ts`.
+  // The job does not exist (7.3). `missing-job.ts` finds the cause.
   jobNotKnownYet: { ...jobLost, reason: 'JobNotKnownYet' },
   jobDeleted: { ...jobLost, handling: 'wait', reason: 'JobDeleted' },
   jobCookieMissing: { ...jobLost, reason: 'JobCookieMissing' },
@@ -144,7 +130,6 @@ const rows = {
 
 export type Outcome = keyof typeof rows;
 
-/** Returns rows of the outcome table that treat all given outcomes alike. */
 function rowsOf<O extends string>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
   return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, TreatmentRow>;
 }
@@ -169,10 +154,7 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
   [503, 'unavailable'],
 ]);
 
-/**
- * Outcome of a request without a complete answer, by the error that ended it. A request that was not sent (`isSent` is
- * false) had no effect. Returns undefined for errors from the caller's own callbacks.
- */
+/** Outcome of a request without a complete answer. Undefined for errors of the caller's own functions. */
 export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSignal | undefined): Outcome | undefined {
   if (signal?.aborted && error === signal.reason) return isSent ? 'abandoned' : 'withdrawn';
   if (error instanceof TransportError) return outcomeOfTransport(error.failure, isSent);
@@ -196,13 +178,10 @@ const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
   listRecords: pageRefusals,
 };
 
-/** HTTP statuses whose meaning does not depend on the error code in the body. */
+/** HTTP statuses whose meaning does not depend on the body. */
 const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
-/**
- * Outcome of an answer that is neither successful (2xx) nor a redirect. `serviceCode` is the error code in its body. If
- * the search job does not exist, the outcome is `jobGone`, and `missing-job.ts` finds the cause.
- */
+/** Outcome of an error answer with the code `serviceCode`. */
 export function outcomeOfAnswer(operation: Operation, status: number, serviceCode: string | undefined): Outcome {
   if (status >= 400 && status < 500 && !plainStatuses.has(status)) {
     const refusal = refusals[operation]?.find((known) => known === serviceCode);

@@ -1,6 +1,6 @@
 /**
- * Redirects keep the method and body of a request. Credentials are sent only to the origin in the Secret or to an
- * allowed host. A wrong deployment address is answered with 301 (7.1).
+ * Follows redirects with the same method and body. Credentials go only to the configured address or an allowed host.
+ * The service answers 301 for a wrong deployment (7.1).
  */
 import type { ServiceAddress } from './service-address.ts';
 
@@ -13,8 +13,8 @@ export function isRedirect(status: number): boolean {
 
 export type Redirect =
   /**
-   * Redirect to `url` that may be followed. `address` is the new base address of the service; undefined if `url` does
-   * not end in the path of the request. `forGood` is true for a permanent redirect.
+   * The redirect may be followed. `forGood` is true for a permanent redirect. `address` is the new base address, if
+   * known.
    */
   | {
       readonly kind: 'follow';
@@ -25,24 +25,21 @@ export type Redirect =
   | {
       readonly kind: 'refused';
       readonly outcome: 'redirectNotAllowed' | 'redirectInCircles';
-      /**
-       * For `redirectNotAllowed`: base address that the user can enter in the settings of the service. For
-       * `redirectInCircles`: why the redirect is not followed.
-       */
+      /** Base address that the user can configure instead, or the reason why the redirect is not followed. */
       readonly detail: string;
     };
 
 export interface RedirectQuestion {
   readonly status: number;
   readonly location: string | undefined;
-  /** URL of the request that the service has redirected. */
+  /** URL of the redirected request. */
   readonly from: URL;
   /** Path and query of the request, `/v1/…`, without the base path of the service. */
   readonly path: string;
   /** Origin of the address in the Secret. */
   readonly home: string;
   readonly allowedHosts: ReadonlySet<string>;
-  /** Number of redirects that the call has already followed. */
+  /** Number of redirects that were already followed. */
   readonly hops: number;
 }
 
@@ -68,10 +65,7 @@ export function resolveRedirect(question: RedirectQuestion): Redirect {
   return { kind: 'follow', url, address, forGood: permanentStatuses.has(status) };
 }
 
-/**
- * Parses `allowedHosts` of a Secret: hosts separated by commas or whitespace, as `host`, `host:port` if the port is not
- * 443, or an https address. An invalid entry becomes undefined.
- */
+/** Parses `allowedHosts` of a Secret: hosts separated by commas or whitespace. An invalid entry becomes undefined. */
 export function parseAllowedHosts(text: string): readonly (string | undefined)[] {
   return text
     .split(/[\s,]+/)

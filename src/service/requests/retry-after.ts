@@ -1,11 +1,10 @@
 /** Header `Retry-After` (RFC 9110, 10.2.3): a number of seconds, or a date. */
 
-/** Maximum wait in ms that a `Retry-After` header can cause, so that a header cannot stop the operator. */
+/** Maximum wait in ms after a `Retry-After` header. */
 const longestRetryAfterMs = 3_600_000;
 
 /**
- * Parses a `Retry-After` header. Returns the wait in ms, or undefined if the header is missing or invalid. `nowMs` is
- * wall time in ms.
+ * Parses a `Retry-After` header. Returns the wait in ms; undefined if it is missing or invalid. `nowMs` is wall time.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim();
@@ -15,7 +14,7 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   return Math.min(Math.max(0, delayMs), longestRetryAfterMs);
 }
 
-/** Parses an HTTP date header. Returns milliseconds since the epoch, or undefined if the header is missing or invalid. */
+/** Parses an HTTP date. Returns ms since the epoch; undefined if it is missing or invalid. */
 export function parseHttpDate(header: string | undefined): number | undefined {
   const dateMs = header === undefined ? Number.NaN : Date.parse(header);
   return Number.isNaN(dateMs) ? undefined : dateMs;

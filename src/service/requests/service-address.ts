@@ -1,28 +1,20 @@
-/**
- * Base address of a deployment of the service, including the prefix `/api`. Only HTTPS is supported (5.2). Different spellings
- * of an address are normalised.
- */
+/** Base address of the service, including the prefix `/api`. Only HTTPS is supported (5.2). */
 
 export interface ServiceAddress {
-  /** Origin of the service, `https://host` or `https://host:port`, in lower case. */
+  /** Origin of the service, such as `https://host:port`, in lower case. */
   readonly origin: string;
-  /** Path of the service before `/v1/…`, without a trailing slash; may be empty. */
+  /** Path before `/v1/…`, without a trailing slash; may be empty. */
   readonly basePath: string;
 }
 
 export type ParsedAddress =
   | { readonly kind: 'address'; readonly address: ServiceAddress }
-  /**
-   * What is wrong with an address, and how to fix it. `problem` continues a sentence that begins with the name of the setting.
-   */
+  /** What is wrong with an address, and how to fix it. */
   | { readonly kind: 'problem'; readonly problem: string; readonly remedy: string };
 
 const example = 'write an address like https://api.example.com/api';
 
-/**
- * Parses the address of the service. `problem` does not repeat the text, because a person may have pasted a key into
- * this field by mistake.
- */
+/** Parses the address of the service. `problem` does not contain the text, which may be a key pasted by mistake. */
 export function parseServiceAddress(text: string): ParsedAddress {
   const problem = (what: string, remedy = example): ParsedAddress => ({ kind: 'problem', problem: what, remedy });
   const url = URL.parse(text.trim());
@@ -41,10 +33,7 @@ export function parseServiceAddress(text: string): ParsedAddress {
   return { kind: 'address', address: { origin: url.origin, basePath } };
 }
 
-/**
- * Identity of a service. Each ledger stores the identity of its service (U1), and a policy owns a collector only at one
- * service (U13).
- */
+/** Identity of a service, as stored in ledgers (U1, U13). */
 export function serviceIdOf(address: ServiceAddress): string {
   return address.origin + address.basePath;
 }

@@ -1,9 +1,9 @@
 /**
- * Error codes of the service, as listed in chapter 7 and section 10.1 of docs/service.md. Codes are compared by their
- * last parts: `searchjob.parse.error` is `parse.error`.
+ * Error codes of the service (7, 10.1). Codes are compared by their last parts: `searchjob.parse.error` is
+ * `parse.error`.
  */
 
-/** Error codes with which the service refuses to create an upgrade task (7.5). */
+/** Error codes that refuse an upgrade task (7.5). */
 export const taskRefusals = [
   'collector.invalid',
   'collector.type.invalid',
@@ -12,7 +12,7 @@ export const taskRefusals = [
   'collector.version.invalid',
 ] as const;
 
-/** Error codes with which the service rejects the time range of a search job (7.2). */
+/** Error codes that reject the time range of a search job (7.2). */
 export const rangeRefusals = [
   'invalid.timestamp.from',
   'invalid.timestamp.to',
@@ -22,13 +22,10 @@ export const rangeRefusals = [
   'unknown.time.type',
 ] as const;
 
-/** Error codes with which the service rejects a search job, as listed in sections 7.2 and 10.1 of docs/service.md. */
+/** Error codes that reject a search job (7.2, 10.1). */
 export const jobRefusals = ['generic', ...rangeRefusals, 'no.query', 'parse.error', 'query.creation.error'] as const;
 
-/**
- * Error codes with which the service rejects a request for a page of results, as listed in sections 7.4 and 10.1 of
- * docs/service.md, except for `unknownJobCode`.
- */
+/** Error codes that reject a request for a page, except `unknownJobCode` (7.4, 10.1). */
 export const pageRefusals = [
   'offset.missing',
   'offset.negative',
@@ -39,10 +36,10 @@ export const pageRefusals = [
   'raw.messages.not.available',
 ] as const;
 
-/** Error code for a search job that the service does not know (7.3, 7.4). */
+/** Error code for an unknown search job (7.3, 7.4). */
 export const unknownJobCode = 'jobid.invalid';
 
-/** Error codes that every operation of the service can return (7.1). */
+/** Error codes of every operation (7.1). */
 const genericCodes = [
   'moved',
   'unauthorized',
@@ -65,10 +62,7 @@ const knownCodes: readonly string[] = [
 
 const maxCodeLength = 300;
 
-/**
- * Normalises an error code. Codes may have a prefix (`searchjob.…`) or lack their first part (`in.upgrading`), so they are matched
- * by their last parts. An ambiguous code stays unchanged.
- */
+/** Normalises an error code by its last parts. An ambiguous code stays unchanged. */
 export function normalizeServiceCode(code: string): string {
   const text = code.trim().toLowerCase();
   const whole = knownCodes.find((known) => text === known || text.endsWith(`.${known}`));

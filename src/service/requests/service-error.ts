@@ -1,6 +1,6 @@
 /**
- * Errors of calls to the service. An error says how the request ended (`outcome`), whether the service may have acted
- * (`effect`), which error code the service returned (`serviceCode`), and what the caller should do (`handling`).
+ * Errors of calls to the service: how the request ended, whether the service may have acted, and what the caller should
+ * do.
  */
 import { LogfleetError, type LogfleetErrorOptions } from '../../base/errors.ts';
 import type { Effect, Outcome } from './outcome.ts';
@@ -8,14 +8,11 @@ import type { Effect, Outcome } from './outcome.ts';
 export interface ServiceErrorOptions extends Omit<LogfleetErrorOptions, 'code'> {
   readonly outcome: Outcome;
   readonly effect: Effect;
-  /** HTTP status of the answer; undefined if there was no answer. */
+  /** HTTP status; undefined without an answer. */
   readonly status?: number | undefined;
-  /**
-   * Error code in the answer. A code that chapter 7 of docs/service.md lists is spelled as there, such as
-   * `collector.in.upgrading`.
-   */
+  /** Error code in the answer, such as `collector.in.upgrading` (7). */
   readonly serviceCode?: string | undefined;
-  /** Monotonic send time of the failed request in ms; undefined if the request was not sent. */
+  /** Monotonic send time in ms; undefined if the request was not sent. */
   readonly sentAtMs?: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Creates the `ServiceError` for a failed request, with the treatment from the outcome table, and a message that says
- * what happened, where, and what to do. Messages never contain credentials.
+ * Creates the `ServiceError` for a failed request. The message says what happened, where, and what to do, without
+ * credentials.
  */
 import type { Handling } from '../../base/errors.ts';
 import { type Operation, operations } from './operation.ts';
@@ -10,11 +10,11 @@ import { ServiceError, type ServiceErrorOptions } from './service-error.ts';
 /** Facts about a failed request. */
 export interface Failure
   extends Pick<ServiceErrorOptions, 'outcome' | 'status' | 'serviceCode' | 'sentAtMs' | 'cause'> {
-  /** Address to which the failed request was sent, without its query. */
+  /** Address of the failed request, without its query. */
   readonly address: string;
   readonly serviceMessage?: string | undefined;
   readonly retryAfterMs?: number | undefined;
-  /** Detail for the message: the socket's error code, a JSON path, or a new address. */
+  /** Detail for the message, such as an error code or a JSON path. */
   readonly detail?: string | undefined;
 }
 
@@ -22,16 +22,15 @@ const correctQuery = 'correct the query';
 
 type Advice = { readonly [O in Outcome]?: string };
 
-/** Advice to users about a failed request, by the outcome of the request or by the error code of the service. */
+/** Advice to users by outcome or error code. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
-  // The service gives the same answer for too many requests and for too many search jobs (10.5).
+  // The service gives the same answer for too many requests and too many search jobs (10.5).
   const orJobs =
     operation === 'createJob'
       ? '; or the organisation has reached its limit of active search jobs: wait, or end other jobs'
       : '';
-  // logfleet writes times in a form that the service accepts. If the service rejects a time, a proxy may have changed
-  // the request.
+  // logfleet writes valid times. If the service rejects one, a proxy may have changed the request.
   const altered = `check that ${address} is the address of the service itself, and that no proxy changes requests`;
   const anotherZone = 'the service does not know this time zone: write another one, as in UTC or Europe/Berlin';
   return {
@@ -70,7 +69,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
   };
 }
 
-/** Creates the error for a failed request. `names` contains the names of the settings in the form that the user has written. */
+/** Creates the error for a failed request. `names` are the names of the settings as users write them. */
 export function toServiceError(operation: Operation, failure: Failure, names = secretNames): ServiceError {
   const { reason, effect, handling } = treatmentOf(operation, failure.outcome);
   return new ServiceError({
@@ -137,15 +136,15 @@ function answered(failure: Failure, status: number): string {
 }
 
 export interface SettingNames {
-  /** Name of the setting that contains the service's base address. */
+  /** Setting with the service's base address. */
   readonly address: string;
-  /** Name of the settings that contain the access id and the access key. */
+  /** Settings with the access id and the access key. */
   readonly credentials: string;
-  /** Part of a message that explains how to trust a certificate authority: `put its CA certificate (PEM) into …`. */
+  /** Advice to trust a certificate authority: `put its CA certificate (PEM) into …`. */
   readonly trustAuthority: string;
-  /** Part of a message that tells how to follow a redirect to another host: `write the new address into …`. */
+  /** Advice to follow a redirect to another host: `write the new address into …`. */
   readonly followRedirect: string;
-  /** Part of a message that tells how to leave more of the user's request rate to other clients. */
+  /** Advice to leave more requests to other clients. */
   readonly shareRate: string;
 }
 

@@ -1,8 +1,5 @@
 /**
- * Pool of open connections to one origin. A connection carries one request at a time. The most recently used connection
- * is used first, so that the others become idle and are closed.
- *
- * Invariant: there are at most `maxConnections` connections, including those being opened.
+ * Pool of connections to one origin, each for one request at a time. The most recently used connection is used first.
  */
 import type { Clock } from '../../base/clock.ts';
 import { Connection } from './connection.ts';
@@ -10,7 +7,7 @@ import { withDeadline } from './deadline.ts';
 import type { Dialer } from './dialer.ts';
 import { connectDeadlineMs, TransportError } from './transport.ts';
 
-/** Maximum number of connections: the number of concurrent requests that the service allows for one access key (8). */
+/** Maximum number of connections: the concurrent requests that the service allows (8). */
 const maxConnections = 10;
 
 export interface ConnectionPoolOptions {
@@ -25,17 +22,14 @@ export class ConnectionPool {
   readonly #idle: Connection[] = [];
   readonly #opening = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Promise that is fulfilled when a connection is opened, returned or lost, or when the pool is closed. */
+  /** Fulfilled when a connection is opened, returned or lost, or the pool is closed. */
   #change = Promise.withResolvers<void>();
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options;
   }
 
-  /**
-   * Resolves when at least `wanted` connections are open, or as many as the pool may have. `Transport.ready` describes
-   * the errors.
-   */
+  /** Resolves when `wanted` connections are open, or as many as the pool may have. */
   async ready(wanted: number, signal: AbortSignal): Promise<void> {
     const target = Math.min(wanted, maxConnections);
     while (this.#connections.size < target) {
@@ -50,7 +44,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Takes a connection out of the pool for one request. The caller must return the connection in any case. */
+  /** Takes a connection for one request. The caller must return it. */
   async take(signal: AbortSignal): Promise<Connection> {
     for (;;) {
       this.#throwIfDone(signal);
@@ -62,7 +56,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Opens one more connection. If the pool is full, the new one replaces the connection that was unused longest. */
+  /** Opens one more connection. In a full pool, it replaces the one that was unused longest. */
   async renew(): Promise<void> {
     this.#closing.signal.throwIfAborted();
     if (this.#connections.size + this.#opening.size >= maxConnections) this.#idle.shift()?.discard();
@@ -91,12 +85,11 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // If the connection cannot be opened, the callers that wait for it receive the error. If no caller waits, the error is
-    // ignored.
+    // Waiting callers receive the error. Without such callers it is ignored.
     opening.catch(() => {});
   }
 
-  /** Opens a connection. No caller's signal cancels the opening, because later requests can use the connection. */
+  /** Opens a connection. No caller can cancel this, because later requests can use the connection. */
   async #openNow(): Promise<void> {
     const { origin, clock, dialer } = this.#options;
     const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>

@@ -1,9 +1,6 @@
 /**
- * TLS connection that sends one request at a time with undici's HTTP/1.1 client, and never opens a second socket. The
- * connection is opened before a request gets permission to be sent (B1); undici's own Pool would open it only after that.
- *
- * Invariant: a request is written at most once, in the same turn as undici calls `onRequestStart`. If the connection is lost
- * before the write, the request fails as unsent.
+ * TLS connection for one request at a time, with undici's HTTP/1.1 client. It is opened before a request gets
+ * permission to be sent (B1), which undici's own pool cannot do. A request is written at most once.
  */
 import { Client, type Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -11,7 +8,7 @@ import type { SecureSocket } from './dialer.ts';
 import { ResponseHandler } from './response-handler.ts';
 import { TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
-/** Time in ms after which an unused connection is closed, unless the service asks for a shorter time. */
+/** Time in ms after which an unused connection is closed. */
 const idleTimeoutMs = 20_000;
 
 export class Connection {
@@ -21,20 +18,19 @@ export class Connection {
   readonly #unused: Timer;
   #handedOver = false;
 
-  /** @param onGone called once, when the connection can carry no further requests */
+  /** `onGone` is called once, when the connection can carry no further requests. */
   constructor(origin: string, socket: SecureSocket, clock: Clock, onGone: () => void) {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
-    // The service sends nothing before the first request. Until then, any data, an error, or the end of the connection
-    // makes the connection unusable.
+    // The service sends nothing before the first request. Any data before it makes the connection unusable.
     socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
     this.#client = new Client(origin, {
       connect: this.#handOver,
       pipelining: 1,
       allowH2: false,
-      // Callers set the deadlines, so the time limits of undici are disabled.
+      // Disables undici's time limits, because callers set deadlines.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: idleTimeoutMs,
@@ -68,10 +64,7 @@ export class Connection {
     this.#socket.destroy();
   };
 
-  /**
-   * Passes the socket to undici, which asks for a socket before its first request. A second call fails, because the
-   * connection has only one socket.
-   */
+  /** Gives undici the open socket. A second call fails. */
   readonly #handOver: NonNullable<Client.Options['connect']> & ((...options: never[]) => void) = (
     _options: unknown,
     callback: (error: Error | null, socket: SecureSocket | null) => void,
@@ -81,7 +74,7 @@ export class Connection {
     this.#unused.cancel();
     this.#socket.off('readable', this.discard);
     this.#socket.ref();
-    // The callback comes in a later turn of the event loop, because undici must finish its own bookkeeping first.
+    // undici must finish its own bookkeeping before the callback.
     queueMicrotask(() => {
       if (given) callback(null, this.#socket);
       else

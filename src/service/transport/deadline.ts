@@ -13,8 +13,8 @@ export class DeadlineError extends LogfleetError {
 }
 
 /**
- * Runs `work` with a signal that is aborted after `deadlineMs` or together with `signal`. Then rejects immediately with
- * a `DeadlineError` or the reason of `signal`, even if `work` ignores its signal.
+ * Runs `work` with a signal that is aborted after `deadlineMs` or with `signal`. Then rejects immediately with a
+ * `DeadlineError` or the signal's reason.
  */
 export async function withDeadline<T>(
   clock: Clock,

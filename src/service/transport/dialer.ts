@@ -1,6 +1,6 @@
 /**
- * Opens TLS connections to the service, directly or through an HTTP proxy (CONNECT). The certificate is always checked
- * against `ca.crt` of the Secret, or else against the machine's certificate authorities.
+ * Opens TLS connections to the service, directly or through an HTTP proxy. Checks the certificate against `ca.crt` of
+ * the Secret, or the machine's certificate authorities.
  */
 
 import { once } from 'node:events';
@@ -18,10 +18,7 @@ export interface DialerOptions {
   readonly environment: Environment;
 }
 
-/**
- * Open TLS connection. A `GatheringSocket` combines small TLS records into larger chunks, which Node does not support
- * for a connection through a proxy.
- */
+/** TLS connection. Node cannot combine its records into chunks behind a proxy, so `GatheringSocket` does. */
 export type SecureSocket = GatheringSocket | TLSSocket;
 
 export class Dialer {
@@ -31,7 +28,7 @@ export class Dialer {
     this.#options = options;
   }
 
-  /** Resolves to a socket whose certificate is verified. Rejects with a `TransportError` or the signal's reason. */
+  /** Opens a connection with a verified certificate. Rejects with a `TransportError` or the signal's reason. */
   async dial(origin: URL, signal: AbortSignal): Promise<SecureSocket> {
     const tunnel = await this.#tunnel(origin, signal);
     const host = bareHost(origin);

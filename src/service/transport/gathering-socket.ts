@@ -1,13 +1,8 @@
 /**
- * TLS connection that combines TLS records of 16 KB into larger chunks, because passing each record through Node's streams and
- * undici's parser costs three times as much as receiving and decrypting the record.
+ * TLS connection that combines records of 16 KB into larger chunks, because passing on each record costs more time than
+ * decrypting it.
  *
- * Node writes each record into the same small buffer (`onread`), from which it is appended to the gathered data. The gathered
- * data is passed on when all arrived records are gathered and the reader has consumed the last chunk. The stream then never
- * joins chunks, which would take a third of the total time.
- *
- * Invariant: the stream contains at most one chunk, except at its end. Two buffers alternate, and one is overwritten only after
- * its reader has finished the other, so a chunk is valid until the read after the next.
+ * Two buffers alternate: one is filled while the reader uses the other. A chunk is valid until the read after the next.
  */
 import type { OnReadOpts } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -16,22 +11,19 @@ import { afterArrivals } from '../../base/clock.ts';
 
 const recordBytes = 16 * 1024;
 const pieceBytes = 256 * 1024;
-/**
- * Maximum number of bytes that can still arrive after reading was stopped. Node has already received them in encrypted
- * form.
- */
+/** Maximum number of bytes that can arrive after reading was stopped. */
 const lateBytes = 96 * 1024;
 
 export class GatheringSocket extends Duplex {
-  /** TLS socket that this stream reads from and writes to. Its event `secureConnect` shows the end of the handshake. */
+  /** TLS socket under this stream. Its event `secureConnect` ends the handshake. */
   readonly tls: TLSSocket;
   #filling = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
   #spare = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
-  /** Index in `#filling` of the first gathered byte that was not passed on yet. */
+  /** Start of the data in `#filling` that was not passed on. */
   #from = 0;
   #to = 0;
   #isHandingOn = false;
-  /** Whether reading from the network is stopped until the reader asks for more data. */
+  /** Whether reading is stopped until the reader asks for more. */
   #isStopped = false;
   #hasEnded = false;
 
@@ -57,7 +49,7 @@ export class GatheringSocket extends Duplex {
     return this;
   }
 
-  /** Asks for more data. The reader calls this function when it has consumed the last chunk. */
+  /** Asks for more data. The reader calls this after the last chunk. */
   override read(size?: number): Buffer | null {
     if (this.readableLength === 0) this.#refill();
     return super.read(size) as Buffer | null;
@@ -69,10 +61,7 @@ export class GatheringSocket extends Duplex {
     this.tls.write(chunk, done);
   }
 
-  /**
-   * Sends head and body of a request in one write. With two writes, a process that was stopped in between could send the body
-   * after it has lost the right to send (L1).
-   */
+  /** Sends head and body in one write, so that no body is sent after this process lost the right to send (L1). */
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     this.tls.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done);
   }
@@ -87,7 +76,7 @@ export class GatheringSocket extends Duplex {
     else this.tls.once('close', () => done(error)).destroy();
   }
 
-  /** Adds one TLS record to the gathered data. Returns false to stop reading. */
+  /** Adds one TLS record. Returns false to stop reading. */
   #take(record: Buffer, bytes: number): boolean {
     if (this.#to + bytes > this.#filling.length) {
       this.#handOn();

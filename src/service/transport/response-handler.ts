@@ -1,4 +1,4 @@
-/** Converts undici's events for one request to the answer (`TransportResponse`). */
+/** Converts undici's events for one request to an answer. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { type ResponseHead, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
@@ -13,7 +13,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #reject: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #head: ResponseHead | undefined;
-  /** True if the body of this answer goes to the receiver of the request, false if the answer contains the body. */
+  /** True if the receiver of the request reads the body. */
   #received = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -31,9 +31,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     request.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /**
-   * Called right before the socket write. If it throws an error, the request is not sent, and the connection stays usable.
-   */
+  /** Called right before the write. If it throws, the request is not sent, and the connection stays usable. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#controller)
       throw new TransportError('connectionLost', 'the connection broke after the request was written');
@@ -71,7 +69,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     }
     this.#bytes += chunk.length;
     const { maxBodyBytes } = this.#request;
-    // The chunk is copied, because undici reuses its memory.
+    // Copies the chunk, because undici reuses its memory.
     if (this.#bytes <= maxBodyBytes) this.#chunks.push(Buffer.from(chunk));
     else controller.abort(new TransportError('answerTooLarge', `the answer has more than ${maxBodyBytes} bytes`));
   }
@@ -89,14 +87,13 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // undici's parser reports an empty chunk each time it resumes. If an empty chunk paused the answer again, the answer
-    // would never continue.
+    // undici reports an empty chunk when it resumes, which must not pause the answer again.
     if (chunk.length === 0) return;
     try {
       const drained = this.#request.receiver?.write(chunk);
       if (drained === undefined) return;
       controller.pause();
-      // The answer is resumed in this callback, because undici allows this only while its parser is not active.
+      // undici allows this only while its parser is not active.
       drained.then(
         () => controller.resume(),
         (error: unknown) => this.#giveUp(error),

@@ -1,4 +1,4 @@
-/** Maps errors of sockets, TLS and undici to `TransportFailure`s by their code. No other module knows these codes. */
+/** Maps error codes of sockets, TLS and undici to `TransportFailure`s. */
 import { TransportError, type TransportFailure } from './transport.ts';
 
 const codes: { readonly [F in TransportFailure]?: readonly string[] } = {
@@ -15,7 +15,7 @@ const codes: { readonly [F in TransportFailure]?: readonly string[] } = {
   tlsFailed: ['EPROTO'],
   connectionLost: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
   closed: ['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'],
-  // Errors of undici's parser have no code, so they are recognised by their name.
+  // Errors of undici's parser have no code, only a name.
   answerMalformed: ['UND_ERR_HEADERS_OVERFLOW', 'HTTPParserError'],
 };
 const failureByCode: ReadonlyMap<string, TransportFailure> = new Map(
@@ -29,10 +29,7 @@ function codeOf(error: unknown): string {
   return typeof name === 'string' ? name : '';
 }
 
-/**
- * Failure for an error code that is not in the table: OpenSSL codes are recognised by their prefix, and all others mean
- * a lost connection.
- */
+/** Failure for an unlisted error code: OpenSSL codes have a prefix, others mean a lost connection. */
 function failureOf(code: string): TransportFailure {
   const known = failureByCode.get(code);
   if (known) return known;
@@ -40,10 +37,7 @@ function failureOf(code: string): TransportFailure {
   return 'connectionLost';
 }
 
-/**
- * Converts an error of the network to a `TransportError`. `what` names the failed action in the message: `connecting to
- * service.example.com:443`.
- */
+/** Converts an error of the network. `what` names the failed action: `connecting to service.example.com:443`. */
 export function asTransportError(error: unknown, what: string): TransportError {
   if (error instanceof TransportError) return error;
   const code = codeOf(error);

@@ -1,41 +1,36 @@
 /**
- * Interface to the network: sends one request and receives one answer, complete or as a stream. A transport handles
- * connections, proxies and certificates. It knows no credentials and no request budget, follows no redirects, and
- * repeats no request.
+ * Interface to the network: sends one request and receives one answer. A transport follows no redirects and repeats no
+ * request.
  *
- * Invariant: `beforeWrite` runs right before the first byte of a request is written, in the same turn of the event
- * loop. If `beforeWrite` was not called, or threw, the request was not sent.
+ * `beforeWrite` runs right before the first byte is written. If it throws or was not called, the request was not sent.
  */
 import { LogfleetError } from '../../base/errors.ts';
 import type { Departure } from '../budget/send-right.ts';
 
-/** Maximum time in ms for establishing a connection, also through a proxy. */
+/** Maximum time in ms to establish a connection, also through a proxy. */
 export const connectDeadlineMs = 10_000;
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Origin of the service, `https://host:port`, without a path. */
+  /** Origin of the service, such as `https://host:port`. */
   readonly origin: string;
   /** Path and query of the request, percent-encoded. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Signal that cancels the request: its socket is closed, and `send` rejects with the signal's reason. */
+  /** Cancels the request: `send` rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /**
-   * Returns the proof that the request may be written now (L1). If `beforeWrite` throws, the request is not sent, and
-   * `send` rejects with the error. Called at most once.
-   */
+  /** Allows the write (L1). If it throws, the request is not sent, and `send` rejects with the error. */
   readonly beforeWrite: () => Departure;
-  /** Maximum size of an answer's body in bytes. A larger body fails with `answerTooLarge`, unless a receiver reads the body. */
+  /** Maximum size of the body in bytes, unless a receiver reads it. A larger body fails with `answerTooLarge`. */
   readonly maxBodyBytes: number;
-  /** Receiver of the body while it arrives; undefined to return the complete body with the response. */
+  /** Receives the body while it arrives; undefined to return the complete body. */
   readonly receiver?: BodyReceiver | undefined;
 }
 
 export interface ResponseHead {
   readonly status: number;
-  /** Headers of the answer, with names in lower case. Only the first of repeated headers is kept. */
+  /** Headers with names in lower case. Only the first of repeated headers is kept. */
   readonly headers: ReadonlyMap<string, string>;
   /** All `Set-Cookie` headers of the answer, in order. */
   readonly setCookies: readonly string[];
@@ -44,44 +39,34 @@ export interface ResponseHead {
 }
 
 export interface TransportResponse extends ResponseHead {
-  /** Body of the answer; empty if a receiver has read the body. */
+  /** Body of the answer; empty if a receiver read it. */
   readonly body: Uint8Array;
 }
 
-/** Receives the body of one answer in chunks. An error that the receiver throws cancels the request and rejects `send`. */
+/** Receives a body in chunks. An error that it throws cancels the request. */
 export interface BodyReceiver {
-  /** Called with the head of the answer. Returns false to leave the body in the response, as for errors and redirects. */
+  /** Called with the head of the answer. Returns false to leave the body in the response. */
   begin(head: ResponseHead): boolean;
-  /**
-   * Receives a chunk of the body. The memory of the chunk is reused after the call. While a returned promise is
-   * pending, nothing more is read from the socket, but data that was already read may follow. A rejected promise
-   * cancels the request.
-   */
+  /** Receives a chunk, whose memory is reused after the call. A returned promise pauses the answer. */
   write(chunk: Uint8Array): Promise<void> | undefined;
 }
 
 export interface Transport {
   /**
-   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own limit. A
-   * request can then be written as soon as the request budget permits it (B1). Rejects only if there is no connection at all.
+   * Resolves when up to `wanted` connections are open, including busy ones (B1). Rejects only without any connection.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
-  /** Opens one more connection to `origin` without a request. Resolves when the handshake is complete (`Path.probe`). */
+  /** Opens one more connection without a request (`Path.probe`). */
   probe(origin: string): Promise<void>;
-  /** Sends a request. Rejects with a `TransportError`, with the signal's reason, or with an error of `beforeWrite`. */
+  /** Sends a request. Rejects with a `TransportError`, the signal's reason, or an error of `beforeWrite`. */
   send(request: TransportRequest): Promise<TransportResponse>;
-  /**
-   * Closes the transport gently: it accepts no further requests. Resolves when all requests have ended and every socket
-   * is closed.
-   */
+  /** Accepts no further requests. Resolves when all requests have ended and every socket is closed. */
   drain(): Promise<void>;
-  /** Closes the transport at once: it accepts no further requests and closes every socket, even while requests are in flight. */
+  /** Accepts no further requests and closes every socket immediately. */
   close(): Promise<void>;
 }
 
-/**
- * Reason why a request got no answer. The reasons in this list before `closed` occur only if the request was not sent.
- */
+/** Reason why a request got no answer. With those before `closed`, the request was not sent. */
 export type TransportFailure =
   | 'nameNotFound'
   | 'refused'

@@ -1,7 +1,4 @@
-/**
- * Transport over real sockets: HTTPS/1.1 with undici, a connection pool for each origin, and proxies from the
- * environment. Each set of credentials has its own transport.
- */
+/** Sends requests by HTTPS/1.1 with undici. Each set of credentials has its own transport. */
 
 import type { Clock } from '../../base/clock.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
@@ -9,10 +6,7 @@ import { ConnectionPool } from './connection-pool.ts';
 import { Dialer, type DialerOptions } from './dialer.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
-/**
- * Maximum number of times that a request changes to another connection, because the connection broke before the
- * request was written.
- */
+/** Maximum number of connections that may break before a request is written. */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {
@@ -56,16 +50,14 @@ export class UndiciTransport implements Transport {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** Connection pool of one origin. There are few pools, because redirects lead only to the allowed hosts in the Secret. */
+  /** Returns the connection pool of an origin. Redirects lead only to allowed hosts, so there are few pools. */
   #pool(origin: string): ConnectionPool {
     if (this.#closed) throw new TransportError('closed', 'the client has been closed');
     const options = { origin, clock: this.#clock, dialer: this.#dialer };
     return getOrAdd(this.#pools, origin, () => new ConnectionPool(options));
   }
 
-  /**
-   * Sends a request on a connection of the pool. If the connection is lost before the write, another connection is used.
-   */
+  /** Sends a request. If the connection is lost before the write, tries another one. */
   async #send(pool: ConnectionPool, request: TransportRequest): Promise<TransportResponse> {
     let written = false;
     const beforeWrite = () => {
