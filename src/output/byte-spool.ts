@@ -1,21 +1,15 @@
-/**
- * Collects bytes into chunks of a fixed length. The consumer takes the chunks in order and returns them for reuse, because allocating new
- * memory for every short row would take longer than encoding the row.
- */
+/** Collects bytes into chunks of a fixed length. The consumer returns each chunk, so that its memory is reused. */
 
-/** Length of a chunk in bytes: small enough for the processor's cache, and large enough that the cost of handling a chunk hardly matters. */
+/** Length of a chunk in bytes, small enough for the processor's cache. */
 export const usualChunkBytes: number = 512 * 1024;
-/** Maximum number of returned chunks that are kept for reuse. Further chunks are left to the garbage collector. */
+/** Maximum number of returned chunks that are kept for reuse. */
 const maxSpare = 4;
-/** Returned chunks of the usual length. All spools share them, because an export can have many small files. */
+/** Returned chunks of the usual length, shared by all files. */
 const usualSpare: Buffer[] = [];
 const noBuffer = Buffer.alloc(0);
 
 export class ByteSpool {
-  /**
-   * Chunk that is being filled; its first `at` bytes are in use. Code that writes directly into the chunk must call `reserve` first and
-   * then advance `at`. The chunk is allocated when its first byte is written.
-   */
+  /** Chunk that is being filled; its first `at` bytes are in use. Call `reserve` before writing into it. */
   buffer: Buffer = noBuffer;
   at = 0;
   readonly #chunkBytes: number;
@@ -35,7 +29,7 @@ export class ByteSpool {
     return this.#filledBytes + this.at;
   }
 
-  /** Number of bytes in chunks that the consumer has not taken yet. */
+  /** Number of bytes in chunks that were not taken yet. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -58,12 +52,12 @@ export class ByteSpool {
     this.buffer[this.at++] = byte;
   }
 
-  /** Ensures that the current chunk has space for this number of bytes. If not, a new chunk begins. */
+  /** Ensures that the current chunk has space for this number of bytes. */
   reserve(bytes: number): void {
     if (bytes > this.buffer.length - this.at) this.#nextChunk(Math.max(bytes, this.#chunkBytes));
   }
 
-  /** Returns the oldest chunk that is full or that `flush` has ended, or undefined if there is none. */
+  /** Returns the oldest full or flushed chunk; undefined if there is none. */
   take(): Buffer | undefined {
     const chunk = this.#waiting.shift();
     if (chunk !== undefined) this.#waitingBytes -= chunk.length;
@@ -77,7 +71,7 @@ export class ByteSpool {
     this.buffer = noBuffer;
   }
 
-  /** Takes back a chunk from the consumer, so that its memory can be overwritten. */
+  /** Takes back a chunk, whose memory may then be overwritten. */
   recycle(chunk: Buffer): void {
     if (chunk.buffer.byteLength === this.#chunkBytes && this.#spare.length < maxSpare) {
       this.#spare.push(Buffer.from(chunk.buffer));

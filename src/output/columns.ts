@@ -1,9 +1,9 @@
 /**
- * Columns of an export's files and their types: the fields that the user chose, or else all fields that the service documents or describes
- * (section 2.5 of docs/service.md). All files of an export have the same columns.
+ * Columns of an export's files: the fields that the user chose, or all known fields (2.5). All files of an export have
+ * the same columns.
  */
 
-/** Type of a column. `integer` has 64 bits, because counts can exceed 32 bits. `instant` is milliseconds since the epoch. */
+/** Type of a column. `integer` has 64 bits. `instant` is milliseconds since the epoch. */
 export type ColumnType = 'text' | 'integer' | 'decimal' | 'truth' | 'instant';
 
 export interface Column {
@@ -11,7 +11,7 @@ export interface Column {
   readonly type: ColumnType;
 }
 
-/** Description of a field by the service (section 2.4 of docs/service.md). */
+/** Description of a field by the service (2.4). */
 export interface DescribedField {
   readonly name: string;
   readonly fieldType?: string | undefined;
@@ -19,18 +19,18 @@ export interface DescribedField {
 
 export interface ColumnSet {
   readonly columns: readonly Column[];
-  /** Name of the extra column. It holds all members of a row that have no column of their own, as one JSON object. */
+  /** Name of the extra column. It contains all members of a row without a column, as one JSON object. */
   readonly restName: string;
-  /** True if the members of a row that have no column of their own are written to the extra column. */
+  /** Whether the files have an extra column for members without a column. */
   readonly keepsOthers: boolean;
 }
 
-/** Returns the columns for messages. If `chosen` is empty, all fields become columns. */
+/** Returns the columns for messages. An empty `chosen` means all fields. */
 export function messageColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
   return recordColumns(chosen, [...documented, ...described]);
 }
 
-/** Returns the columns for records of an aggregation, whose fields the service describes (section 2.6 of docs/service.md). */
+/** Returns the columns for records of an aggregation (2.6). */
 export function recordColumns(chosen: readonly string[], known: readonly DescribedField[]): ColumnSet {
   const fields = new Map<string, DescribedField>();
   for (const field of known) if (!fields.has(foldedName(field.name))) fields.set(foldedName(field.name), field);
@@ -39,10 +39,7 @@ export function recordColumns(chosen: readonly string[], known: readonly Describ
   return { columns, restName: restNameBeside(columns), keepsOthers: chosen.length === 0 };
 }
 
-/**
- * Returns a form of a field's name for comparisons. The service spells its own field names in several ways, such as `_messagetime` and
- * `_messageTime`, so their case is ignored.
- */
+/** Returns the name in lower case, because the service spells its field names differently. */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;
 }
@@ -56,7 +53,7 @@ function restNameBeside(columns: readonly Column[]): string {
 const integers: ReadonlySet<string> = new Set(['long', 'int', 'integer', 'short']);
 const decimals: ReadonlySet<string> = new Set(['double', 'float', 'number', 'decimal']);
 const truths: ReadonlySet<string> = new Set(['boolean', 'bool']);
-/** Names of the fields with times. The service describes these fields as numbers. */
+/** Fields with times, which the service describes as numbers. */
 const instants: ReadonlySet<string> = new Set(['_messagetime', '_receipttime', '_timeslice']);
 
 function columnType(name: string, fieldType: string | undefined): ColumnType {
@@ -66,7 +63,7 @@ function columnType(name: string, fieldType: string | undefined): ColumnType {
   return truths.has(type) ? 'truth' : 'text';
 }
 
-/** Fields that every message can have, with the order and the types of section 2.5 of docs/service.md. */
+/** Fields that every message can have (2.5). */
 const documented: readonly DescribedField[] = [
   { name: '_messageid', fieldType: 'long' },
   { name: '_sourceid', fieldType: 'long' },

@@ -1,8 +1,8 @@
 /**
- * Compresses a file with gzip or zstd, on separate threads while messages are being read.
+ * Compresses a file with gzip or zstd on separate threads.
  *
- * gzip compresses two chunks of a file at the same time, independently of each other. The results form one gzip member, so every reader can
- * read the file, which is about 1 % larger than with one stream.
+ * gzip compresses two chunks at the same time, independently of each other. The file is about 1 % larger, and every
+ * gzip reader can read it.
  */
 
 import type { Transform } from 'node:stream';
@@ -11,16 +11,16 @@ import { getOrAdd } from '../base/get-or-add.ts';
 
 export type Compression =
   | { readonly kind: 'none' }
-  /** Compression by gzip. Level 1 is the fastest, and level 9 gives the smallest files. */
+  /** Level 1 is the fastest, and level 9 gives the smallest files. */
   | { readonly kind: 'gzip'; readonly level: number }
   /** Compression by zstd with a level from 1 to 19. */
   | { readonly kind: 'zstd'; readonly level: number };
 
-/** Compresses the chunks of one file. The file consists of the results of all calls of `pack` and of `end`, in order. */
+/** Compresses the chunks of one file. The results of `pack` and `end`, in order, are the file. */
 export interface Packer {
-  /** Maximum number of calls of `pack` that run at the same time. */
+  /** Maximum number of parallel calls of `pack`. */
   readonly parallel: number;
-  /** Compresses a chunk, whose memory must not change before the promise is settled. */
+  /** Compresses a chunk. Its memory must not change before the promise is settled. */
   pack(chunk: Uint8Array): Promise<readonly Uint8Array[]>;
   end(): Promise<readonly Uint8Array[]>;
   /** Releases the memory for the compression. */
@@ -48,7 +48,7 @@ const unpacked: Packer = {
   close: () => {},
 };
 
-/** Compresses a file with a stream of `node:zlib`, whose thread works on one chunk at a time. */
+/** Compresses a file with one stream of `node:zlib`. */
 class StreamPacker implements Packer {
   readonly parallel = 1;
   readonly #stream: Transform;
@@ -79,9 +79,9 @@ class StreamPacker implements Packer {
   }
 }
 
-/** Start of a gzip file: without file name and time, so that equal rows give equal files. */
+/** Start of a gzip file, without name and time, so that equal rows give equal files. */
 const gzipHeader = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
-/** Empty last block in the deflate format, which ends the compressed data. */
+/** Empty last block of deflate data. */
 const lastBlock = Uint8Array.of(3, 0);
 const gzipTrailerBytes = 8;
 
@@ -119,12 +119,12 @@ interface DeflateStream {
   readonly packer: StreamPacker;
 }
 
-/** Maximum number of unused streams for each compression level. A stream takes half a megabyte of memory. */
+/** Maximum number of unused streams for each level. A stream takes half a megabyte. */
 const mostIdle = 4;
-/** Unused streams by compression level. All files share them, because creating a stream takes CPU time and memory. */
+/** Unused streams by compression level, shared by all files. */
 const idleStreams = new Map<number, DeflateStream[]>();
 
-/** Compresses a chunk independently of other chunks. The result ends on a whole byte. */
+/** Compresses a chunk independently of other chunks. */
 async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8Array[]> {
   const idle = getOrAdd(idleStreams, level, () => []);
   const stream = idle.pop() ?? newStream(level);
@@ -135,14 +135,11 @@ async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8
   return [withoutRepeatedMarkers(Buffer.concat(packed))];
 }
 
-/** End of a flush marker (an empty block, which zlib writes after each chunk), followed by a second flush marker. */
+/** End of a flush marker (an empty block), followed by a second flush marker. */
 const repeatedMarker = Buffer.of(0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff);
 const markerBytes = 5;
 
-/**
- * Removes repeated flush markers from the end of compressed bytes, so that equal rows give equal files. zlib repeats the marker if the
- * output buffer of the shared stream becomes full within the marker, which depends on the chunks of other files.
- */
+/** Removes repeated flush markers, so that equal rows give equal files. */
 function withoutRepeatedMarkers(bytes: Buffer): Buffer {
   let end = bytes.length;
   while (bytes.subarray(0, end).subarray(-repeatedMarker.length).equals(repeatedMarker)) end -= markerBytes;

@@ -1,10 +1,8 @@
 /**
- * CSV encoder (RFC 4180). It writes a header and one line per row, with CR LF line ends, in UTF-8 without a byte order mark.
+ * Writes CSV (RFC 4180) with a header, CR LF line ends and UTF-8.
  *
- * A string is written without JSON escapes, a number or boolean as received, and an object or array as JSON. `null`, a missing value and
- * `""` become empty cells. If the user chose no fields, the last column contains all members of a row without a column, as one JSON object.
- *
- * Invalid UTF-8 becomes U+FFFD, because readers would otherwise reject the whole file.
+ * Strings are written without JSON escapes, objects and arrays as JSON. Missing values become empty cells. Invalid
+ * UTF-8 becomes U+FFFD.
  */
 import { char, marked } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
@@ -14,7 +12,7 @@ import { RowColumns, restBytes, valueKind, writeRest } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export interface CsvOptions {
-  /** True if `'` is written before cells that a spreadsheet would treat as formulas. */
+  /** Writes `'` before cells that a spreadsheet would run as formulas. */
   readonly formulaGuard: boolean;
 }
 
@@ -42,8 +40,7 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // Reserves space for the longest possible line: each byte of the row can take two bytes in a cell, and each cell needs quotes, an
-    // apostrophe and a comma.
+    // Reserves space for the longest possible line, with doubled quotes.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -82,7 +79,7 @@ export class CsvEncoder implements RowEncoder {
     if (this.#text.length < textBytes + restBytes) this.#text = Buffer.allocUnsafeSlow(2 * (textBytes + restBytes));
   }
 
-  /** Ends a line of the file. Writes `""` if the line has only one cell and this cell is empty, because readers ignore empty lines. */
+  /** Ends a line. Writes `""` for a single empty cell, because readers ignore empty lines. */
   #endLine(start: number, end: number): void {
     const { buffer } = this.#spool;
     let at = end;
@@ -137,7 +134,7 @@ export class CsvEncoder implements RowEncoder {
 /** Characters because of which a cell needs quotes. */
 const separators = [char.comma, char.quote, char.lineFeed, char.carriageReturn];
 const isSeparator = marked(',"\n\r');
-/** Maximum length in bytes of texts for which a loop is faster than `indexOf`. */
+/** Maximum length in bytes for which a loop is faster than `indexOf`. */
 const maxSearchedByLoop = 32;
 
 function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
@@ -150,14 +147,12 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * Returns whether a spreadsheet would run a cell as a formula, because the cell begins with = + - @ (also full-width), a tab or a line
- * break (OWASP, "CSV Injection"). Logs can contain text written by attackers.
- *
- * Numbers with a sign do not count as formulas, because ids are often negative, and an apostrophe would make them useless.
+ * Returns whether a spreadsheet would run a cell as a formula (OWASP, "CSV Injection"). Numbers with a sign are no
+ * formulas, because many ids are negative.
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {
   if (start === end || isSuspicious[bytes[start] as number] === 0) return false;
-  // Negative numbers are frequent, so they are recognized first, without creating a string.
+  // Checks the frequent negative numbers first, without creating a string.
   if (bytes[start] === char.minus && end > start + 1 && areDigits(bytes, start + 1, end)) return false;
   const text = bytes.toString('utf8', start, end);
   return formulaStart.test(text) && !signedNumber.test(text);
@@ -173,5 +168,5 @@ function areDigits(bytes: Buffer, start: number, end: number): boolean {
 
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 const signedNumber = /^[+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** Flag for each byte: 1 if a formula can start with it. The full-width signs start with the byte 0xef. */
+/** 1 for each byte with which a formula can begin. Full-width signs begin with 0xef. */
 const isSuspicious = marked('=+-@\t\r\n\xef');

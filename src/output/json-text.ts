@@ -1,11 +1,11 @@
 /**
- * Functions that find the end of a value in valid JSON text (RFC 8259), and that read the content of its strings. They are faster than a
- * parser, because they rely on an earlier validation of the text.
+ * Finds the end of values in valid JSON text, and reads strings. Faster than a parser, because the text was already
+ * checked.
  */
 import { isUtf8 } from 'node:buffer';
 import { char, plainEnd } from '../base/json-bytes.ts';
 
-/** Replaces line breaks by spaces. In valid JSON, line breaks occur only between tokens, never inside strings. */
+/** Replaces line breaks by spaces. Valid JSON has none inside strings. */
 export function withoutLineBreaks(text: Uint8Array): Uint8Array {
   if (text.indexOf(char.lineFeed) < 0) return text;
   return text.map((byte) => (byte === char.lineFeed || byte === char.carriageReturn ? char.space : byte));
@@ -31,14 +31,12 @@ export function nestedEnd(bytes: Uint8Array, view: DataView, from: number, end: 
   return at;
 }
 
-/** Replaces invalid UTF-8 by U+FFFD, since strict readers reject a whole file for one wrong byte. */
+/** Replaces invalid UTF-8 by U+FFFD, because readers reject a whole file for one wrong byte. */
 export function validText(text: Uint8Array): Uint8Array {
   return isUtf8(text) ? text : Buffer.from(new TextDecoder().decode(text));
 }
 
-/**
- * Returns the index after the number, `true`, `false` or `null` that begins at `from`. Other text, such as a comma, must follow the value.
- */
+/** Returns the index after the number, `true`, `false` or `null` at `from`. */
 export function wordEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
@@ -48,14 +46,14 @@ export function wordEnd(bytes: Uint8Array, from: number): number {
   }
 }
 
-/** Returns the index of the first byte that is not whitespace, from `from` on. */
+/** Returns the index of the first byte from `from` on that is not whitespace. */
 export function tokenStart(bytes: Uint8Array, from: number): number {
   let at = from;
   while ((bytes[at] as number) <= char.space) at++;
   return at;
 }
 
-/** Copies bytes. Short values are copied in a loop, which is faster than `copy`. */
+/** Copies bytes. A loop is faster than `copy` for short values. */
 export function copyBytes(target: Buffer, at: number, source: Buffer, from: number, to: number): number {
   if (to - from > maxCopiedByLoop) return at + source.copy(target, at, from, to);
   let end = at;
@@ -65,15 +63,12 @@ export function copyBytes(target: Buffer, at: number, source: Buffer, from: numb
 
 const maxCopiedByLoop = 48;
 
-/**
- * Writes the content of the JSON string between `from` and `to` (without its quotes) to `target` as UTF-8. Returns the index after the
- * written bytes. Half a surrogate pair becomes U+FFFD.
- */
+/** Writes the content of a JSON string to `target` as UTF-8. Returns the index after it. */
 export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataView, from: number, to: number): number {
   let end = at;
   let next = from;
   while (next < to) {
-    // `plainEnd` also reads the closing quote of the string, at which it always stops.
+    // `plainEnd` also reads the closing quote, at which it always stops.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     if (plain >= to) break;
@@ -85,7 +80,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   return end;
 }
 
-/** Characters that the short JSON escapes stand for, by the byte after the backslash. */
+/** Character of each short JSON escape, by the byte after the backslash. */
 const meaningOf = new Uint8Array(128);
 for (const [letter, meaning] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
   meaningOf[(letter as string).charCodeAt(0)] = (meaning as string).charCodeAt(0);

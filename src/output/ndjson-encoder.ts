@@ -1,8 +1,6 @@
 /**
- * NDJSON encoder that writes each row as received, without parsing it. Line breaks inside a row become spaces, which does not change its
- * JSON (RFC 8259). Invalid UTF-8 becomes U+FFFD, because readers would reject the whole file.
- *
- * The encoder searches many rows at once for line breaks. Searching each row by itself would take as long as copying the row.
+ * Writes each row as received, as NDJSON. Line breaks inside a row become spaces, and invalid UTF-8 becomes U+FFFD.
+ * Line breaks are searched in many rows at once, which is faster.
  */
 import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
@@ -12,7 +10,7 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export class NdjsonEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
-  /** Start of the rows that have not been searched for line breaks yet. `#lineEnds` contains the ends of these rows. */
+  /** Start of the rows that were not searched for line breaks. `#lineEnds` contains their ends. */
   #from = 0;
   readonly #lineEnds: number[] = [];
 
@@ -56,13 +54,13 @@ export class NdjsonEncoder implements RowEncoder {
 }
 
 /**
- * NDJSON encoder that writes only the chosen fields of each row, with the chosen names and in the chosen order. Values are written as
- * received. Missing fields are omitted, but `null` and `""` are kept. Invalid UTF-8 becomes U+FFFD.
+ * Writes only the chosen fields, in the chosen order, as NDJSON. Values are written as received, and missing fields are
+ * omitted.
  */
 export class NdjsonFieldsEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
   readonly #row: RowColumns;
-  /** Text before the value of each column: a comma, the column's name and a colon. */
+  /** Text before each value: comma, name and colon. */
   readonly #heads: readonly Buffer[];
   readonly #headsBytes: number;
 
@@ -87,7 +85,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // Replaces the comma before the first value by the opening brace of the row.
+    // Replaces the comma before the first value by the opening brace.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

@@ -1,4 +1,4 @@
-/** Formats and compressions of an export's files. Also creates the encoder and the compressor of a file. */
+/** Formats and compressions of files. Creates encoders and compressors. */
 import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';
@@ -8,14 +8,14 @@ import { ParquetEncoder, ParquetMemory } from './parquet-encoder.ts';
 import type { RowEncoder } from './row-encoder.ts';
 
 export type OutputFormat =
-  /** NDJSON with the fields that the user chose. If `fields` is empty, rows are written as received. */
+  /** NDJSON with the chosen fields. If `fields` is empty, rows are written as received. */
   | { readonly kind: 'ndjson'; readonly fields: readonly string[] }
   | { readonly kind: 'csv'; readonly columns: ColumnSet; readonly formulaGuard: boolean }
   | { readonly kind: 'parquet'; readonly columns: ColumnSet };
 
 export interface FileForm {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
-  /** Compression of the whole file. Parquet files are not compressed as a whole, but inside, page by page. */
+  /** Compression of the file. Parquet files are compressed inside. */
   readonly compression: Compression;
 }
 

@@ -1,4 +1,4 @@
-/** Column of a Parquet file: its type in the schema, and its values in the rows of the current row group. */
+/** A column of a Parquet file with the values of the current row group. */
 import type { SchemaElement } from 'hyparquet-writer';
 import type { Column, ColumnType } from './columns.ts';
 import type { Bounds } from './parquet-footer.ts';
@@ -13,7 +13,7 @@ interface ColumnStore {
   /** Memory in bytes that the rows of the column use. */
   readonly bytes: number;
   addNull(): void;
-  /** Writes the values of all rows, and returns their smallest and largest value. */
+  /** Writes all values, and returns the smallest and the largest one. */
   write(pages: PageWriter, dictionary: WordDictionary): Bounds | undefined;
   clear(): void;
 }
@@ -21,7 +21,7 @@ interface ColumnStore {
 export interface ParquetColumn {
   readonly element: SchemaElement;
   readonly store: ColumnStore;
-  /** Adds the value that a row has in this column. Returns false if the value does not have the column's type. */
+  /** Adds the row's value. Returns false if it does not have the column's type. */
   add(row: RowColumns, column: number): boolean;
 }
 
@@ -50,7 +50,7 @@ export function parquetColumn({ name, type }: Column): ParquetColumn {
   }
 }
 
-/** Creates a column of texts. Strings are stored without JSON escapes, and other values as JSON. */
+/** Creates a column of texts. Values other than strings are stored as JSON. */
 export function textColumn(name: string): ParquetColumn & { readonly store: TextStore } {
   const store = new TextStore();
   const add = (row: RowColumns, column: number) => {
@@ -66,10 +66,7 @@ export function textColumn(name: string): ParquetColumn & { readonly store: Text
   return { element: elementOf(name, 'text'), store, add };
 }
 
-/**
- * Returns a function that adds a row's value to a column of integers or times. Values with at most `mostPlainDigits` digits are added
- * without a check, because they always fit into the column's type.
- */
+/** Returns a function that adds integers or times. Values with at most `mostPlainDigits` digits need no check. */
 function integerAdder(store: WordStore, mostPlainDigits: number, read: (text: string) => TypedValue<bigint>) {
   return (row: RowColumns, column: number) => {
     const start = (row.starts[column] as number) + 1;
@@ -79,7 +76,7 @@ function integerAdder(store: WordStore, mostPlainDigits: number, read: (text: st
   };
 }
 
-/** Adds a row's value to a column of numbers, times or booleans. Returns false if the value does not have the type of the column. */
+/** Adds a number, time or boolean. Returns false if the value has another type. */
 function addTyped<T>(
   store: { addNull(): void; add(value: T): void },
   row: RowColumns,
@@ -93,7 +90,7 @@ function addTyped<T>(
   return fits;
 }
 
-/** Returns a value of a row as text. Returns '' if the row has no value, and undefined if the value is an object or array. */
+/** Returns a value as text: '' if missing, undefined for an object or array. */
 function textOf(row: RowColumns, column: number): string | undefined {
   const start = row.starts[column] as number;
   const end = row.ends[column] as number;

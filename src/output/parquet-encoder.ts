@@ -1,8 +1,8 @@
 /**
- * Parquet encoder. Numbers, times and booleans have typed columns, and all other values are text. A value that does not have its column's
- * type is stored in an extra column and counted, so no value is lost. Invalid UTF-8 becomes U+FFFD.
+ * Writes Parquet. Numbers, times and booleans have typed columns. A value of another type is stored in an extra column,
+ * so no value is lost.
  *
- * Rows stay in memory until a row group is full. The limit of a row group is its memory, not its number of rows.
+ * Rows stay in memory until a row group is full.
  */
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter } from 'hyparquet-writer';
@@ -17,32 +17,28 @@ import { RowColumns, restBytes, writeRest } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 import { WordDictionary } from './word-store.ts';
 
-/** Memory in bytes at which a row group of a Parquet file is full. */
+/** Memory in bytes at which a row group is full. */
 const usualGroupBytes = 4 * 1024 * 1024;
-/** Maximum size of the footer in bytes, without the last row group. Writer and readers must hold the whole footer in memory. */
+/** Maximum size of the footer in bytes, without the last row group. Readers hold the whole footer in memory. */
 const usualFooterBytes = 4 * 1024 * 1024;
 
 export interface ParquetOptions {
   readonly compression: Compression;
   readonly groupBytes?: number;
   readonly footerBytes?: number;
-  /** Memory that this file shares with other files of the same columns. Absent if the file uses separate memory. */
+  /** Memory that this file shares with other files of the same columns. */
   readonly memory?: ParquetMemory;
 }
 
-/** Columns of the rows in the current row group of one file. */
 interface RowGroup {
   readonly columns: readonly ParquetColumn[];
-  /** Extra column for values that fit into no other column. Absent if all columns are texts, which accept every value. */
+  /** Extra column for values without another column. Absent if all columns are texts. */
   readonly rest: ReturnType<typeof textColumn> | undefined;
   /** All columns, including the extra column. */
   readonly all: readonly ParquetColumn[];
 }
 
-/**
- * Memory of Parquet files with the same columns. One file after another uses the same memory, because allocating it takes as long as
- * encoding thousands of rows.
- */
+/** Memory of Parquet files with the same columns, used by one file after another. */
 export class ParquetMemory {
   readonly set: ColumnSet;
   readonly row: RowColumns;
@@ -157,7 +153,7 @@ export class ParquetEncoder implements RowEncoder {
   }
 }
 
-/** The four bytes `PAR1`, with which every Parquet file starts and ends. */
+/** The four bytes `PAR1`, with which a Parquet file starts and ends. */
 const magic = 0x31524150;
 
 function packing(compression: Compression): { readonly codec: Codec; readonly pack: PagePacker } {

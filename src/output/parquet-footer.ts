@@ -1,6 +1,6 @@
 /**
- * Footer of a Parquet file: its columns, and the positions, smallest values and largest values of each row group. Row groups are stored as
- * encoded bytes, because a file has hundreds of row groups, which would take far more memory as objects.
+ * Footer of a Parquet file: its columns, and where each row group is stored. Row groups are kept as encoded bytes to
+ * save memory.
  */
 import { ByteWriter, type SchemaElement } from 'hyparquet-writer';
 import { logicalType } from 'hyparquet-writer/src/metadata.js';
@@ -8,7 +8,7 @@ import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { unconvertStatistics } from 'hyparquet-writer/src/unconvert.js';
 import type { PageEncoding, PageTotals } from './parquet-pages.ts';
 
-/** Smallest or largest value of a column. Texts are represented by their bytes. */
+/** Smallest or largest value of a column. Texts are given as bytes. */
 export type ValueBound = bigint | number | boolean | Uint8Array;
 
 /** Minimum and maximum of the values of a column. */
@@ -16,7 +16,7 @@ export interface Bounds {
   readonly least?: ValueBound | undefined;
   readonly greatest?: ValueBound | undefined;
   readonly nulls: number;
-  /** Number of NaN values. Present only for columns of doubles. */
+  /** Number of NaN values. Only for columns of doubles. */
   readonly nans?: number;
 }
 
@@ -26,11 +26,11 @@ export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
 /** Pages of one column in one row group. */
 export interface ColumnChunk extends PageTotals {
   readonly element: SchemaElement;
-  /** Smallest and largest value of the column in a row group. Absent if these values would not help readers to skip row groups. */
+  /** Smallest and largest value in a row group. Absent if they would not help readers to skip it. */
   readonly bounds: Bounds | undefined;
 }
 
-/** Codes of the compressions in the Parquet format (parquet.thrift). */
+/** Codes of the compressions (parquet.thrift). */
 const codecs: Readonly<Record<Codec, number>> = { UNCOMPRESSED: 0, GZIP: 2, ZSTD: 6 };
 const valueTypes: Readonly<Record<ValueType, number>> = { BOOLEAN: 0, INT64: 2, DOUBLE: 5, BYTE_ARRAY: 6 };
 const encodings: Readonly<Record<PageEncoding, number>> = { PLAIN: 0, RLE: 3, RLE_DICTIONARY: 8 };
@@ -70,10 +70,7 @@ export class ParquetFooter {
     this.#rows += rows;
   }
 
-  /**
-   * Writes the footer in the encoding Thrift. The footer is one Thrift structure, whose fields are written in several steps: fields 1 to 3,
-   * the stored row groups as field 4, and the remaining fields.
-   */
+  /** Writes the footer as one Thrift structure. */
   write(out: ByteWriter): void {
     const start = out.offset;
     serializeTCompactProtocol(out, {
@@ -81,7 +78,7 @@ export class ParquetFooter {
       field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
       field_3: BigInt(this.#rows),
     });
-    // Removes the end marker of the Thrift structure, so that more fields can follow.
+    // Removes the end marker of the Thrift structure to add more fields.
     out.index--;
     out.offset--;
     out.appendUint8(listOfStructs.fieldHeader);
@@ -92,8 +89,7 @@ export class ParquetFooter {
       out.appendVarInt(this.#count);
     }
     out.appendBytes(this.#groups.getBytes());
-    // Thrift stores only differences between field numbers. After field 4, `field_2` therefore becomes field 6, and `field_3` becomes field
-    // 7.
+    // Thrift stores differences of field numbers. After field 4, `field_2` becomes field 6.
     serializeTCompactProtocol(out, { field_2: 'logfleet', field_3: this.#elements.map(() => ({ field_1: {} })) });
     out.appendUint32(out.offset - start);
   }

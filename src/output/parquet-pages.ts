@@ -1,8 +1,8 @@
 /**
- * Writes the pages of one column of a Parquet row group. This code creates no object for each value and reuses memory for the next page.
+ * Writes the pages of one column of a Parquet row group. Reuses memory and creates no object for each value.
  *
- * With the Parquet library's own writer, an export would take 1.3 times the CPU time with gzip and 1.5 times with zstd, and 15 MB more
- * memory (300,000 messages of 0.9 KB, `npm run bench -- export`).
+ * The Parquet library's writer would take 1.3 times (gzip) to 1.5 times (zstd) the CPU time of an export (`npm run
+ * bench -- export`).
  */
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
@@ -12,39 +12,38 @@ import type { ByteSpool } from './byte-spool.ts';
 /** Function that compresses a page. */
 export type PagePacker = (page: Uint8Array) => Uint8Array;
 
-/** Encodings of the values in a page, with their names in the Parquet format. */
+/** Encodings of the values in a page, as Parquet names them. */
 export type PageEncoding = 'PLAIN' | 'RLE' | 'RLE_DICTIONARY';
 
-/** Values of consecutive rows of a column, which are written as one page. */
+/** Values of consecutive rows, written as one page. */
 export interface DataPage {
   readonly encoding: PageEncoding;
-  /** Flag for each row of the page: 1 if the row has a value, otherwise 0. */
+  /** 1 for each row with a value, otherwise 0. */
   readonly present: Uint8Array;
   readonly nulls: number;
   /** Values that are present, in their encoding. */
   readonly values: Uint8Array;
 }
 
-/** Approximate size of a page in bytes. Smaller pages compress worse, because they contain fewer repetitions. */
+/** Approximate size of a page in bytes. Smaller pages compress worse. */
 export const usualPageBytes: number = 1024 * 1024;
 
 /** Totals of the pages of a column. */
 export interface PageTotals {
   readonly start: number;
-  /** Position of the column's dictionary in the file. Undefined if there is no dictionary. */
+  /** Position of the dictionary in the file; undefined without a dictionary. */
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly rows: number;
-  /** Size of the column's pages in the file, in bytes. `unpackedBytes` is their size before compression. */
+  /** Size of the column's pages in bytes. `unpackedBytes` is their size before compression. */
   readonly bytes: number;
   readonly unpackedBytes: number;
   readonly encoding: PageEncoding;
   readonly dataPages: number;
 }
 
-/** Memory for the current page, which is reused for the next page. */
 export class PageMemory {
-  /** Definition levels of the page in the Parquet format, which show the rows that have a value. */
+  /** Shows which rows of the page have a value (definition levels). */
   readonly levels = new ByteWriter();
   /** Encoded values. */
   readonly values = new ByteWriter();
@@ -100,12 +99,12 @@ export class PageWriter {
     };
   }
 
-  /** Returns memory for the values of one page. The memory is reused for the next page. */
+  /** Returns memory for the values of one page. */
   memory(bytes: number): Buffer {
     return this.#memory.texts(bytes);
   }
 
-  /** Writes a dictionary page of `count` values in Parquet's plain encoding. */
+  /** Writes a dictionary page of `count` values. */
   dictionary(values: Uint8Array, count: number): void {
     const start = this.#out.offset;
     this.#dictionaryAt = start;
@@ -150,7 +149,7 @@ export class PageWriter {
     this.#dataPages++;
   }
 
-  /** Ends a page and passes its bytes on immediately, because keeping them until the end of the row group would double the memory. */
+  /** Ends a page and passes it on immediately to save memory. */
   #pass(packed: Uint8Array): void {
     this.#spool.append(this.#out.getBytes());
     this.#spool.append(packed);
@@ -158,7 +157,7 @@ export class PageWriter {
     this.#out.offset += packed.length;
   }
 
-  /** Writes a page whose values are indexes into a dictionary with `dictionarySize` entries. */
+  /** Writes a page of indexes into a dictionary with `dictionarySize` entries. */
   indexes(present: Uint8Array, indexes: Int32Array, dictionarySize: number): void {
     const bits = Math.ceil(Math.log2(dictionarySize));
     const { values } = this.#memory;
@@ -170,7 +169,7 @@ export class PageWriter {
     }
   }
 
-  /** Writes a page of eight-byte values (integers or doubles), which already have the byte layout of the Parquet format. */
+  /** Writes a page of integers or doubles, which already have Parquet's byte layout. */
   words(present: Uint8Array, words: Uint8Array): void {
     for (const page of evenPages(present, bytesPerWord)) {
       this.data({
@@ -181,7 +180,6 @@ export class PageWriter {
     }
   }
 
-  /** Writes a page of booleans, which are given as 1 and 0. */
   bits(present: Uint8Array, bits: Uint8Array): void {
     const { values } = this.#memory;
     for (const page of evenPages(present, 1)) {
@@ -196,7 +194,7 @@ export class PageWriter {
 
 const bytesPerWord = 8;
 
-/** Divides the rows of a column into pages with equal numbers of rows. Yields, for each page, its rows and the positions of its values. */
+/** Divides rows into pages of equal length. Yields the rows and value positions of each page. */
 function* evenPages(present: Uint8Array, bytesOfValue: number) {
   const rowsOfPage = usualPageBytes / bytesOfValue;
   let from = 0;

@@ -1,14 +1,13 @@
 /**
- * Writes rows to data files (parts) of limited size. Each part belongs to one partition, such as an hour. When a part is full, the next row
- * of its partition begins another part, while the full part is still being written.
+ * Writes rows to data files of limited size (parts). Each part belongs to one partition, such as an hour.
  *
- * The number of parts that accept rows at the same time is limited, because an open part takes about 1 MB of memory, or 6 MB for Parquet. If
- * another partition needs a part, the part that has received no row for the longest time ends.
+ * The number of open parts is limited, because a part takes about 1 MB of memory (Parquet: 6 MB). When a new partition
+ * needs a part, the one that was unused longest ends.
  */
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow } from './row-encoder.ts';
 
-/** Maximum number of parts that have ended and are still being written. */
+/** Maximum number of ended parts that are still being written. */
 const maxFinishingParts = 8;
 
 interface OpenPart {
@@ -21,22 +20,22 @@ interface OpenPart {
 export class PartSeries {
   readonly #optionsOf: (index: number, partition: string) => PartOptions;
   readonly #maxOpenParts: number;
-  /** Results of the parts that have ended, by the number of the part. */
+  /** Results of ended parts, by number. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
-  /** Parts (data files) that still accept rows, by partition. The part that received the latest row is the last one. */
+  /** Parts that accept rows, by partition. The last one received the latest row. */
   readonly #open = new Map<string, OpenPart>();
-  /** Part that received the latest row. Undefined before the first row. */
+  /** Part that received the latest row. */
   #current: OpenPart | undefined;
   #begun = 0;
-  /** Number of parts that accept no more rows and are still being written. */
+  /** Number of ended parts that are still being written. */
   #finishing = 0;
-  /** Promise of `drained` that resolves when one more of the ended parts is written. Undefined while no caller waits. */
+  /** Resolves when another ended part is written. Undefined while no caller waits. */
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * @param optionsOf called when a part begins, with the part's number (from 0, across all partitions) and its partition
+   * @param optionsOf called when a part begins, with its number (from 0) and its partition
    * @param maxOpenParts maximum number of parts that accept rows at the same time
    */
   constructor(optionsOf: (index: number, partition: string) => PartOptions, maxOpenParts: number) {
@@ -44,15 +43,12 @@ export class PartSeries {
     this.#maxOpenParts = maxOpenParts;
   }
 
-  /** Writes a row to a data file of its partition. Rows without a partition have the partition ''. */
+  /** Writes a row to its partition. Without partitions, the partition is ''. */
   row(row: RawRow, partition = ''): void {
     this.#partOf(partition).row(row);
   }
 
-  /**
-   * Returns a promise if the caller must wait before it passes the next row. The caller waits while the latest part has too much unwritten
-   * data (`PartWriter.drained`), or while too many ended parts are being written.
-   */
+  /** Returns a promise if the caller must wait before the next row, because too much data is unwritten. */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     const draining = this.#current?.writer.drained();
@@ -63,10 +59,7 @@ export class PartSeries {
     return this.#finished.promise;
   }
 
-  /**
-   * Ends the series and returns its parts by number. The list is empty if there was no row. If a part fails, all parts are aborted, and
-   * the call rejects with the first error.
-   */
+  /** Ends all parts and returns them by number. If a part fails, all are aborted, and the call rejects. */
   async end(): Promise<PartSummary[]> {
     for (const part of this.#open.values()) this.#endPart(part);
     try {
@@ -82,7 +75,7 @@ export class PartSeries {
     await Promise.all([...this.#unfinished].map((part) => part.abort()));
   }
 
-  /** Returns the part that receives the next row of a partition. Begins a part if none is open, or if the open part is full. */
+  /** Returns the part for the next row of a partition. Begins a new one if the open part is full. */
   #partOf(partition: string): PartWriter {
     if (this.#failure) throw this.#failure.error;
     if (this.#current?.partition !== partition) this.#current = this.#switchTo(partition);
@@ -93,7 +86,7 @@ export class PartSeries {
     return this.#current.writer;
   }
 
-  /** Returns the open part (data file) of a partition, which becomes the latest open part. Begins a part if the partition has none. */
+  /** Returns the open part of a partition, or begins one. */
   #switchTo(partition: string): OpenPart {
     const part = this.#open.get(partition);
     if (!part) return this.#begin(partition);

@@ -1,19 +1,17 @@
 /**
- * Writes one data file of an interval (a part). Rows pass through an encoder and a compressor to a sink, such as an upload. The writer
- * accepts rows immediately, and compresses and writes them in parallel; `drained` tells callers when to wait.
- *
- * After a failure nothing more is written, and all calls throw the error.
+ * Writes one data file (a part): encodes, compresses and uploads its rows. `drained` tells callers when to wait. After
+ * a failure, all calls throw the error.
  */
 import { createHash } from 'node:crypto';
 import { ByteSpool, usualChunkBytes } from './byte-spool.ts';
 import { type Compression, type Packer, packerOf } from './compression.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
-/** Receiver of the bytes of one data file, such as an upload. */
+/** Receives the bytes of one data file, such as an upload. */
 export interface PartSink {
-  /** Writes a chunk. Calls do not overlap. The memory of the chunk is reused after the promise is fulfilled. */
+  /** Writes a chunk. Calls do not overlap. The memory of the chunk is reused afterwards. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Ends the file after its last byte. When the promise resolves, the file is durable. */
+  /** Ends the file. When the promise resolves, the file is durable. */
   finish(): Promise<void>;
   /** Removes everything that was written to the file. */
   abort(): Promise<void>;
@@ -22,7 +20,7 @@ export interface PartSink {
 export interface PartOptions {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
   readonly compression: Compression;
-  /** Opens the sink of the part. Called once, when the first bytes are available. */
+  /** Opens the sink when the first bytes are available. */
   readonly open: () => Promise<PartSink>;
   /** Size in bytes at which a part is full. */
   readonly maxPartBytes: number;
@@ -36,13 +34,13 @@ export interface PartSummary {
   readonly encodedBytes: number;
   /** SHA-256 of the file, in hexadecimal digits. */
   readonly sha256: string;
-  /** Number of values that do not have the type of their column (`RowEncoder.misfits`). */
+  /** Number of values that do not match the type of their column. */
   readonly misfits: number;
 }
 
-/** Number of unwritten bytes at which callers should wait before they pass more rows. */
+/** Number of unwritten bytes at which callers should wait. */
 const maxWaitingBytes = 512 * 1024;
-/** Minimum length in bytes of a chunk. This minimum matters only for parts (data files) that are smaller than a usual chunk. */
+/** Minimum length of a chunk in bytes. */
 const minChunkBytes = 4 * 1024;
 
 export class PartWriter {
@@ -53,11 +51,11 @@ export class PartWriter {
   readonly #hash = createHash('sha256');
   /** Fulfilled when all chunks that were passed to the compressor are written. */
   #written = Promise.resolve();
-  /** Number of chunks that are being compressed, or wait for earlier chunks. */
+  /** Number of chunks that are being compressed or wait for earlier chunks. */
   #running = 0;
   #sink: PartSink | undefined;
   #rows = 0;
-  /** Number of the encoder's bytes that are compressed and written. */
+  /** Number of encoded bytes that are compressed and written. */
   #packedBytes = 0;
   #bytes = 0;
   #ended: Promise<PartSummary> | undefined;
@@ -75,18 +73,18 @@ export class PartWriter {
     return this.#rows;
   }
 
-  /** Estimated size of the file in bytes. Rows that are not compressed yet get the compression ratio of earlier rows. */
+  /** Estimated size of the file in bytes, with the compression ratio of earlier rows. */
   get bytes(): number {
     const unpackedBytes = this.#spool.totalBytes - this.#packedBytes + (this.#encoder.heldBytes ?? 0);
     return this.#bytes + unpackedBytes * (this.#packedBytes > 0 ? this.#bytes / this.#packedBytes : 1);
   }
 
-  /** True if the part has reached its maximum size, so that the next row belongs in another part. */
+  /** True if the file has its maximum size. */
   get isFull(): boolean {
     return this.#encoder.isFull === true || this.bytes >= this.#options.maxPartBytes;
   }
 
-  /** Accepts a row for this part. Throws the error of an earlier write. */
+  /** Accepts a row. Throws the error of an earlier write. */
   row(row: RawRow): void {
     if (this.#failure) throw this.#failure.error;
     this.#encoder.row(row);
@@ -94,7 +92,7 @@ export class PartWriter {
     if (this.#spool.waitingBytes > 0) this.#takeChunks();
   }
 
-  /** Returns a promise if too much data is unwritten. It is fulfilled when less data is unwritten, or rejected on an error. */
+  /** Returns a promise if too much data is unwritten. It rejects if a write fails. */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     if (this.#spool.waitingBytes <= maxWaitingBytes) return undefined;
@@ -102,13 +100,13 @@ export class PartWriter {
     return this.#drained.promise;
   }
 
-  /** Writes the remaining rows of the part and finishes its file. If writing fails, aborts the sink and rejects with the error. */
+  /** Writes all rows and finishes the file. If this fails, aborts the sink and rejects. */
   end(): Promise<PartSummary> {
     this.#ended ??= this.#end();
     return this.#ended;
   }
 
-  /** Aborts the data file and waits until its data is removed. If this fails, a later start of logfleet removes the data (E15). */
+  /** Aborts the file and removes its data. If this fails, a later start removes the data (E15). */
   async abort(): Promise<void> {
     this.#fail(new DOMException('The data file was aborted.', 'AbortError'));
     await this.end().catch(() => {});
@@ -144,7 +142,7 @@ export class PartWriter {
     await this.#pass(await this.#packer.end());
   }
 
-  /** Passes waiting chunks to the compressor, as many as it accepts at the same time. */
+  /** Passes waiting chunks to the compressor. */
   #takeChunks(): void {
     while (!this.#failure && this.#running < this.#packer.parallel) {
       const chunk = this.#spool.take();

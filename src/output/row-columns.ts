@@ -1,15 +1,14 @@
 /**
- * Finds the values of the columns in a row without parsing the row. Most rows have the same member names in the same order, so each name is
- * first compared with the name at the same position in the previous row.
+ * Finds the values of columns in a row without parsing it. Most rows have the same names in the same order, so names
+ * are compared with the previous row.
  *
- * If a name occurs twice in a row, the last value is used, as by JSON.parse. If two spellings of a name mean the same column, the second
- * one is treated as a member without a column.
+ * If a name occurs twice, the last value counts, as with JSON.parse.
  */
 import { char, plainEnd, standsAt } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
 import { nestedEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
 
-/** Kinds of values in a row. `plain` is a string without backslashes, and `escaped` a string with backslashes. */
+/** `plain` is a string without backslashes, `escaped` a string with backslashes. */
 export const valueKind = { absent: 0, plain: 1, escaped: 2, number: 3, truth: 4, null: 5, nested: 6 } as const;
 
 export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
@@ -18,39 +17,39 @@ export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
 interface KnownName {
   /** The name as written in the row, with quotes. */
   readonly bytes: Uint8Array;
-  /** Index of the column with this name, or -1 if the files have no such column. */
+  /** Column with this name; -1 if there is none. */
   readonly column: number;
 }
 
-/** Maximum number of member names to remember. Rows can have any number of different names, for example if ids are used as member names. */
+/** Maximum number of member names to remember, because ids may be used as names. */
 const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
 
 export class RowColumns {
-  /** Memory that contains the current row. The positions in other fields refer to this memory. */
+  /** Memory with the current row. Positions refer to it. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
-  /** Kind of the current row's value for each column. `starts` and `ends` contain the positions of the values, including quotes. */
+  /** Kind of the value for each column. `starts` and `ends` are its positions, including quotes. */
   readonly kinds: Uint8Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   /** Start of the member name for each column, including quotes. */
   readonly nameStarts: Int32Array;
-  /** Positions of the members without a column, two for each member: the start of its name and the end of its value. */
+  /** Start of the name and end of the value, for each member without a column. */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;
   readonly #known = new Map<string, KnownName>();
   /** Member names of the previous row, in order. */
   readonly #order: KnownName[] = [];
-  /** Member name that provided the current row's value, for each column. */
+  /** Member name of the current value, for each column. */
   readonly #filledBy: KnownName[];
   /** Kind of the value that was skipped last. */
   #kind: ValueKind = valueKind.absent;
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Later entries of the map replace earlier ones. Exact names are added last, so an exact name wins against another spelling.
+    // Adds exact names last, so that they win against other spellings.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);
@@ -78,7 +77,7 @@ export class RowColumns {
     }
   }
 
-  /** Reads the member that begins at index `at`. Returns the index after the member. */
+  /** Reads the member at `at`. Returns the index after it. */
   #readMember(place: number, at: number, end: number): number {
     const { bytes } = this;
     const name = this.#nameAt(place, at, end);
@@ -121,7 +120,7 @@ export class RowColumns {
     return known;
   }
 
-  /** Reads the kind of the value that begins at index `start`. Returns the index after the value. */
+  /** Reads the kind of the value at `start`. Returns the index after it. */
   #skipValue(start: number, end: number): number {
     const { bytes, view } = this;
     switch (bytes[start]) {
@@ -149,13 +148,12 @@ export class RowColumns {
   }
 }
 
-/** Maximum number of bytes by which the output of `writeRest` can exceed the length of its row. */
+/** Maximum number of bytes that `writeRest` needs in addition to the row's length. */
 export const restBytes = 2;
 
 /**
- * Writes the value of the extra column to `target`: one JSON object with the members of a row that fit into no other column. Returns the
- * object's length, or 0 if there are no such members. `members` contains two positions in `bytes` for each member: the start of its name
- * and the end of its value.
+ * Writes all members without a column as one JSON object. Returns its length, or 0 without such members. `members`
+ * contains the start of each name and the end of each value.
  */
 export function writeRest(target: Buffer, bytes: Buffer, members: readonly number[]): number {
   let at = 0;

@@ -1,21 +1,17 @@
 /**
- * Stores the texts of one column for a row group of a Parquet file, in the byte layout of the Parquet format: each text after its length in
- * four bytes.
- *
- * Equal texts are stored once, because most columns of logs have few different texts. If most texts of a column are different, the store
- * stops looking for equal texts.
+ * Stores the texts of one Parquet column for a row group. Equal texts are stored once, unless most texts are different.
  */
 import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
-/** Number of texts after which the store decides whether it still looks for equal texts. */
+/** Number of texts after which the store decides whether to look for equal texts. */
 const textsOnTrial = 1_000;
-/** Maximum length in bytes of a text that is compared with earlier texts and stored once. */
+/** Maximum length in bytes of a text that is compared with earlier texts. */
 const maxSharedLength = 256;
-/** Initial number of slots in the hash table. Each size of the table is a power of two. */
+/** Initial number of slots in the hash table, a power of two. */
 const initialSlots = 1_024;
-/** Initial memory of a column in bytes. It is small, because a file may have hundreds of columns with few values. */
+/** Initial memory of a column in bytes. Small, because a file may have hundreds of columns. */
 const initialBytes = 4 * 1024;
 const initialRows = 256;
 const lengthBytes = 4;
@@ -23,18 +19,18 @@ const indexBytes = 4;
 
 export class TextStore {
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
-  /** End of each stored text in `#bytes`, which is also the start of the next text. */
+  /** End of each stored text in `#bytes`. */
   #ends = new Int32Array(initialRows);
   #kept = 0;
-  /** Index of the stored text, for each row that has a text. */
+  /** Index of the stored text, for each row with a text. */
   #texts = new Int32Array(initialRows);
   #textRows = 0;
-  /** Flag for each row of the row group: 1 if the row has a text. */
+  /** 1 for each row with a text, otherwise 0. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
-  /** Size in bytes of the column if every row's text were stored separately, including lengths. */
+  /** Size of the column in bytes if no text were shared. */
   #plainBytes = 0;
-  /** Hash table of stored texts. An entry is the index of a text plus 1, or 0 if it is free. */
+  /** Hash table of stored texts. An entry is the index of a text plus 1, or 0 if free. */
   #slots = new Int32Array(initialSlots);
   #usedSlots = 0;
   #shares = true;
@@ -50,7 +46,7 @@ export class TextStore {
     this.#addKept(at, copyBytes(this.#bytes, at, bytes, start, end));
   }
 
-  /** Adds the content of a JSON string with escapes. The given range excludes the quotes. */
+  /** Adds a JSON string with escapes. The range excludes the quotes. */
   addEscaped(bytes: Buffer, view: DataView, start: number, end: number): void {
     const at = this.#reserve(end - start);
     this.#addKept(at, writeText(this.#bytes, at, bytes, view, start, end));
@@ -60,10 +56,7 @@ export class TextStore {
     this.#addRow(0);
   }
 
-  /**
-   * Writes the texts of all rows. Returns the smallest and the largest text, or undefined if the texts hardly repeat, because readers could
-   * then not skip row groups by these bounds.
-   */
+  /** Writes all texts. Returns the smallest and the largest one, or undefined if texts hardly repeat. */
   write(pages: PageWriter): Bounds | undefined {
     const present = this.#present.subarray(0, this.#rows);
     if (!this.#repeats) {
@@ -94,22 +87,21 @@ export class TextStore {
     return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
 
-  /** True if texts repeat: the column has at most half as many different texts as rows. */
+  /** True if at most half as many texts as rows are different. */
   get #repeats(): boolean {
     return this.#shares && this.#kept <= this.#rows / 2;
   }
 
-  /** True if a dictionary would take at most half of the column's size before compression. */
+  /** True if a dictionary would take at most half of the space. */
   get #dictionaryPays(): boolean {
     const indexBits = this.#textRows * Math.ceil(Math.log2(this.#kept));
     return this.#kept > 0 && 2 * (this.#end + indexBits / 8) <= this.#plainBytes;
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If each row has a different text, the stored texts have the order of the rows.
+    // If all texts are different, they are stored in the order of the rows.
     const isInOrder = this.#kept === this.#textRows;
-    // Divides the column into pages of equal size, because a short last page would compress worse. The size is as close as possible to
-    // `usualPageBytes`.
+    // Divides the column into equal pages, because a short last page compresses worse.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
     let [row, index] = [0, 0];
     while (row < present.length) {
@@ -165,7 +157,7 @@ export class TextStore {
     return this.#bytes.subarray(this.#start(text) + lengthBytes, this.#ends[text]);
   }
 
-  /** Returns the index in `#bytes` at which the length of a text is stored. The text follows its length. */
+  /** Returns the index in `#bytes` of a text's length, which precedes the text. */
   #start(text: number): number {
     return text === 0 ? 0 : (this.#ends[text - 1] as number);
   }
@@ -183,7 +175,7 @@ export class TextStore {
     return this.#kept++;
   }
 
-  /** Returns the index of an earlier equal text, or the index of the new text between `start` and `end`. */
+  /** Returns the index of an equal stored text, or of the new one. */
   #shared(start: number, end: number): number {
     const mask = this.#slots.length - 1;
     let slot = this.#hash(start, end) & mask;
@@ -219,14 +211,14 @@ export class TextStore {
     }
   }
 
-  /** Computes the hash of a text by FNV-1a. The low bits select the slot in the table, so the high bits are mixed into them. */
+  /** Computes the FNV-1a hash of a text, and mixes the high bits into the low ones. */
   #hash(start: number, end: number): number {
     let hash = 0x811c9dc5;
     for (let at = start; at < end; at++) hash = Math.imul(hash ^ (this.#bytes[at] as number), 0x01000193);
     return hash ^ (hash >>> 15);
   }
 
-  /** Reserves memory for a text, and returns the index at which the text must be stored. */
+  /** Reserves memory for a text, and returns its index. */
   #reserve(bytes: number): number {
     const start = this.#end;
     const end = start + lengthBytes + bytes;

@@ -1,14 +1,9 @@
 /**
- * Parses the text of a value for a column of numbers, times or booleans. The service writes all values as strings, and some computed
- * integers in a form such as `1.788E12` (sections 2.5 and 10.3 of docs/service.md).
- *
- * A parsed value is exactly the value in the text. Any other text is stored in the extra column.
+ * Parses values for typed columns. The service writes all values as strings, and some integers as `1.788E12` (2.5,
+ * 10.3). A text that would lose precision goes to the extra column.
  */
 
-/**
- * Value of a column that was parsed from a text. If `fits` is false, the text is not exactly a value of the column's type, and `value` is
- * null or an approximation.
- */
+/** A parsed value. If `fits` is false, it does not exactly equal the text. */
 export interface TypedValue<T> {
   readonly value: T | null;
   readonly fits: boolean;
@@ -29,13 +24,13 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // Converting a number with more digits to a double may have removed a fraction, so it does not count as an integer.
+  // A number with more digits may have lost a fraction, so it is no integer.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;
 }
 
-/** Times from the year 1 to the year 9999 in milliseconds, the range that all readers support. */
+/** Years 1 to 9999 in ms, which all readers support. */
 const earliestMs = -62_135_596_800_000n;
 const latestMs = 253_402_300_799_999n;
 
@@ -44,9 +39,9 @@ export function instantOf(text: string): TypedValue<bigint> {
   return value !== null && (value < earliestMs || value > latestMs) ? misfit : { value, fits };
 }
 
-/** Maximum number of significant digits that a double can always represent. */
+/** Maximum number of digits that a double always represents exactly. */
 const exactDigits = 15;
-/** Maximum number of digits that are needed to write a double. */
+/** Maximum number of digits needed to write a double. */
 const maxDoubleDigits = 17;
 const specials: ReadonlyMap<string, number> = new Map([
   ['NaN', Number.NaN],
@@ -69,7 +64,7 @@ export function truthOf(text: string): TypedValue<boolean> {
   return value === 'true' || value === 'false' ? { value: value === 'true', fits: true } : misfit;
 }
 
-/** Returns whether all digits of the text survive the conversion to a double. */
+/** Returns whether a double keeps all digits of the text. */
 function isKept(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits === '' || value === 0) return digits === '';

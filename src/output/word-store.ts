@@ -1,6 +1,6 @@
 /**
- * Stores the integers or doubles of one column for a row group of a Parquet file, 8 bytes for each value. Integers are computed as two
- * halves of 32 bits, because BigInts take four times the memory and too much time.
+ * Stores the integers or doubles of one Parquet column for a row group. Integers are two halves of 32 bits, because
+ * BigInts are slow.
  */
 import type { Bounds } from './parquet-footer.ts';
 import type { PageWriter } from './parquet-pages.ts';
@@ -14,13 +14,13 @@ const minus = 0x2d;
 const initialRows = 256;
 
 export class WordStore {
-  /** Integers or doubles of the rows that have a value, 64 bits each. */
+  /** Values of 64 bits, for the rows that have a value. */
   #integers = new BigInt64Array(initialRows);
   #doubles = new Float64Array(this.#integers.buffer);
-  /** The memory of `#integers` as two numbers of 32 bits for each value, the lower half first. */
+  /** The memory of `#integers` as 32-bit numbers, the lower half first. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
-  /** Flag for each row of the row group: 1 if the row has a value. */
+  /** 1 for each row with a value, otherwise 0. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
   readonly #kind: 'integers' | 'doubles';
@@ -48,7 +48,7 @@ export class WordStore {
     this.#doubles[word] = value;
   }
 
-  /** Adds the integer that these digits represent, with an optional minus. Returns false and adds nothing if the text is not an integer. */
+  /** Adds an integer given by its digits. Returns false if the text is not an integer. */
   addDigits(bytes: Uint8Array, start: number, end: number): boolean {
     const isNegative = bytes[start] === minus;
     const first = isNegative ? start + 1 : start;
@@ -76,7 +76,7 @@ export class WordStore {
     return true;
   }
 
-  /** Writes the values of all rows, and returns the bounds of the values. */
+  /** Writes all values, and returns the smallest and the largest one. */
   write(pages: PageWriter, dictionary: WordDictionary): Bounds {
     const present = this.#present.subarray(0, this.#rows);
     const halves = this.#halves.subarray(0, 2 * this.#words);
@@ -101,10 +101,7 @@ export class WordStore {
     return { least: this.#integers[least], greatest: this.#integers[greatest], nulls };
   }
 
-  /**
-   * Returns the smallest and the largest of the stored doubles. As the Parquet format requires, neither is NaN, a smallest value of zero is
-   * returned as -0, and a largest value of zero as +0.
-   */
+  /** Returns the smallest and the largest double. As Parquet requires, neither is NaN, and zero is -0 or +0. */
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);
     const nulls = this.#rows - this.#words;
@@ -131,7 +128,7 @@ export class WordStore {
     return (halves[2 * left] as number) >>> 0 < (halves[2 * right] as number) >>> 0;
   }
 
-  /** Adds a row with a value, and returns the index at which the value must be stored. */
+  /** Adds a row with a value, and returns where to store it. */
   #addWord(): number {
     this.#addRow(1);
     if (this.#words === this.#integers.length) {
@@ -154,22 +151,18 @@ function bytesOf(halves: Int32Array<ArrayBuffer>): Uint8Array {
   return new Uint8Array(halves.buffer, halves.byteOffset, halves.byteLength);
 }
 
-/**
- * Dictionary of the different eight-byte values of a column, in order of their first occurrence. It is reused for each column, so that a
- * row group allocates no memory.
- */
+/** Different eight-byte values of a column. Reused for each column to save memory. */
 export class WordDictionary {
-  /** Different values in order of their first occurrence, each as two halves of 32 bits. `size` is the number of values. */
+  /** Different values in order of their first occurrence, each as two halves of 32 bits. */
   words = new Int32Array(0);
   /** Index of each row's value in `words`. */
   indexes = new Int32Array(0);
   size = 0;
-  /** Hash table of the different values. An entry is the index of a value plus 1, or 0 if it is free. */
+  /** Hash table of the values. An entry is the index of a value plus 1, or 0 if free. */
   #slots = new Int32Array(0);
 
   /**
-   * Builds the dictionary of a column's values. Returns false if it would take more than half of the values' memory; the dictionary is then
-   * incomplete and must not be used.
+   * Collects the different values of a column. Returns false if a dictionary would save less than half of the memory.
    */
   take(halves: Int32Array): boolean {
     const count = halves.length / 2;
@@ -220,7 +213,7 @@ function powerOfTwo(number: number): number {
   return 2 ** Math.ceil(Math.log2(number));
 }
 
-/** Computes the hash of a 64-bit value from both of its halves. */
+/** Computes the hash of a 64-bit value. */
 function hashOf(low: number, high: number): number {
   const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
   return mixed ^ (mixed >>> 15);
