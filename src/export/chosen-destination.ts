@@ -1,7 +1,6 @@
 /**
- * Chooses where an export writes its files: a volume of the operator, or a bucket or container with credentials from a Secret.
- *
- * Invariants: a namespace can only write to its own folder (E1). Messages never contain values of a Secret.
+ * Finds where an export writes its files: a volume, or a bucket or container with credentials from a Secret. A
+ * namespace can only write to its own folder (E1).
  */
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
@@ -27,11 +26,11 @@ import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {
   readonly settings: DestinationSettings;
-  /** Hash of the destination's settings and credentials. The hash changes with each of them, and does not reveal the credentials. */
+  /** Hash of the settings and credentials. Changes with each of them. */
   readonly fingerprint: string;
 }
 
-/** Resource that names a destination: a SearchExport, or the run template of a SearchExportSchedule. */
+/** Resource with a destination: a SearchExport, or the template of a SearchExportSchedule. */
 export interface NeedsDestination {
   readonly metadata: Pick<ObjectMeta, 'namespace'>;
   readonly spec: Pick<SearchExportSpec, 'destination'>;
@@ -47,7 +46,7 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
-  /** Monotonic time of the last call of `forget`. Secrets that were read earlier are not used again. */
+  /** Monotonic time of the last call of `forget`. Older Secrets are read again. */
   #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
@@ -55,24 +54,20 @@ export class DestinationChoice {
   }
 
   /**
-   * Returns the destination. Reads its Secret again once the last reading is older than `secretMaxAgeMs`. Throws an error that says what a
-   * user must correct.
+   * Returns the destination. Reads its Secret again after `secretMaxAgeMs`. Throws an error that says what to correct.
    */
   async current(resource: NeedsDestination): Promise<ChosenDestination> {
     const { clock, secretMaxAgeMs } = this.#options;
     const atMs = clock.monotonic();
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
-    // If reading the Secret again fails, its old content must not be used.
+    // If reading the Secret fails, its old content must not be used.
     this.#known = undefined;
     const chosen = await this.#choose(resource);
     this.#known = { chosen, atMs };
     return chosen;
   }
 
-  /**
-   * Discards the Secret that was read, so that the next use reads it again. Called after the store refused the credentials, or when a user
-   * requested a retry.
-   */
+  /** Discards the Secret. Called after refused credentials, or when a user requested a retry. */
   forget(): void {
     this.#known = undefined;
     this.#forgottenAtMs = this.#options.clock.monotonic();
@@ -135,17 +130,17 @@ export class DestinationChoice {
     throw mendable(reasons.ambientCredentialsNotAllowed, message);
   }
 
-  /** Reads the Secret of an object store. If the Secret does not exist, the error message asks for a Secret with the keys `wanted`. */
+  /** Reads the Secret of an object store. `wanted` lists its keys for the error message. */
   async #secret(key: ResourceKey, wanted: readonly string[]): Promise<StoreSecret> {
     const { secrets } = this.#options;
-    // Environment variables can replace the log service's Secret, but not the Secret of an object store.
+    // Environment variables cannot replace the Secret of an object store.
     const members = secrets.takesVariables(key) ? undefined : await secrets.get(key, this.#forgottenAtMs);
     const name = `Secret ${key.namespace}/${key.name}`;
     if (!members) {
       const advice = `create the Secret with the keys ${wanted.join(' and ')} of the store`;
       throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);
     }
-    // Secret values that were made from files often end in a line break, which is not part of the credential.
+    // Secret values from files often end in a line break.
     return { name, text: (member) => members.get(member)?.reveal().trim() || undefined };
   }
 }
@@ -154,7 +149,7 @@ export class DestinationChoice {
 interface StoreSecret {
   /** Name of the Secret as shown to users. */
   readonly name: string;
-  /** Value of a key in the Secret; undefined if the key is missing or empty. */
+  /** Value of a key in the Secret; undefined if missing or empty. */
   text(member: string): string | undefined;
 }
 
@@ -205,8 +200,7 @@ function incomplete(secret: string, problem: string): LogfleetError {
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
   const secrets: string[] = [];
-  // The JSON contains `[secret]` instead of credentials, so a changed credential would not change the hash. The real credentials are
-  // therefore added.
+  // Adds the real credentials, because JSON contains `[secret]` instead of them.
   const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
     const original = this[key];
     if (original instanceof SecretText) secrets.push(original.reveal());

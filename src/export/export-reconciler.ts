@@ -1,6 +1,6 @@
 /**
- * Reconciler of SearchExports, with one runtime for each export that has work to do (C1). When the process is no longer the leader, all
- * runtimes end: search jobs are closed and unfinished files are removed.
+ * Reconciler of SearchExports. Each export with work has a runtime (C1). When the process is no longer the leader, all
+ * runtimes end.
  */
 
 import type { Accounts } from '../account/accounts.ts';
@@ -27,21 +27,21 @@ import { onlyWorker, type WorkerPart } from './work/worker-part.ts';
 
 export interface ExportReconcilerOptions extends Ports {
   readonly host: Host;
-  /** Accounts at the log service. The caller shares them with other reconcilers, and closes them. */
+  /** Accounts at the log service, shared with other reconcilers. */
   readonly accounts: Accounts;
-  /** Divides the request budget between the operator and the Kubernetes Jobs of exports (B8). */
+  /** Divides the request budget between the operator and Kubernetes Jobs (B8). */
   readonly shares?: WorkerShares;
   readonly places: ExportPlaces;
   readonly settings?: Partial<ExportSettings>;
-  /** Identity of this process, which is part of the names of data files. Tests replace it. */
+  /** Identity of this process in file names. Tests replace it. */
   readonly writer?: () => Promise<Writer>;
   /** Opens a destination; the real one by default. */
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
-  /** Wording of messages to users; by default, the wording for a SearchExport resource. */
+  /** Wording of messages to users. The default is for SearchExports. */
   readonly wording?: ExportWording;
-  /** Number of this process among the workers of the export. Each worker first searches its own share of the segments. */
+  /** Number of this process among the workers of the export. */
   readonly part?: WorkerPart;
-  /** Called after each reconcile of an export, when its new status can be read from the host. */
+  /** Called after each reconcile, when the new status can be read. */
   readonly onReconciled?: (key: ResourceKey) => void;
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
 }
@@ -98,19 +98,19 @@ export class ExportReconciler implements Reconciler {
     try {
       return await runtime.reconcile(resource);
     } finally {
-      // A runtime without work is dropped, so that a complete, paused or stalled export needs no memory besides its resource.
+      // Drops a runtime without work to save memory.
       if (runtime.isDormant && this.#runtimes.get(name) === runtime) this.#runtimes.delete(name);
       this.#options.onReconciled?.(key);
     }
   }
 
-  /** Ends the work on all exports and prevents new work. */
+  /** Ends all work and prevents new work. */
   drain(): void {
     this.#isDraining = true;
     for (const { key } of this.#runtimes.values()) this.#options.enqueue(key);
   }
 
-  /** True if no work on any export is left, and the statuses show no search jobs. */
+  /** True if no work is left and the statuses show no search jobs. */
   drained(): boolean {
     return this.#endings.size === 0 && [...this.#runtimes.values()].every(({ isLeft }) => isLeft);
   }
@@ -125,7 +125,7 @@ export class ExportReconciler implements Reconciler {
     return this.#options.host.resources('SearchExport');
   }
 
-  /** Drops all runtimes when this process loses or regains leadership, because another leader may have worked on the exports meanwhile. */
+  /** Drops all runtimes when leadership changes, because another leader may have worked meanwhile. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;
@@ -144,7 +144,7 @@ export class ExportReconciler implements Reconciler {
       draining: () => this.#isDraining,
     };
     if (resource.spec.execution.mode === 'Job') {
-      // The Kubernetes Job of an export may use the identity of its own ServiceAccount for the object store.
+      // A Kubernetes Job may use its own ServiceAccount for the object store.
       const ofPod = { ...places, allowAmbientCredentials: true };
       const choice = { ...options, ...this.#settings, secrets: accounts.secrets, places: ofPod };
       const destination = new DestinationChoice(choice);

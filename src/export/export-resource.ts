@@ -1,4 +1,4 @@
-/** Code that is used both for exports in the operator's process and for exports in Kubernetes Jobs. */
+/** Code shared by exports in the operator's process and in Kubernetes Jobs. */
 import type { Account, Accounts } from '../account/accounts.ts';
 import { reasons } from '../api/conditions.ts';
 import { renderExplanation } from '../api/finding.ts';
@@ -13,7 +13,6 @@ import type { ExportSettings } from './export-settings.ts';
 import { requestOf } from './export-spec.ts';
 import { type ExportTask, exportTask } from './search/export-task.ts';
 
-/** Options for the runtime of an export, either in the operator's process or in a Kubernetes Job. */
 export interface RuntimeOptions {
   readonly host: Host;
   readonly accounts: Accounts;
@@ -21,7 +20,7 @@ export interface RuntimeOptions {
   readonly log: Logger;
   readonly settings: ExportSettings;
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
-  /** True if this process is shutting down, so that no new work may start. */
+  /** True if this process is shutting down. */
   readonly draining: () => boolean;
 }
 
@@ -30,7 +29,7 @@ export function secretOf({ metadata: { namespace }, spec }: SearchExport): Resou
   return { namespace, name: spec.credentialsSecretRef.name };
 }
 
-/** Name of the Secret with the object store's credentials; undefined if the destination names none. */
+/** Name of the Secret with the object store's credentials. */
 export function storeSecretName({ s3, azureBlob, gcs }: DestinationSpec): string | undefined {
   return (s3 ?? azureBlob ?? gcs)?.credentialsSecretRef?.name;
 }
@@ -47,7 +46,7 @@ export function secretsOf(resource: SearchExport): readonly ResourceKey[] {
   return secretNames(resource).map((name) => ({ namespace, name }));
 }
 
-/** Reads the account and the task of an export. Throws an error that says what a user must correct. */
+/** Reads the account and the settings of an export. Throws an error that says what to correct. */
 export async function resolveTask(
   resource: SearchExport,
   accounts: Accounts,
@@ -59,15 +58,12 @@ export async function resolveTask(
   throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
 }
 
-/** Name under which an export is registered, so that it is reconciled when one of its Secrets changes. */
+/** Name by which an export waits for changes of its Secrets. */
 export function waiterOf({ namespace, name }: ResourceKey): string {
   return `SearchExport ${namespace}/${name}`;
 }
 
-/**
- * Ends a reconcile. Removes the export if `ttlSecondsAfterFinished` has passed since its end, or requests a reconcile for the time at which
- * it will have passed.
- */
+/** Removes the export when `ttlSecondsAfterFinished` has passed, or requests a reconcile for that time. */
 export async function untilRemoval(
   resource: SearchExport,
   { host, clock, log }: Pick<RuntimeOptions, 'host' | 'clock' | 'log'>,

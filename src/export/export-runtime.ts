@@ -1,10 +1,8 @@
 /**
- * Runtime of one SearchExport while this process is the leader. Starts the work on the export (`export-work.ts`), passes limits to it, and
- * writes the status.
+ * Runs one SearchExport while this process is the leader: starts its work (`export-work.ts`) and writes its status.
  *
- * Invariant: this class never waits for the service or the destination. When the account, the destination or the task of the export
- * changes, running searches are finished first, and then new work starts. While one of them cannot be read, the work continues with the
- * previous one.
+ * When the account, the destination or the spec changes, running searches are finished first. If one of them cannot be
+ * read, the work continues with the previous one.
  */
 
 import type { Account } from '../account/accounts.ts';
@@ -47,11 +45,11 @@ export interface ExportRuntimeOptions extends RuntimeOptions {
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly wording: ExportWording;
-  /** Number of this process among the workers of the export. Each worker first searches its own share of the segments. */
+  /** Number of this process among the workers of the export. */
   readonly part: WorkerPart;
 }
 
-/** What the work on an export needs: an account at the log service, a destination, and the task. */
+/** Account, destination and settings of an export. */
 interface Means {
   readonly account: Account;
   readonly chosen: ChosenDestination;
@@ -71,22 +69,22 @@ export class ExportRuntime {
   readonly #publisher: StatusWriter<'SearchExport'>;
   readonly #pace = new ExportPace();
   #hasPace = false;
-  /** Account, destination and task as last read; undefined until all of them have been read once. */
+  /** Account, destination and settings as last read; undefined before the first time. */
   #means: Means | undefined;
   #begun: Begun | undefined;
-  /** True if the export manifest exists, so that the export is complete. */
+  /** True if the export is complete. */
   #isOver = false;
-  /** Bytes scanned by all search jobs of the export, as far as this process knows. */
+  /** Bytes scanned by all search jobs, as far as this process knows. */
   #scannedBytes = 0;
-  /** Promise that resolves when the previous work of this export has ended. Undefined if no previous work is still running. */
+  /** Resolves when the previous work has ended. Undefined if none is running. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
-  /** Number of committed intervals that this process found when it first read the destination; undefined until then. */
+  /** Number of committed intervals when this process started; undefined until read. */
   #doneAtFirst: number | undefined;
-  /** True if this process has replaced the conditions that an earlier process wrote into the status. */
+  /** True if this process has replaced the conditions of an earlier process. */
   #hasVerdict = false;
-  /** Last failure after which credentials were read again. The same failure does not cause another reading. */
+  /** Last failure for which credentials were read again. Prevents reading them twice for one failure. */
   #lastCredentialsFailure: LogfleetError | undefined;
   /** Error to show while the service rejects the access key (401): it names the Secret and no single request. */
   #rejection: LogfleetError | undefined;
@@ -104,7 +102,7 @@ export class ExportRuntime {
     this.#publisher = exportStatusWriter(resource.metadata, options);
   }
 
-  /** True if the process may exit: no work on the export is left, and its status shows no search jobs. */
+  /** True if the process may exit: no work is left, and the status shows no search jobs. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
@@ -123,13 +121,13 @@ export class ExportRuntime {
       : this.#goOn(resource);
   }
 
-  /** True if there is no work and no status to be written, so that this runtime can be dropped and created again later. */
+  /** True if there is nothing to do and no status to write. The runtime can then be dropped. */
   get isDormant(): boolean {
     const { heldBack } = this.#publisher;
     return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
   }
 
-  /** Ends all work on the export. Resolves when no work is left. */
+  /** Ends all work. Resolves when no work is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#newsTimer?.cancel();
@@ -137,10 +135,7 @@ export class ExportRuntime {
     await this.#ending;
   }
 
-  /**
-   * Ends the work before the process exits, and removes the search jobs from the status. Another process can continue from the commit
-   * records.
-   */
+  /** Ends the work before the process exits, and removes the search jobs from the status. */
   async #leave(resource: SearchExport): Promise<Result> {
     this.#end();
     const { status } = resource;
@@ -151,26 +146,23 @@ export class ExportRuntime {
     return requeue(Number.POSITIVE_INFINITY, true);
   }
 
-  /** True if a user has requested a retry since the last reconcile. The export is then checked again. */
+  /** True if a user has requested a retry since the last reconcile. */
   #takeRequest(resource: SearchExport): boolean {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // After a requested retry, this process replaces the conditions that an earlier process wrote into the status.
+    // After a retry, this process replaces the conditions of an earlier process.
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#options.accounts.tryAgain(secretOf(resource));
     this.#destination.forget();
-    // The user may have removed the export manifest, so the destination is read again.
+    // Reads the destination again, because the user may have removed the manifest.
     if (this.#isOver) this.#end();
     this.#begun?.work.tryAgain();
     return true;
   }
 
-  /**
-   * Health of an export that is complete, failed or paused. It is known without the export's Secrets and destination (C1). Undefined for
-   * other exports.
-   */
+  /** Health of a complete, failed or paused export, which is known without its Secrets (C1). */
   #healthAtRest(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
     const complete = shownComplete(resource);
     if (complete) return isAsked ? undefined : shownHealth(complete);
@@ -206,7 +198,7 @@ export class ExportRuntime {
     const shownView = view && this.#rejection ? { ...view, lastError: this.#rejection } : view;
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // Until the destination has been read again, a complete export stays complete.
+    // Until the destination is read again, a complete export stays complete.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const complete = isUnread ? shownComplete(resource) : undefined;
     const health = complete
@@ -214,7 +206,7 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // The work has ended only when the status also says that the export is complete.
+    // The work ends when the status also says that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const refusedMs = accounts.refusedForMs(secretOf(resource));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
@@ -223,7 +215,7 @@ export class ExportRuntime {
     return untilRemoval(this.#publisher.latest(resource), this.#options, delayMs, isIdle);
   }
 
-  /** Reads account, destination and task. Returns the error if one of them cannot be read. */
+  /** Reads account, destination and settings. Returns the error if this fails. */
   async #readMeans(resource: SearchExport): Promise<LogfleetError | undefined> {
     try {
       const { account, task } = await resolveTask(resource, this.#options.accounts);
@@ -235,10 +227,7 @@ export class ExportRuntime {
     }
   }
 
-  /**
-   * True if the account, destination or task has changed, so that new work must replace the running work. New credentials do not interrupt
-   * the planning, because they do not change its result.
-   */
+  /** True if the running work must be replaced, because the account, destination or settings changed. */
   get #isOutdated(): boolean {
     if (!this.#begun || !this.#means) return false;
     const { means: before, work } = this.#begun;
@@ -264,7 +253,7 @@ export class ExportRuntime {
     this.#begun = { means, work };
   }
 
-  /** Discards the credentials in memory after the service or the object store refused them, so that they are read again. */
+  /** Discards refused credentials, so that they are read again. */
   #rereadCredentials(resource: SearchExport, { lastError }: WorkView): void {
     if (lastError === this.#lastCredentialsFailure) return;
     this.#lastCredentialsFailure = lastError;
@@ -277,7 +266,7 @@ export class ExportRuntime {
     } else if (refusals.has(lastError.code)) this.#destination.forget();
   }
 
-  /** True if the conditions that an earlier process wrote must stay in the status (H1). */
+  /** True if the conditions of an earlier process stay in the status (H1). */
   #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
     const isLoaded = view !== undefined && view.stage !== 'loading';
     if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
@@ -293,9 +282,7 @@ export class ExportRuntime {
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 
-  /**
-   * If the export has an error that a user may solve by correcting a Secret, reconciles the export when one of its Secrets changes (C2).
-   */
+  /** Reconciles the export when one of its Secrets changes, if that may solve its error (C2). */
   #awaitSecrets(resource: SearchExport, error: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const isForPeople = error !== undefined && (error.handling.kind === 'stall' || refusals.has(error.code));
@@ -332,10 +319,7 @@ export class ExportRuntime {
     return Math.max(estimateMarginMs, this.#untilMs(end) - estimateMarginMs);
   }
 
-  /**
-   * Speed of the export, and its remaining time if it can be shown. Until this process can estimate the remaining time, it shows the
-   * estimate of an earlier process (H1).
-   */
+  /** Speed and remaining time. An earlier process's estimate is shown until a new one exists (H1). */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
     this.#hasPace ||= pace.leftMs !== undefined;
@@ -390,16 +374,13 @@ const estimateMarginMs = 1_000;
 /** Error codes for credentials that the object store refuses, or that lack a permission. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
-/**
- * Condition `Complete` of a complete export; undefined for others. An export with incomplete intervals is not complete if
- * `incompletePolicy` is `Fail`.
- */
+/** Condition `Complete` of a complete export; undefined for others. */
 function shownComplete({ spec, status }: SearchExport): Condition | undefined {
   const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
   return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');
 }
 
-/** True if the manifest of a complete export has disappeared from the destination, so that the export starts again. */
+/** True if a complete export's manifest has disappeared, so the export starts again. */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }

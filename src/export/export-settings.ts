@@ -1,11 +1,11 @@
-/** Settings of all exports: intervals between writes, and places that exports may write to. */
+/** Settings of all exports. */
 
 export interface ExportSettings {
-  /** Minimum time in ms between two writes of progress numbers to the status of an export. */
+  /** Minimum time in ms between two writes of progress to the status. */
   readonly statusIntervalMs: number;
   /** Maximum age in ms of a store's Secret before use. */
   readonly secretMaxAgeMs: number;
-  /** Delay in ms between a change of a search job and the next reconcile, so that one reconcile covers several changes. */
+  /** Delay in ms between a change of a search job and the next reconcile. */
   readonly newsDelayMs: number;
 }
 
@@ -17,9 +17,9 @@ export const exportSettings: ExportSettings = {
 
 /** Places that exports may write to. */
 export interface ExportPlaces {
-  /** Directories of volumes, by the volume's name (`spec.destination.volume.name`). */
+  /** Directories of volumes by name (`spec.destination.volume.name`). */
   readonly volumes: ReadonlyMap<string, string>;
-  /** True if an export without a Secret for its object store may use the operator's credentials. */
+  /** Whether an export without a Secret may use the operator's credentials for its object store. */
   readonly allowAmbientCredentials: boolean;
   /** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Readonly<Record<string, string | undefined>>;

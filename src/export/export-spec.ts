@@ -1,4 +1,4 @@
-/** Translates the spec of a SearchExport to settings and limits of the work. */
+/** Converts the spec of a SearchExport to settings and limits. */
 import type { SearchExport } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
 import { parseDuration } from '../base/duration.ts';
@@ -7,7 +7,7 @@ import type { ExportRequest } from './search/export-task.ts';
 import type { WorkLimits } from './work/work-view.ts';
 import { onlyWorker, partOf } from './work/worker-part.ts';
 
-/** Returns settings that decide the export's rows and files. */
+/** Returns the settings that decide the export's rows and files. */
 export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
   const { format, compression, fields, maxPartSize, csv, partitionBy, compressionLevel } = spec.output;
   return {
@@ -16,7 +16,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
     output: {
       ...{ format, compression, fields },
       maxPartBytes: bytesOf(maxPartSize),
-      // Only CSV uses `formulaGuard`. For other formats it is always true, so that it does not change the fingerprint of the export.
+      // Other formats ignore `formulaGuard`, so it must not change their fingerprint.
       csv: { formulaGuard: csv?.formulaGuard ?? true },
       ...(compressionLevel === undefined ? {} : { compressionLevel }),
       ...(partitionBy === 'None' ? {} : { partitionBy }),
@@ -24,10 +24,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
   };
 }
 
-/**
- * Returns limits of the work. `startedAtMs` is the wall time at which the export started. If several workers share an export, each gets its
- * part of `parallelism` and `maxBytesScanned`. The number of rows is not divided, because commit records show the rows of all workers.
- */
+/** Returns the limits of the work. Workers share `parallelism` and `maxBytesScanned`. `startedAtMs` is wall time. */
 export function limitsOf(
   { spec }: SearchExport,
   startedAtMs: number,
@@ -46,7 +43,7 @@ export function limitsOf(
   };
 }
 
-/** Parses a duration. Throws if the text is invalid, because a delay that counts as 0 could lose late rows. */
+/** Parses a duration. Throws if it is invalid, because a delay of 0 could lose late rows. */
 function durationOf(text: string): number {
   const durationMs = parseDuration(text);
   assert(durationMs !== undefined, `${text} is not a duration`);

@@ -1,6 +1,6 @@
 /**
- * Builds the Kubernetes Job of an export. Its pods run `logfleet export` with a manifest from an annotation of the pod, and with Secrets as
- * mounted files. The pods comply with the Pod Security Standard `restricted`.
+ * Builds the Kubernetes Job of an export. Its pods run `logfleet export`, with Secrets mounted as files. They comply
+ * with the Pod Security Standard `restricted`.
  */
 import { createHash } from 'node:crypto';
 import type { HeldShare } from '../../account/worker-shares.ts';
@@ -16,9 +16,9 @@ import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVari
 
 /** Annotations of a Job. Its pods have them, too. */
 export const jobAnnotations = {
-  /** Hash of everything that decides what the pods of a Job do. If it changes, the Job is replaced. */
+  /** Hash of everything that decides what the pods do. The Job is replaced when it changes. */
   work: 'logfleet.dev/work',
-  /** Hash of the credentials and of the user's request to try again. If it changes, a Job that has ended is replaced. */
+  /** Hash of the credentials and the user's retry request. A Job that ended is replaced when it changes. */
   cause: 'logfleet.dev/cause',
   /** Share of the request budget, in JSON. */
   share: 'logfleet.dev/share',
@@ -29,7 +29,7 @@ export const jobAnnotations = {
 /** Exit status of `logfleet export` for invalid input. */
 const usageStatus = 2;
 const userId = 65_532;
-/** Limits that a Job has by default (`spec.execution.job`). */
+/** Default limits of a Job (`spec.execution.job`). */
 const jobDefaults = { backoffLimitPerIndex: 6, ttlSecondsAfterFinished: 3_600 } as const;
 const defaultResources = { requests: { cpu: '1', memory: '512Mi' }, limits: { memory: '1Gi' } } as const;
 
@@ -37,11 +37,11 @@ export interface JobInput {
   readonly resource: SearchExport;
   readonly image: string;
   readonly share: HeldShare;
-  /** Hash of the credentials for the service and the store. The credentials cannot be computed from it. */
+  /** Hash of the credentials for the service and the store. */
   readonly credentials: string;
-  /** True if the pods get a token for the API server, with which they write their progress to the export's status. */
+  /** Whether the pods get a token, with which they write progress to the export's status. */
   readonly showsProgress?: boolean;
-  /** Environment variables with the operator's proxy settings, which the pods also get. */
+  /** Environment variables with the operator's proxy settings. */
   readonly proxy?: readonly ProxyVariable[];
 }
 
@@ -50,16 +50,13 @@ export interface BuiltJob {
   readonly manifest: object;
 }
 
-/**
- * Returns a hash of everything that decides what the pods of a Job do. The Job's shares of the request budget are left out, because a
- * running Job keeps its shares when the request limits change.
- */
+/** Returns a hash of everything that decides what the pods do, without request limits. */
 export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share'>): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
   return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share.user]);
 }
 
-/** Returns a hash of everything that can let a failed Job succeed: credentials, image, proxy, and the user's request to try again. */
+/** Returns a hash of everything that can let a failed Job succeed, such as credentials and image. */
 export function causeHash({
   resource,
   credentials,
@@ -69,12 +66,11 @@ export function causeHash({
   return hashOf([resource.metadata.annotations[annotations.requestedAt], credentials, image, ...proxy]);
 }
 
-/** Returns the name of a Job. The name contains a hash of the Job's content, so creating the same Job twice fails. */
+/** Returns the name of a Job. It contains a hash of the Job, so creating the same Job twice fails. */
 export function jobName(input: JobInput): string {
   const { name, uid } = input.resource.metadata;
   const hash = hashOf([uid, workHash(input), causeHash(input)]).slice(0, 10);
-  // The Job's name is short and has no dots, because the hostname of a pod consists of this name and an index. A hostname may have at most
-  // 63 characters.
+  // Shortens the name, because it becomes part of a pod's hostname of at most 63 characters.
   const readable = name.slice(0, 45).replaceAll('.', '-').replace(/-+$/, '');
   return `${readable}-${hash}`;
 }
@@ -114,9 +110,9 @@ export function buildJob(input: JobInput): BuiltJob {
     spec: {
       completionMode: 'Indexed',
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
-      // The Job succeeds as soon as one worker has written the export manifest, even if other pods could not start.
+      // The Job succeeds when one worker has written the manifest.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // A replacement pod may use the share of the request budget only after the replaced pod has ended.
+      // A replacement pod waits for the replaced pod, because both use the same request limits.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [
@@ -214,9 +210,8 @@ function podSpec(input: JobInput): object {
 }
 
 /**
- * Returns the SearchExport that a pod runs, in JSON. Fields that only the operator or Kubernetes uses are omitted, and a
- * PersistentVolumeClaim becomes a volume. The fingerprint does not depend on these fields, so the pod uses the same folder as the operator
- * (E1).
+ * Returns the JSON of the SearchExport that a pod runs, without fields that only the operator uses. The fingerprint
+ * stays the same (E1).
  */
 export function workerManifest({ apiVersion, kind, metadata, spec }: SearchExport): string {
   const { execution: _, paused: __, ttlSecondsAfterFinished: ___, activeDeadlineSeconds: ____, ...rest } = spec;
@@ -233,7 +228,7 @@ function hashOf(value: unknown): string {
   return createHash('sha256').update(canonicalText(value)).digest('hex').slice(0, 32);
 }
 
-/** Reads the share of the request budget from the annotations of a Job or pod. Returns undefined if the share is missing or invalid. */
+/** Reads the Job's request limits from annotations. Returns undefined if missing or invalid. */
 export function readShare(from: Readonly<Record<string, string>>): HeldShare | undefined {
   const { user, workers, share } = recordOfJson(from[jobAnnotations.share] ?? '') ?? {};
   if (typeof user !== 'string' || !isPositive(workers) || !isRecord(share)) return undefined;

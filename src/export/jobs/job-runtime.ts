@@ -1,8 +1,8 @@
 /**
- * Runs one export in a Kubernetes Job (`execution.mode: Job`) during one term of leadership. Each reconcile creates, replaces or deletes
- * the Job if necessary, and copies its state to the export's status.
+ * Runs one export in a Kubernetes Job (`execution.mode: Job`). Creates, replaces or deletes the Job, and copies its
+ * state to the export's status.
  *
- * A paused export has no Job. A Job with `suspend` would keep its share of the request budget, and queues such as Kueue would resume it.
+ * A paused export has no Job, because a suspended Job would keep its request limits.
  */
 import type { Account } from '../../account/accounts.ts';
 import { type HeldShare, shareSize } from '../../account/worker-shares.ts';
@@ -32,18 +32,18 @@ import type { WorkerReport } from './worker-report.ts';
 
 export interface JobRuntimeOptions extends RuntimeOptions {
   readonly destination: DestinationChoice;
-  /** Shares of the request budget for Jobs. Undefined if exports cannot run in Jobs. */
+  /** Request limits of Jobs. Undefined if exports cannot run in Jobs. */
   readonly shares: JobShares | undefined;
   /** Variables of the operator's proxy, for the pods. */
   readonly proxy: readonly ProxyVariable[];
 }
 
-/** Delay in ms before the next check of a state that changes without an event, such as the number of requests in flight. */
+/** Delay in ms before the next check of a state that changes without an event. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Label of ServiceAccounts that exports may use. */
 const workerLabel = 'logfleet.dev/export-worker';
-/** Label of a ServiceAccount whose pods write their progress to the export's status, with the rights of `logfleet-export-progress`. */
+/** Label of a ServiceAccount that allows pods to write progress to the export's status. */
 const progressLabel = 'logfleet.dev/export-progress';
 const component = 'apply the component manifests/export-jobs of the operator';
 const noCluster =
@@ -52,7 +52,7 @@ const noCluster =
 const afterFormerJob =
   'The export starts a new Kubernetes Job about a minute after its former Job and the pods of this Job have ended.';
 
-/** Result of one reconcile. `delayMs` is the time until the next reconcile. */
+/** Result of one reconcile. `delayMs` is the time until the next one. */
 interface Found {
   readonly health: ExportHealth;
   readonly delayMs?: number;
@@ -85,7 +85,7 @@ export class JobRuntime {
     return this.#isLeft;
   }
 
-  /** True if the status is up to date and nothing is left to do until something changes. */
+  /** True if nothing is left to do until something changes. */
   get isDormant(): boolean {
     return this.#isDormant && !this.#publisher.heldBack;
   }
@@ -150,7 +150,7 @@ export class JobRuntime {
     const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));
     const isOver = fresh && hasEnded(fresh, podsOf(store, fresh));
     const isSame = fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
-    // A complete Job is not replaced after a change of its image or credentials, because its result stays valid.
+    // A complete Job is not replaced, because its result stays valid.
     const isDone = isOver && !isAsked && readJob(fresh, podsOf(store, fresh)).report?.end === 'complete';
     const isKept = isSame || !isOver || isDone;
     const job = fresh?.metadata.deletionTimestamp === undefined && isKept ? fresh : undefined;
@@ -158,12 +158,12 @@ export class JobRuntime {
       if (other !== job && other.metadata.deletionTimestamp === undefined) await store.remove(other);
     }
     if (job) return this.#show(resource, job, store);
-    // A stalled export stays stalled after Kubernetes has removed its Job because of `ttlSecondsAfterFinished`.
+    // A stalled export stays stalled after Kubernetes has removed its Job.
     const shown = findCondition(resource.status?.conditions, 'Stalled');
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
     }
-    // A new Job is created only when no Job and no pod of the export is left. A deleted Job can disappear before its pods have ended.
+    // A new Job is created when no Job and no pod of the export is left.
     if (jobs.length > 0 || this.#hasPods(store)) return { health: waiting(reasons.jobPending, afterFormerJob) };
     this.#startedAtMs ??= clock.now();
     return this.#create(resource, account, input, store, shares);
@@ -206,8 +206,7 @@ export class JobRuntime {
         'The Kubernetes Job starts when enough requests of the operator to the service have ended, because the Job needs a share of the request limits.';
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
-    // This process may have lost the leadership while it read the ServiceAccount or the PersistentVolumeClaim. A process that is not the
-    // leader must create no Job.
+    // Only the leader may create a Job, and leadership may have changed meanwhile.
     if (!host.leadership.isLeader()) return { health: waiting(reasons.jobPending, 'Another operator leads.') };
     try {
       const result = await store.create(job, buildJob({ ...input, share, showsProgress }).manifest);
@@ -219,10 +218,7 @@ export class JobRuntime {
     return { health: waiting(reasons.jobPending, message), job: name, delayMs: stallRetryMs };
   }
 
-  /**
-   * Handles an error of the request that creates a Job. Releases the Job's share of the request budget if the Job was certainly not
-   * created.
-   */
+  /** Handles a failed creation of a Job. Releases its request limits if it was certainly not created. */
   #refused(error: unknown, job: ResourceKey, shares: JobShares): Found {
     if (!(error instanceof LogfleetError)) throw error;
     const { code, message } = error;
@@ -238,10 +234,7 @@ export class JobRuntime {
     throw mendable(reasons.jobRefused, `${message}. Correct spec.execution.job.`);
   }
 
-  /**
-   * Throws if the export may not use its ServiceAccount. Returns whether this ServiceAccount allows the pods to write their progress to the
-   * export's status.
-   */
+  /** Throws if the export may not use its ServiceAccount. Returns whether the pods may write progress. */
   async #checkServiceAccount({ spec }: SearchExport, store: WorkerJobs): Promise<boolean> {
     const { serviceAccountName: name } = spec.execution.job ?? {};
     if (name === undefined) return false;
@@ -253,7 +246,7 @@ export class JobRuntime {
     throw mendable(reasons.serviceAccountNotAllowed, message);
   }
 
-  /** Throws if an export with several workers uses an existing PersistentVolumeClaim that only one node can mount. */
+  /** Throws if several workers would use a PersistentVolumeClaim that only one node can mount. */
   async #checkClaim({ spec }: SearchExport, { workers }: HeldShare, store: WorkerJobs): Promise<void> {
     const { persistentVolumeClaim: claim } = spec.destination;
     if (!claim || workers === 1) return;
@@ -266,12 +259,11 @@ export class JobRuntime {
     throw mendable(reasons.claimNotShared, message);
   }
 
-  /** Returns the share of the request budget for the Job. Throws if the user's limits leave too few shares. */
+  /** Returns the request limits for the Job. Throws if too little is left. */
   #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
-    // Some exports get only one worker. If the query cannot be split, every worker would search the whole range. If the number of rows is
-    // limited, a worker cannot count the rows that other workers have not committed yet.
+    // A query that cannot be split and a row limit allow only one worker.
     const isForOne = !isSplittable || spec.limits?.maxMessages !== undefined;
     const workers = isForOne ? 1 : (spec.execution.job?.workers ?? 1);
     if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
@@ -285,15 +277,14 @@ export class JobRuntime {
   }
 
   /**
-   * Returns a hash of the store's credentials, or an empty string for a PersistentVolumeClaim. Throws if the store's Secret is missing or
-   * incomplete.
+   * Returns a hash of the store's credentials; empty for a PersistentVolumeClaim. Throws if the Secret is incomplete.
    */
   async #storeCredentials(resource: SearchExport): Promise<string> {
     const { destination } = this.#options;
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
   }
 
-  /** True while a pod of the export runs or may start to run. */
+  /** True while a pod of the export runs or may start. */
   #hasPods(store: WorkerJobs): boolean {
     return [...store.pods()].some((pod) => pod.metadata.labels[exportLabel] === this.uid && !isEnded(pod));
   }
@@ -302,7 +293,7 @@ export class JobRuntime {
     return [...store.jobs()].filter(({ metadata }) => metadata.labels[exportLabel] === this.uid);
   }
 
-  /** Reconciles a stalled export again when one of its Secrets changes (C2). */
+  /** Reconciles a stalled export when one of its Secrets changes (C2). */
   #awaitSecrets(resource: SearchExport, problem: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const isForSecrets = problem
@@ -326,17 +317,14 @@ export class JobRuntime {
     });
     const failedPods = state?.failedPods ?? 0;
     const shown = job === undefined ? undefined : { name: job, ...(failedPods > 0 ? { failedPods } : {}) };
-    // Only the status of an ended export keeps the name of a Job that no longer exists.
+    // Only an ended export keeps the name of a Job that no longer exists.
     const known = health.isComplete || health.isFailed ? before?.kubernetesJob : undefined;
     const kubernetesJob = shown ?? known;
     return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };
   }
 }
 
-/**
- * Returns the progress that the workers of a running Job have written to the status. Each worker counts the rows of all workers, so the
- * highest number is the newest.
- */
+/** Returns the newest progress from the workers of a Job: the highest row count. */
 function describeWorkers(
   { status }: SearchExport,
   { job, state, health }: Found,
@@ -356,7 +344,7 @@ function waiting(reason: string, message: string): ExportHealth {
   return { ...atWork, reason, message };
 }
 
-/** Sentence about a Job that has fewer workers than its export requests. Empty if the Job has all workers. */
+/** Message for a Job with fewer workers than requested; otherwise empty. */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
   return ` with ${workers} of ${wanted.workers} workers, because other Jobs use the other shares of the request budget`;
@@ -373,12 +361,12 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 }
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
-  // If the credentials now belong to another user of the service, the operator replaces the Job even if no user requests a retry.
+  // A Job is also replaced if the credentials now belong to another user.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
   return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }
 
-/** Returns the result of an export that has ended, as its status shows it. Returns undefined if the export has not ended. */
+/** Returns the result of an ended export from its status; undefined for others. */
 function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   const complete = findCondition(status?.conditions, 'Complete');
   if (complete) return shownHealth(complete);
@@ -386,10 +374,7 @@ function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   return failed?.observedGeneration === metadata.generation ? shownHealth(failed) : undefined;
 }
 
-/**
- * Returns the error to report while Jobs and pods have not been listed. If the operator lacks the right to list them, the error asks for
- * this right.
- */
+/** Returns the error to report before Jobs and pods were listed, such as a missing permission. */
 function listProblem(store: WorkerJobs): LogfleetError {
   const problem = store.problem();
   if (problem?.code === 'host.forbidden') return noJobs(`${problem.message}; or ${component}`);

@@ -1,6 +1,6 @@
 /**
- * Tracks the shares of the request budget that the Kubernetes Jobs of all exports use (B8). The operator lowers its own budget before it
- * creates a Job, and raises it when the Job's pods have ended.
+ * Tracks how much of the request budget each Kubernetes Job uses (B8). The operator lowers its own limits before it
+ * creates a Job, and raises them after the Job's pods have ended.
  */
 import type { Accounts } from '../../account/accounts.ts';
 import type { HeldShare, ObservedShare, RequestLimits, WorkerShares } from '../../account/worker-shares.ts';
@@ -11,7 +11,7 @@ import { jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '.
 import { readShare } from './job-manifest.ts';
 import { hasEnded } from './job-state.ts';
 
-/** Time in ms after which the share of a Job that was never created is released. */
+/** Time in ms after which the reservation for a Job that was never created ends. */
 const reservationMs = 120_000;
 
 export interface JobSharesOptions {
@@ -41,7 +41,7 @@ export class JobShares {
     return this.#options.shares.get(keyText(job));
   }
 
-  /** Reserves shares of the request budget for a Job, at most as many as it wants. Returns undefined if it gets none. */
+  /** Reserves request limits for a Job, at most what it wants. Returns undefined if nothing is left. */
   reserve(job: ResourceKey, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const { shares, accounts } = this.#options;
     const name = keyText(job);
@@ -64,7 +64,7 @@ export class JobShares {
     onFree();
   }
 
-  /** Updates the shares from the Jobs and pods that exist now. */
+  /** Updates the reservations from the existing Jobs and pods. */
   observe(): void {
     const { store, shares, accounts, clock, onFree } = this.#options;
     this.#timer?.cancel();
@@ -86,7 +86,7 @@ export class JobShares {
     for (const timer of this.#reservations.values()) timer.cancel();
   }
 
-  /** Releases the share of a Job that does not exist after a while, for example because it was deleted immediately. */
+  /** Ends the reservation of a Job that does not exist after a while. */
   #expire(job: ResourceKey): void {
     const { clock, store } = this.#options;
     const timer = clock.after(reservationMs, async () => {
@@ -99,13 +99,13 @@ export class JobShares {
   }
 }
 
-/** Returns the Jobs that hold a share. A deleted Job holds its share until its pods have ended. */
+/** Returns the Jobs that use request limits. A deleted Job counts until its pods have ended. */
 function observedShares(store: WorkerJobs): readonly ObservedShare[] {
   const pods = Map.groupBy(store.pods(), ({ metadata: { namespace, labels } }) =>
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // The share is read from any Job or pod that still has the annotation, because a user may have removed the annotation from others.
+  // Reads the annotation of any Job or pod, because a user may have removed it from others.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     if (held) found.push({ job, held, hasEnded: ended });

@@ -1,4 +1,4 @@
-/** Reads the state of an export's Kubernetes Job from the Job and its pods. The functions are pure. */
+/** Reads the state of an export's Kubernetes Job from the Job and its pods. */
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { WorkerStatus } from '../../api/generated/search-export.ts';
@@ -18,17 +18,17 @@ export const againText = `Give the annotation ${annotations.requestedAt} a new v
 export interface JobState {
   /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
   readonly phase: 'running' | 'waiting' | 'complete' | 'failed';
-  /** Reason and message for the export's status, used until a pod has reported a result. */
+  /** Reason and message for the status, until a pod has reported. */
   readonly reason: string;
   readonly message: string;
-  /** Report of the pod that decides how the export ended. Undefined if this pod has not reported. */
+  /** Report of the pod that decides the result. Undefined before it has reported. */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;
-  /** True if each running pod has an obstacle, so that none of them can continue. */
+  /** True if no running pod can continue. */
   readonly isHeldUp?: boolean;
 }
 
-/** Reads the state of a Job. `workers` is what the pods have written to the status of the export. */
+/** Reads the state of a Job. `workers` is what its pods have written to the status. */
 export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: readonly WorkerStatus[] = []): JobState {
   const { status } = job;
   const failedPods = status.failed ?? 0;
@@ -36,13 +36,12 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
   const end = endOf(job);
   if (end) {
     const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
-    // One pod has found the export manifest, so the export is complete even if other pods failed.
+    // One complete pod is enough, even if others failed.
     const complete = reports.find((report) => report.end === 'complete');
     const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
     const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
     const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
-    // logfleet may see the end of a Job before the end of its pods. It waits for the pods, because their reports show how the export has
-    // ended.
+    // Waits for the pods after the end of the Job, because their reports contain the result.
     if (!report && !isLate && !pods.every(isEnded)) {
       const message = `The Kubernetes Job ${name} has ended, and its pods are ending.`;
       return { phase: 'running', reason: reasons.exporting, message, report, failedPods };
@@ -75,10 +74,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
 
 type HeldWorker = WorkerStatus & Required<Pick<WorkerStatus, 'obstacle'>>;
 
-/**
- * Workers of a Job that have an obstacle, the oldest obstacle first. Pods that no longer run are left out, although their obstacles may
- * still be in the status.
- */
+/** Running workers that cannot continue, the oldest problem first. */
 function heldWorkers(
   job: string,
   running: readonly WorkerPod[],
@@ -91,7 +87,7 @@ function heldWorkers(
     .toSorted((left, right) => Date.parse(left.obstacle.startTime) - Date.parse(right.obstacle.startTime));
 }
 
-/** Returns whether the Job and all its pods have ended, so that its share of the request budget is free. */
+/** Returns whether the Job and all its pods have ended, so that its request limits are free. */
 export function hasEnded(job: WorkerJob | undefined, pods: readonly WorkerPod[]): boolean {
   const isOver = job === undefined || (endOf(job) !== undefined && (job.status.terminating ?? 0) === 0);
   return isOver && pods.every(isEnded);

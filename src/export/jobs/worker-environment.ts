@@ -1,16 +1,16 @@
-/** Environment variables and folders with which the operator passes an export to a worker (a pod of a Kubernetes Job). */
+/** Environment variables and folders by which the operator passes an export to a worker pod. */
 
-/** Environment variables of a worker. The operator sets all of them except the index. */
+/** Environment variables of a worker pod. */
 export const workerVariables = {
-  /** File to which the worker writes its report. `logfleet export` is a worker if this variable is set. */
+  /** File for the worker's report. `logfleet export` is a worker if this variable is set. */
   report: 'LOGFLEET_WORKER_REPORT',
-  /** Folder with the Secrets: a folder for each Secret, with a file for each key. */
+  /** Folder with a subfolder for each Secret and a file for each key. */
   secrets: 'LOGFLEET_WORKER_SECRETS',
   /** User of the service whose request limits the worker shares. */
   user: 'LOGFLEET_WORKER_USER',
   /** Number of workers of the export. */
   workers: 'LOGFLEET_WORKERS',
-  /** Number of this worker, from 0. Kubernetes sets this variable in the pods of an Indexed Job. */
+  /** Number of this worker, from 0. Kubernetes sets it for Indexed Jobs. */
   index: 'JOB_COMPLETION_INDEX',
   /** Name of the Kubernetes Job of the worker. */
   job: 'LOGFLEET_WORKER_JOB',
@@ -31,5 +31,5 @@ export const manifestFile = 'export.json';
 /** Name of the volume for the PersistentVolumeClaim. */
 export const claimVolume = 'claim';
 
-/** Exit status of a worker if a user must correct something. After this status, Kubernetes starts no other pod. */
+/** Exit status if a user must correct something. Kubernetes then starts no other pod. */
 export const needsPersonStatus = 3;

@@ -1,6 +1,6 @@
 /**
- * Report of a worker: the result of an export that ran in a Kubernetes Job. The worker writes it as the termination message of its
- * container, which the operator reads from the pod. Kubernetes keeps at most 4,096 bytes.
+ * Result of an export in a Kubernetes Job. The worker writes it as the termination message of its container, at most
+ * 4,096 bytes.
  */
 import { isRecord, recordOfJson } from '../../base/record.ts';
 
@@ -14,19 +14,19 @@ export interface WorkerReport {
   /** Reason of the condition `Ready`. */
   readonly reason: string;
   readonly message: string;
-  /** Parts of the export's status that only the worker knows. */
+  /** Fields of the export's status that only the worker knows. */
   readonly status: Readonly<Record<string, unknown>>;
 }
 
-/** Fields of an export's status that a report may contain. */
+/** Fields of the status that a report may contain. */
 const reportedMembers = ['timeRange', 'fingerprint', 'location', 'manifest', 'summary', 'progress'] as const;
 
-/** Encodes a report in at most 4,096 bytes of UTF-8. A long message is shortened, and fields that are too long are omitted. */
+/** Encodes a report in at most 4,096 bytes. Shortens or omits what is too long. */
 export function renderReport(report: WorkerReport): string {
   const known = Object.fromEntries(
     reportedMembers.flatMap((name) => (report.status[name] === undefined ? [] : [[name, report.status[name]]])),
   );
-  // Manifest and fingerprint are kept as long as the report has space, because a schedule needs them to record a complete run.
+  // Keeps manifest and fingerprint as long as possible, because a schedule needs them.
   const { manifest, fingerprint } = known;
   const candidates = [
     { ...report, message: report.message.slice(0, maxMessage), status: known },
@@ -38,7 +38,7 @@ export function renderReport(report: WorkerReport): string {
   return texts.find((text) => Buffer.byteLength(text) <= maxBytes) ?? '';
 }
 
-/** Reads the report in a pod's termination message. Returns undefined if the message contains no report. */
+/** Reads the report in a termination message; undefined if there is none. */
 export function readReport(text: string | undefined): WorkerReport | undefined {
   const { end, reason, message, status } = recordOfJson(text ?? '') ?? {};
   if (end !== 'complete' && end !== 'failed' && end !== 'stalled') return undefined;

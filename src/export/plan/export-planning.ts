@@ -1,14 +1,10 @@
 /**
- * Plans an export: divides its time range into segments and writes the plan at the destination (E2). The search job used for planning
- * becomes the export's first search.
+ * Plans an export: divides its time range into segments and writes the plan (E2).
  *
- * This job searches the whole range, so a small export needs no other job. If the service cuts this search short, the rest of the range is
- * divided by the number of rows in it: the service counts the rows (`slice-counts.ts`), or logfleet estimates them. A query that cannot be
- * run for shorter time ranges (E8) gets one segment.
+ * A first search job covers the whole range, so a small export needs no other job. If the service cuts this search
+ * short, the range is divided by counted or estimated rows. A query that cannot be split (E8) gets one segment.
  *
- * While an export waits until its range is old enough (E11), a small test search shows users mistakes in credentials and query.
- *
- * Invariant: the segments always cover the range. Every opened search job is closed or handed over.
+ * While the range is too recent (E11), a test search shows mistakes in credentials and query.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';
@@ -34,23 +30,23 @@ import { countSlices } from './slice-counts.ts';
 export type PlanningTools = Pick<SearchTools, 'task' | 'quirks' | 'log'>;
 
 export interface PlanOptions {
-  /** Minimum age in ms of rows that may be searched, because newer rows may still arrive (E11). */
+  /** Minimum age in ms of rows to search, because newer rows may still arrive (E11). */
   readonly settleDelayMs: number;
-  /** Search jobs of the planning. If the planning fails, the caller closes those that are still open. */
+  /** Search jobs of the planning. If planning fails, the caller closes them. */
   readonly jobs: JobSet;
   /** Called when the `PlanningWait` changes. */
   readonly onWait?: (wait: PlanningWait) => void;
 }
 
-/** State of a planning that waits until the range is old enough to be searched (E11). */
+/** State of a planning that waits until its time range is old enough (E11). */
 export interface PlanningWait {
-  /** Wall time at which enough of the range is old enough to be searched; undefined if planning does not wait. */
+  /** Wall time at which the planning continues; undefined if it does not wait. */
   readonly settlesAtMs: number | undefined;
-  /** True if a test search has shown that the service accepts credentials and query. */
+  /** True if the service has accepted credentials and query. */
   readonly isTried: boolean;
 }
 
-/** Open search job that the planning hands over, with the interval whose rows are read from this job. */
+/** Open search job and the interval whose rows are read from it. */
 export interface FirstSearch extends OpenedJob {
   readonly order: SearchOrder;
 }
@@ -72,19 +68,19 @@ export type RowsBasis =
 
 /** Expected effort of an export: its segments, rows and requests. */
 export interface ExportForecast {
-  /** Segments in order of time, without the part of the range that is too recent to be searched. */
+  /** Segments in order of time, without the time that is too recent. */
   readonly segments: readonly SegmentCount[];
   readonly rowsBasis: RowsBasis;
   /** True if the service was asked to count the rows, but gave no valid count. */
   readonly isCountRefused: boolean;
   /** Number of rows at which the service cuts a search short; undefined if that has not happened. */
   readonly limit: number | undefined;
-  /** Minimum number of requests to the service for the whole export, including its planning. */
+  /** Minimum number of requests for the whole export. */
   readonly requests: number;
 }
 
 export interface PlannedExport {
-  /** The plan that exists at the destination, written by this or another process. */
+  /** The plan at the destination, written by this or another process. */
   readonly plan: ExportPlan;
   /** First search of the export; undefined if another process wrote a different plan. */
   readonly first: FirstSearch | undefined;
@@ -95,7 +91,7 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
   const { destination, task } = tools;
   const { plan, first } = await proposePlan(tools, options);
   const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
-  // If the plan at the destination equals the new plan, the open search job can serve as its first search, whoever wrote the plan.
+  // With an equal plan, the open search job becomes its first search.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
     options.jobs.release(first.job);
     return { plan: existing, first };
@@ -104,31 +100,24 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
   return { plan: existing, first: undefined };
 }
 
-/** Returns the plan that `planExport` would write. Rejects like `planExport`. */
+/** Returns the plan that `planExport` would write. */
 export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise<ProposedPlan> {
   return new RangePlanning(tools, options).propose();
 }
 
-/** Maximum wait in ms for the end of the first search. After a longer search, the range becomes a single segment. */
+/** Maximum wait in ms for the first search. After a longer search, the range is one segment. */
 const longestWaitMs = 30 * 60_000;
-/**
- * Maximum wait in ms for a free search job that counts rows. Without a maximum, planning could wait forever, because it may hold the last
- * free search job itself.
- */
+/** Maximum wait in ms for a free search job to count rows. The planning itself may use the last free job. */
 const longestTurnMs = 60_000;
 /**
- * Maximum number of rows in a segment of an export by receipt time, as a ratio of the message limit. Such segments have uncertain numbers
- * of rows, because rows are counted by message time.
+ * Maximum number of rows in a segment by receipt time, as a ratio of the message limit. Their rows are only estimated.
  */
 const receiptRatio = 0.9;
-/**
- * Maximum length in ms of a wait that counts as short. During a short wait, planning runs no test search, and does not start with the part
- * of the range that is old enough.
- */
+/** Length in ms of a short wait, during which no test search runs. */
 const shortWaitMs = 10_000;
 /** Length in ms of the time range of a test search. */
 const trialMs = 1_000;
-/** Maximum sleep in ms before the wall clock is read again, because the wall clock may be set to another time. */
+/** Maximum sleep in ms, because the wall clock may be changed. */
 const longestSleepMs = 60_000;
 
 class RangePlanning {
@@ -152,7 +141,7 @@ class RangePlanning {
     const { segments, basis, isCountRefused = false } = segmentation;
     const areCounted = basis === 'Counted';
     const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
-    // The recent part of the range, which is not old enough to be searched, becomes a segment for a later search.
+    // The recent part of the range is searched later.
     if (range.toMs < task.identity.toMs) boundariesMs.push(task.identity.toMs);
     const segment = segments.length - 1;
     const { fromMs, toMs, rows } = segments[segment] as SegmentCount;
@@ -171,10 +160,7 @@ class RangePlanning {
     };
   }
 
-  /**
-   * Opens the first search. Its first answer may show that the service's clock is behind the clock of logfleet, so that less of the range
-   * is old enough (E11). The search is then replaced by one for a shorter range.
-   */
+  /** Opens the first search. If the service's clock is behind, replaces it by a search of a shorter range (E11). */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
     const { task, quirks } = this.#tools;
     for (;;) {
@@ -185,10 +171,7 @@ class RangePlanning {
     }
   }
 
-  /**
-   * Waits until at least half of the range is old enough to be searched, and returns the part that is old enough. Waits for the whole range
-   * if the query cannot be split, or if the wait is short.
-   */
+  /** Waits until at least half of the range is old enough, and returns that time range. */
   async #settledRange(): Promise<Interval> {
     const { task, quirks } = this.#tools;
     const { onWait, jobs } = this.#options;
@@ -211,8 +194,8 @@ class RangePlanning {
   }
 
   /**
-   * Runs a test search that ends before `toMs`, and ignores its rows. Rejects if the service refuses credentials or query. Gives up without
-   * an error if the service accepts no search job within `turnMs`.
+   * Runs a test search. Rejects if the service refuses credentials or query. Gives up after `turnMs` without a free
+   * job.
    */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
     const { task, quirks } = this.#tools;
@@ -226,13 +209,13 @@ class RangePlanning {
     }
   }
 
-  /** Latest time in ms whose rows are old enough to be searched. */
+  /** Latest time in ms whose rows are old enough. */
   #settledMs(clockBehindMs: number): number {
     const { settleDelayMs, jobs } = this.#options;
     return Math.floor(jobs.clock.now() - settlingMs(settleDelayMs, clockBehindMs));
   }
 
-  /** Waits until the first search finishes. Returns false if the search takes longer than `longestWaitMs`. */
+  /** Waits for the first search. Returns false after `longestWaitMs`. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
     const { quirks, task } = this.#tools;
     const { clock, signal } = this.#options.jobs;
@@ -251,7 +234,7 @@ class RangePlanning {
     }
   }
 
-  /** Fields that the service describes, for files with columns (CSV, Parquet); undefined for others. */
+  /** Fields that the service describes, for CSV and Parquet; undefined for other formats. */
   async #describedFields(job: SearchJob): Promise<readonly PlannedField[] | undefined> {
     const { results, output } = this.#tools.task.identity;
     if (results === 'Records' || output.format === 'NDJSON') return undefined;
@@ -267,20 +250,19 @@ class RangePlanning {
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
-    // If the service cut short a search by receipt time, rows may be missing anywhere in its range.
+    // After a cut search by receipt time, rows may be missing anywhere.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) {
       return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
     }
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
-    // The counting search covers the same range as the first search, so it probably takes at least as long.
+    // Counting the same range probably takes as long as the first search.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // The newest segment gets fewer rows than the first search found. The oldest row found then lies before this segment, which proves
-      // that the segment is complete.
+      // An older row outside the newest segment proves that the segment is complete.
       const foundRows = progress.messageCount - 1;
       const most = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
@@ -301,12 +283,12 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // If the search was complete, no segment needs a second search. The limit is therefore set above the number of rows found.
+    // The search was complete, so a limit above its row count avoids a second search.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
-  /** Smallest number of rows at which the service has cut a search short; if unknown, the number of rows that this search has found. */
+  /** Smallest number of rows at which the service cut a search short, or this search's row count. */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
   }
@@ -324,16 +306,13 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
-/**
- * Newest part of the range that the first search has found completely, although the service cut the search short; undefined if there is
- * none.
- */
+/** Newest part of the range that a cut search has found completely; undefined if there is none. */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
 }
 
-/** The range before the newest segment. Its number of rows is estimated from the density of rows in the newest segment. */
+/** The range before the newest segment, with an estimated number of rows. */
 function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));
   return { fromMs, toMs: newest.fromMs, rows };

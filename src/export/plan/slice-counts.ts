@@ -1,9 +1,4 @@
-/**
- * Counts the rows of an interval in short periods, with one aggregation of the service. The periods are short, so that segments made of
- * them have similar numbers of rows.
- *
- * Invariant: the result counts every row of the interval once, or there is no result.
- */
+/** Counts the rows of an interval in short periods, with one aggregation of the service. */
 import { asLogfleetError } from '../../base/errors.ts';
 import { figureOf } from '../../service/jobs/aggregation.ts';
 import type { JobOrder, RecordPage } from '../../service/jobs/search-service.ts';
@@ -16,22 +11,20 @@ import type { SliceCount } from './first-segments.ts';
 export type SliceCounts =
   | {
       readonly kind: 'counted';
-      /** Short periods with their numbers of rows, in order of time. */
+      /** Row counts of short periods, in order of time. */
       readonly slices: readonly SliceCount[];
     }
-  /** The service gave no valid count. `reason` is a text for users. */
+  /** The service gave no valid count. `reason` is for users. */
   | { readonly kind: 'none'; readonly reason: string };
 
 export interface SliceTools {
-  /** Returns query, range and options of the search job for an interval. */
+  /** Returns the search job for an interval. */
   readonly order: (interval: Interval) => JobOrder;
   readonly jobs: JobSet;
   readonly wishes: OpenWishes;
 }
 
-/**
- * Counts the rows of an interval. Rejects if the signal is aborted, or because of a bug in logfleet. Any other error is part of the result.
- */
+/** Counts the rows of an interval. Errors of the service are part of the result. */
 export async function countSlices(interval: Interval, tools: SliceTools): Promise<SliceCounts> {
   const { text } = sliceLength(interval);
   try {
@@ -48,7 +41,7 @@ export async function countSlices(interval: Interval, tools: SliceTools): Promis
   }
 }
 
-/** Returns the counted periods in order of time; undefined if a record of the aggregation is invalid. */
+/** Returns the counted periods in order of time; undefined if a record is invalid. */
 export function slicesOf(
   records: RecordPage['records'],
   { fromMs, toMs }: Interval,
@@ -60,10 +53,9 @@ export function slicesOf(
     const rows = figureOf(record, '_count');
     if (startMs === undefined || rows === undefined || seen.has(startMs)) return undefined;
     seen.add(startMs);
-    // Rows at or after the end of the interval are ignored, because the service may include the end of a range (E10).
+    // Ignores rows at the end of the interval, which the service may include (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // A counted period may begin before the interval, because it contains the interval's start, or because a search by receipt time finds
-    // rows with older message times. The rows of such a period count as rows at the start of the interval.
+    // A period may begin before the interval. Its rows count at the start of the interval.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

@@ -1,12 +1,9 @@
 /**
- * Compares the written rows with a digest: an aggregation by which the service computes the number, sizes and times of rows (E6). All
+ * Compares the written rows with the service's own counts, sizes and times for short periods (a digest, E6). The
  * functions are pure; `proving.ts` sends the requests.
  *
- * The digest contains these figures for each short period (slice). A commit record contains hashes of the figures of all periods inside its
- * interval. Intervals that share a period are compared together. Intervals by receipt time can share any periods, so their records contain
- * weighted sums instead of hashes. If the service divides time differently than logfleet, only the totals of whole intervals are compared.
- *
- * The service may round large figures, as in `1.788E12`. If rounding can explain a difference, the figure counts as not compared.
+ * Commit records contain hashes of the values of each period, or weighted sums for searches by receipt time. A rounded
+ * number, such as `1.788E12`, counts as not compared if rounding explains the difference.
  */
 import { defined } from '../../base/record.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
@@ -35,19 +32,19 @@ import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 
-/** A number from the service. If the service rounded it, the true value lies between `value - reach` and `value + reach`. */
+/** A number from the service. If it was rounded, the true value is between `value - reach` and `value + reach`. */
 export interface Figure {
   readonly value: number;
   readonly reach: number;
 }
 
-/** Number, sizes and times of the rows in a time range, as computed by the service; undefined if the service does not report them. */
+/** Count, size and times of rows according to the service; undefined if not reported. */
 interface CountedFigures {
   readonly rows: number;
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
-  /** Sum of the rows' times in a short period (slice), each in ms from the start of the period. Undefined for longer ranges. */
+  /** Sum of the rows' times, in ms from the start of the period. Undefined for longer ranges. */
   readonly offsetsMs: Figure | undefined;
 }
 
@@ -58,22 +55,22 @@ const offset = 'logfleet_offset';
 const offsets = 'logfleet_offsets';
 
 /**
- * Query operators by which the service computes number, sizes and times of rows in each short period. Times count from the start of the
- * period, so that their sums are small and the service does not round them.
+ * Query operators that compute counts, sizes and times. Times count from the start of a period, so that sums are small
+ * and exact.
  */
 export function digestOperators(sliceText: string): string {
   const figures = `count, sum(_size), min(${offset}), max(${offset}), sum(${offset}) as ${offsets}`;
   return `timeslice ${sliceText} as ${slice} | _messagetime - ${slice} as ${offset} | ${figures} by ${slice}`;
 }
 
-/** Returns the periods that the service's aggregation lists, in order of time; undefined if one of its records is invalid. */
+/** Returns the periods in the service's answer, in order of time; undefined if a record is invalid. */
 export function digestSlices(records: RecordPage['records'], lengthMs: number): readonly DigestSlice[] | undefined {
   const slices: DigestSlice[] = [];
   const seen = new Set<number>();
   for (const record of records) {
     const fromMs = figureOf(record, slice);
     const count = readFigure(textOf(record, '_count'));
-    // A rounded number of rows could hide missing rows, so it counts as invalid.
+    // A rounded row count could hide missing rows, so it is invalid.
     if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;
     const rows = count.value;
     seen.add(fromMs);
@@ -94,11 +91,11 @@ function isWholeNumber(figure: Figure | undefined): figure is Figure {
   return figure?.reach === 0 && Number.isSafeInteger(figure.value) && figure.value >= 0;
 }
 
-/** Matches whole numbers of at most 15 digits, which JavaScript parses quickly and exactly. */
+/** Matches whole numbers of up to 15 digits, which JavaScript parses exactly. */
 const plainForm = /^\d{1,15}$/;
 const figureForm = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Parses a number that the service computed, such as `1.788E12`. Returns undefined if the text is not a number. */
+/** Parses a number such as `1.788E12`. Returns undefined for other texts. */
 export function readFigure(text: string): Figure | undefined {
   if (plainForm.test(text)) return { value: Number(text), reach: 0 };
   const [, whole = '', fraction = '', exponent] = figureForm.exec(text) ?? [];
@@ -111,19 +108,19 @@ function shifted(figure: Figure | undefined, by: number): Figure | undefined {
   return figure && { value: figure.value + by, reach: figure.reach };
 }
 
-/** Adjacent intervals that share short periods. They are compared together, because the service counts the rows of a period as a whole. */
+/** Neighbouring intervals that share a period. They are compared together. */
 export interface DigestGroup {
   readonly intervals: readonly CommitRecord[];
   readonly slices: readonly DigestSlice[];
 }
 
-/** Returns groups of adjacent intervals. Intervals that share a period for which the service counts rows are in the same group. */
+/** Groups intervals that share a period with rows. */
 export function groupsOf(intervals: readonly CommitRecord[], slices: readonly DigestSlice[]): readonly DigestGroup[] {
   const groups: { intervals: CommitRecord[]; slices: DigestSlice[] }[] = [];
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // If a period for which the service counts rows also reaches into this interval, the interval joins the previous group.
+    // The interval shares a period with the previous group, so it joins that group.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);
@@ -134,7 +131,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // If the service counts rows after the last interval, the last group gets these periods, so that its comparison shows a difference.
+  // The last group gets all later periods, so that their rows count as a difference.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
 }
@@ -143,15 +140,12 @@ export type Comparison =
   | { readonly kind: 'same'; readonly range: ProvenRange }
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
-/**
- * Result of comparing one figure of the service (number, size or time of rows) with the written rows. `unknown`: the figure was rounded, or
- * is missing.
- */
+/** Result of one comparison. `unknown`: the value was rounded or is missing. */
 type Agreement = 'same' | 'differs' | 'unknown';
 
 /**
- * Compares number, sizes and times of rows, as computed by the service, with the written rows of a group of intervals. `confirmed` lists
- * messages that the service stores more than once, but that were written once.
+ * Compares the service's values with the written rows. `confirmed` lists messages that the service stores more than
+ * once.
  */
 export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
   const repeated = sumOfConfirmed(confirmed);
@@ -192,10 +186,7 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
   return outcomes.includes('unknown') ? 'unknown' : 'same';
 }
 
-/**
- * Compares the figures of the service with those of the written rows for each short period. Returns undefined if the service divides time
- * into different periods than the commit records do.
- */
+/** Compares the values of each period. Returns undefined if the service uses other periods than the commit records. */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
   slices: readonly DigestSlice[],
@@ -217,10 +208,7 @@ function outcomesBySlice(
   ];
 }
 
-/**
- * Compares the weighted sums of the service's slices with those of the written rows, for an export by receipt time. Returns undefined if a
- * commit record has no weighted sums, or if the service divides time into different periods.
- */
+/** Compares weighted sums, for an export by receipt time. Returns undefined if they are missing. */
 function outcomesBySums(
   intervals: readonly CommitRecord[],
   slices: readonly DigestSlice[],
@@ -245,7 +233,7 @@ function haveSameSlices(
 
 const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Returns, for each short period, the figures (number, sizes and times of rows) of the service and of the written rows. */
+/** Returns the service's values and the written values of each period. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -258,7 +246,7 @@ function pairsOf(
   ];
 }
 
-/** Compares one kind of value of all slices with its short form in commit records. `shorten` computes the short form. */
+/** Compares one kind of value, such as sizes. `shorten` computes its short form. */
 function agreementOf(
   slices: readonly DigestSlice[],
   name: SliceFigureName,
@@ -278,7 +266,7 @@ function agreementOf(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** Returns the service's figures, with each message counted once, even if the service stores it more than once. */
+/** Returns the service's values with each message counted once. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
@@ -318,7 +306,7 @@ function addUp(slices: readonly DigestSlice[]): CountedFigures {
   };
 }
 
-/** Combines the values of one figure, such as the number of bytes, of several periods; undefined if one of the values is missing. */
+/** Combines the values of several periods; undefined if one is missing. */
 function joined(
   figures: readonly (Figure | undefined)[],
   join: (left: Figure, right: Figure) => Figure,
@@ -327,13 +315,10 @@ function joined(
   return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
-/** Number, sizes and times of the written rows, which the service's figures should equal. */
+/** Values of the written rows, which the service's values should equal. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
-/**
- * Compares one figure (number, size or time of rows) of the service with the written rows. If there are no rows at all, every figure
- * agrees.
- */
+/** Compares one kind of value with the written rows. Without rows, every value agrees. */
 function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
   const [theirs, ours] = [counted[name], expected[name]];
@@ -350,8 +335,8 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns new segments for intervals whose number of rows at the service differs from the written rows. If rows are missing, the service
- * may have cut the earlier searches short without reporting it, so the new segments get fewer rows than those searches returned.
+ * Returns new segments for intervals whose row counts differ. They get fewer rows, because the service may have cut the
+ * earlier searches short.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,
@@ -364,8 +349,7 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // The service's message limit is unknown, so a segment gets at most as many rows as the largest of the earlier searches has written. This
-  // maximum is at least one page of rows in the first round, and half as many rows in each further round.
+  // The message limit is unknown, so the maximum is halved in each round, and is at most the largest earlier search.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices
@@ -385,13 +369,10 @@ export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
   return { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
 }
 
-/** Maximum number of messages that one query confirms by id, because a query has at most 10,000 characters. */
+/** Maximum number of messages in one query by id, because a query has at most 10,000 characters. */
 export const mostConfirmed = 100;
 
-/**
- * Messages of a group of intervals that were received more than once, so that a query must confirm them. Undefined if there are no such
- * messages, too many for one query, or messages that the commit records do not list.
- */
+/** Messages that were received more than once. Undefined if there are none, too many, or unlisted ones. */
 export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = intervals.flatMap((interval) => interval.repeated ?? []);
   const areNamed = intervals.every((interval) => interval.duplicates === 0 || interval.repeated !== undefined);
@@ -399,7 +380,7 @@ export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage
   return areNamed && ids.size > 0 && ids.size <= mostConfirmed && ids.size === repeated.length ? repeated : undefined;
 }
 
-/** True if a group has rows that were received more than once, but that no query can confirm. */
+/** True if rows were received more than once, but no query can confirm them. */
 export function hasUnconfirmed(group: DigestGroup): boolean {
   return group.intervals.some(({ duplicates }) => duplicates > 0) && repeatedOf(group) === undefined;
 }
@@ -409,14 +390,14 @@ export function confirmOperators(repeated: readonly RepeatedMessage[]): string {
   return `where ${condition} | count by _messageid`;
 }
 
-/** A message that was received more than once, with the number of additional copies that the service stores. */
+/** A message with the number of additional copies that the service stores. */
 export interface ConfirmedMessage {
   readonly atMs: number;
   readonly rows: number;
   readonly bytes?: number;
 }
 
-/** Returns how many additional copies of repeated messages the service stores. Undefined if the service reports an impossible number. */
+/** Returns how many additional copies the service stores. Undefined for an impossible number. */
 export function confirmedOf(
   records: RecordPage['records'],
   repeated: readonly RepeatedMessage[],

@@ -1,9 +1,7 @@
 /**
- * Requests digests of the written rows from the service, and compares them (`digest.ts`, E6). One aggregation covers all intervals that
- * follow each other without a gap. For a search by receipt time, all of these intervals are compared together. If they differ, the range is
- * halved until the differing intervals are found.
- *
- * Invariant: a digest is requested after all searches of its range have ended. Nothing is written to the destination.
+ * Requests counts of the written rows from the service and compares them (`digest.ts`, E6). Searches by receipt time
+ * are compared together; if they differ, the range is halved until the differing intervals are found. Writes nothing to
+ * the destination.
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
@@ -36,13 +34,13 @@ export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
   readonly jobs: JobSet;
 }
 
-/** Result of comparing all unproven intervals with the service's figures (digest). */
+/** Result of comparing all unchecked intervals with the service. */
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** Differing ranges with repeated rows that are too many to be confirmed by id. The service may store them more than once. */
+  /** Ranges with too many repeated rows to confirm them by id. */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
-  /** Segments that replace the differing ranges and are searched next. */
+  /** Segments that replace the differing ranges. */
   readonly segments: readonly TimeRange[];
 }
 
@@ -52,8 +50,8 @@ interface ComparedGroup {
 }
 
 /**
- * Compares the written rows of intervals with figures that the service computes (digest). `round` is 1 for the first comparison of the
- * export. Rejects with the service's error or an `AbortError`.
+ * Compares the written rows with the service. `round` is 1 for the first comparison. Rejects with the service's error
+ * or an `AbortError`.
  */
 export async function prove(
   intervals: readonly CommitRecord[],
@@ -62,7 +60,7 @@ export async function prove(
 ): Promise<DigestResult> {
   const { task, quirks } = tools;
   const { byReceiptTime } = task.identity;
-  // Commit records of an earlier process can show that the service includes the end of a range.
+  // Earlier commit records can show that the service includes the end of a range.
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
   const compared: ComparedGroup[] = [];
   for (const run of runsOf(intervals)) compared.push(...(await compareRun(run, tools)));
@@ -77,7 +75,7 @@ export async function prove(
   };
 }
 
-/** Compares adjacent intervals with an aggregation that covers all of them. */
+/** Compares neighbouring intervals by one aggregation. */
 async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Promise<readonly ComparedGroup[]> {
   const slices = await requestDigest(rangeOf(run), tools);
   if (!tools.task.identity.byReceiptTime) {
@@ -103,12 +101,11 @@ async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTo
   const { text, lengthMs } = digestSliceLength(task.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
-    // Some services include the end of a range. The query then excludes rows at the end. If the range ended 1 ms earlier instead, the
-    // digest would not notice searches that wrongly leave out the last millisecond (E10).
+    // For a service that includes the end of a range, the query excludes rows at the end (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(task.order(range, false), before + digestOperators(text), jobs);
     const slices = digestSlices(records, lengthMs);
-    // A result without records is valid only for a range without rows, because some services return no record for such a range.
+    // Some services return no record for a range without rows.
     if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
     const isAtEnd = !byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
     if (!isAtEnd || isMoved) return slices;
@@ -116,7 +113,7 @@ async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTo
   }
 }
 
-/** Asks the service how often it stores each message that was received more than once. */
+/** Asks the service how often it stores each repeated message. */
 async function confirm(group: DigestGroup, repeated: readonly RepeatedMessage[], { task, quirks, jobs }: ProvingTools) {
   const times = repeated.map(({ atMs }) => atMs);
   const range = task.identity.byReceiptTime
@@ -140,8 +137,8 @@ async function request(
 }
 
 /**
- * Creates the verdict that stores the result of a digest. If `isFlagged` is true, differing ranges are marked as incomplete; otherwise they
- * are searched again.
+ * Creates the stored result. If `isFlagged`, differing ranges are marked as incomplete, otherwise they are searched
+ * again.
  */
 export function verdictOf(
   round: number,
@@ -153,7 +150,7 @@ export function verdictOf(
     : { round, proven, differing, segments, incomplete: [] };
 }
 
-/** Groups intervals that follow each other without a gap. */
+/** Groups intervals without gaps between them. */
 function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRecord[])[] {
   const runs: CommitRecord[][] = [];
   for (const interval of intervals) {

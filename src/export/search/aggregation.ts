@@ -1,4 +1,4 @@
-/** Aggregates the rows of an interval, and repeats an aggregation whose result was not reliable. */
+/** Aggregates the rows of an interval, and repeats an unreliable aggregation. */
 
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError, mayPass } from '../../base/errors.ts';
@@ -8,16 +8,13 @@ import { ServiceError } from '../../service/requests/service-error.ts';
 import { withOperators } from './export-task.ts';
 import type { JobSet, OpenWishes } from './job-set.ts';
 
-/**
- * Maximum number of attempts to run an aggregation. An aggregation is repeated if its search job, or an answer about the status of the job,
- * is lost.
- */
+/** Maximum number of attempts to run an aggregation. */
 const maxTries = 3;
 const retryDelayMs = 2_000;
 
 /**
- * Runs the aggregation `operators` over the rows that `order` describes. Rejects with the signal's reason, with the service's error, or
- * with `export.notCounted` when no attempt gave a reliable result.
+ * Runs the aggregation `operators` on the rows of `order`. Rejects with the signal's reason, the service's error, or
+ * `export.notCounted`.
  */
 export async function aggregate(
   order: JobOrder,
@@ -61,17 +58,17 @@ export function notCounted(): LogfleetError {
 
 export type IntervalCount =
   | { readonly kind: 'counted'; readonly rows: number }
-  /** The search job that counts the rows reported errors, so its count is not reliable. */
+  /** The search job reported errors, so its count is not reliable. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
-/** Counts the rows that `order` describes. Rejects like `aggregate`, or with `export.countRefused`. */
+/** Counts the rows of `order`. Rejects like `aggregate`, or with `export.countRefused`. */
 export async function countInterval(order: JobOrder, jobs: JobSet): Promise<IntervalCount> {
   const counted = await aggregate(order, 'count', jobs).catch((thrown: unknown) => {
     throw isRefused(thrown) ? countRefused(thrown) : thrown;
   });
   if (counted.kind === 'errors') return counted;
   const { records, messageCount } = counted;
-  // Some services return no record if the count is zero.
+  // Some services return no record for a count of zero.
   if (records.length === 0 && messageCount === 0) return { kind: 'counted', rows: 0 };
   const [record] = records;
   const rows = record && records.length === 1 ? figureOf(record, '_count') : undefined;

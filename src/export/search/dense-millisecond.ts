@@ -1,12 +1,8 @@
 /**
- * Reads a dense millisecond: one with more rows than the service returns for one search. Every message id ends in a digit, so ten searches,
- * one for each last digit, find each row once. If the service cuts one of these searches short as well, its rows are searched by the last
- * two digits of the message ids.
+ * Reads a millisecond with more rows than one search returns. Ten searches, by the last digit of the message id, find
+ * each row once. A search that is cut short is divided by two digits.
  *
- * A search is doubtful if only its number of rows suggests a cut. Its rows are searched by two digits only if the rows of all searches
- * together differ in number from the count of an aggregation.
- *
- * Invariant: rows are returned only if their number equals the count of an aggregation (E6).
+ * Rows are returned only if their number equals the count of an aggregation (E6).
  */
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
@@ -27,9 +23,9 @@ import { digestSliceLength } from './slice-length.ts';
 
 export interface DenseMillisecond {
   readonly atMs: number;
-  /** Number of rows in the dense millisecond, as an aggregation counted them. */
+  /** Number of rows according to an aggregation. */
   readonly rows: number;
-  /** Interval whose search found only rows of the dense millisecond, because the service cut the search short. */
+  /** Interval whose search found only rows of this millisecond. */
   readonly order: SearchOrder;
 }
 
@@ -47,14 +43,14 @@ export type DenseOutcome =
    * is false if the only reason is a lost answer to a status request.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** Searches by last digits cannot find all rows. `reason` is a text for users, without a full stop. */
+  /** The searches cannot find all rows. `reason` is for users, without a full stop. */
   | { readonly kind: 'tooDense'; readonly reason: string };
 
 export type DenseFiles = Pick<IntervalFiles, 'end' | 'giveUp'>;
 
 /**
- * Searches the dense millisecond by the last digits of message ids. Rejects if the service or the destination fails, and then removes all
- * files.
+ * Searches the millisecond by the last digits of message ids. Rejects if the service or the destination fails, and then
+ * removes all files.
  */
 export async function searchDense(dense: DenseMillisecond, options: DenseTools): Promise<DenseOutcome> {
   const search = new DenseSearch(dense, options);
@@ -68,15 +64,13 @@ export async function searchDense(dense: DenseMillisecond, options: DenseTools):
 }
 
 const digits = Array.from('0123456789');
-/**
- * Maximum number of last digits of message ids by which the rows of a dense millisecond are divided. Two digits need at most 110 searches.
- */
+/** Maximum number of last digits. Two digits need at most 110 searches. */
 const mostDigits = 2;
-/** Maximum number of attempts for a search by last digits that fails before its first row is read. */
+/** Maximum number of attempts for a search that fails before its first row. */
 const mostTries = 3;
 const retryDelayMs = 2_000;
 
-/** Result of one search for the message ids that end in certain digits. */
+/** Result of one search by last digits. */
 type ClassResult = ReadClass | { readonly kind: 'cut' } | ClassFailure;
 type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
 type AgainOutcome = Extract<ClassFailure, { kind: 'again' }>;
@@ -96,7 +90,7 @@ class DenseSearch implements DenseFiles {
   #doubtfulFiles: IntervalFiles;
   readonly #dense: DenseMillisecond;
   readonly #options: DenseTools;
-  /** Aborts the other searches of the dense millisecond when one of them fails. */
+  /** Aborts the other searches when one fails. */
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   #read: readonly ReadClass[] = [];
@@ -168,7 +162,7 @@ class DenseSearch implements DenseFiles {
     this.#stop.abort();
   }
 
-  /** Aborts all searches of the dense millisecond when one fails. Later errors are ignored, because the abort causes them. */
+  /** Aborts all searches after an error. Ignores the later errors that the abort causes. */
   #abort(error: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
@@ -179,10 +173,7 @@ class DenseSearch implements DenseFiles {
     return this.#read.reduce((sum, { figures }) => sum + figures[figure], 0);
   }
 
-  /**
-   * True if the searches found as many rows as an aggregation counted. If the service stores a message twice, the aggregation may count it
-   * once or twice, so both numbers are accepted.
-   */
+  /** True if as many rows were found as counted. Repeated messages may count once or twice. */
   get #isAsCounted(): boolean {
     const { rows } = this.#dense;
     const written = this.#sumOf('written');
@@ -193,8 +184,8 @@ class DenseSearch implements DenseFiles {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')} rows in total`;
-    // If a status answer was lost, the search job may have had an unknown error that explains the different number of rows (E5). The
-    // attempt then does not count as failed.
+    // A lost answer may have contained the error that explains the difference (E5), so the attempt does not count as
+    // failed.
     return {
       kind: 'again',
       isFailure: !hasLostStatus,
@@ -221,7 +212,7 @@ class DenseSearch implements DenseFiles {
     };
   }
 
-  /** Reads the rows of the dense millisecond whose message ids have the given ending. Writes no row if the service cut the search short. */
+  /** Reads the rows whose message ids have this ending. Writes nothing if the search was cut short. */
   async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
     const filter = this.#newFilter();
@@ -288,8 +279,7 @@ class DenseSearch implements DenseFiles {
     if (strays({ isEndMoved }, figures) > 0)
       return again('a search by _messageid returned rows from outside the searched millisecond');
     if (figures.duplicates === 0) return { kind: 'read', figures, hasLostStatus };
-    // If the search job had an error, a repeated row may hide a missing row. After a lost status answer, the errors of the search job are
-    // unknown (E5).
+    // After an error or a lost answer, a repeated row may hide a missing row (E5).
     if (hasLostStatus)
       return {
         ...again(
@@ -301,10 +291,7 @@ class DenseSearch implements DenseFiles {
     return again('the result pages of a search by _messageid contained different rows when they were read again');
   }
 
-  /**
-   * Reads all rows of a search again. Returns true if this reading has as many repeated rows as the previous one. In this case, the service
-   * stores these rows twice.
-   */
+  /** Reads all rows again. Returns true if the same rows repeat, so the service stores them twice. */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RowFigures): Promise<boolean> {
     const filter = this.#newFilter();
     pages.beginAgain();
@@ -313,7 +300,7 @@ class DenseSearch implements DenseFiles {
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
 
-  /** Opens the search job for the message ids with the given ending. Returns undefined if the service refuses the query. */
+  /** Opens the search job for this ending. Returns undefined if the service refuses the query. */
   async #open(ending: string): Promise<SearchJob | undefined> {
     const { tools, jobs } = this.#options;
     const { atMs } = this.#dense;
@@ -329,7 +316,7 @@ class DenseSearch implements DenseFiles {
   }
 }
 
-/** True if only the number of rows suggests that the service cut the search short, which does not prove it. */
+/** True if only the number of rows suggests a cut search. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

@@ -1,10 +1,8 @@
 /**
- * Detects rows that a search returned before: rows with the same `_messageid` and the same bytes (E9). Intervals share no millisecond, so
- * rows of different searches are never compared.
+ * Detects rows that a search returned before, with the same `_messageid` and bytes (E9).
  *
- * - `InOrder` compares rows of the same millisecond, because pages come newest first (section 4.3 of docs/service.md). It needs little
- *   memory.
- * - `AnyOrder` compares a row with all earlier rows, if the rows are not in order of time. It needs about 100 bytes of memory per row.
+ * - `InOrder` compares rows of the same millisecond, and needs little memory.
+ * - `AnyOrder` compares all rows, and needs about 100 bytes of memory per row.
  */
 import { hash } from 'node:crypto';
 import type { PageRow } from '../../service/pages/page-row.ts';
@@ -12,20 +10,20 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 
 export interface Duplicates {
-  /** False if rows came out of order, so that a repeated row may be undetected. */
+  /** False if rows came out of order, so that repeated rows may be undetected. */
   readonly isSure: boolean;
-  /** Stores a row for later comparisons. Returns true if the same row was received before. */
+  /** Stores a row. Returns true if the same row was received before. */
   comesAgain(row: KnownRow): boolean;
 }
 
-/** Maximum memory in bytes for the rows of one millisecond. Further rows are compared by their hashes, which need less memory. */
+/** Maximum memory in bytes for the rows of one millisecond. Further rows are stored as hashes. */
 const maxKeptBytes = 4 * 1_024 * 1_024;
 
 type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
   isSure = true;
-  /** First row of the current millisecond. Most milliseconds have only this row, so the map of further rows is seldom used. */
+  /** First row of the current millisecond, usually the only one. */
   #first: KeptRow | undefined;
   readonly #byId = new Map<string, KeptRow | KeptRow[]>();
   readonly #maxKeptBytes: number;

@@ -1,7 +1,4 @@
-/**
- * Derives an export's task from its spec: the folder at the destination (E1), the search jobs for intervals, and the format of files. The
- * operator and the command line share this code.
- */
+/** Derives an export's folder (E1), search jobs and file format from its spec. */
 import type { Explanation } from '../../api/finding.ts';
 import { partitionProblem } from '../../api/partition-check.ts';
 import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';
@@ -16,7 +13,7 @@ import { type FileForm, fileForm, type OutputFormat } from '../../output/output-
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Settings of an export that decide its rows and files, taken from its spec with defaults filled in. */
+/** Settings that decide an export's rows and files. */
 export interface ExportRequest {
   /** Name of the resource and of its folder. */
   readonly name: string;
@@ -25,7 +22,7 @@ export interface ExportRequest {
   readonly byReceiptTime: boolean;
   readonly autoParsingMode: ExportIdentity['autoParsingMode'];
   readonly results: ExportIdentity['results'];
-  /** True if the query must return messages. By default true for an export of messages, and false for an export of records. */
+  /** Whether the query must return messages. True by default, except for records. */
   readonly requiresRawMessages?: boolean | undefined;
   readonly output: ExportOutput;
 }
@@ -34,19 +31,13 @@ export interface ExportTask {
   readonly identity: ExportIdentity;
   readonly fingerprint: string;
   readonly layout: ExportLayout;
-  /** True if the query finds the same rows when it is run for shorter time ranges (E8). */
+  /** True if the query finds the same rows in shorter time ranges (E8). */
   readonly isSplittable: boolean;
-  /** Reason why the query cannot be run for shorter time ranges, without a full stop; undefined if it can. */
+  /** Reason why the query cannot be split, without a full stop; undefined if it can. */
   readonly unsplittableReason: string | undefined;
-  /**
-   * Returns query, range and options of the search job for an interval. With `isEndInclusive`, the job's range ends 1 ms earlier, because
-   * the service includes the end of a range (E10).
-   */
+  /** Returns the search job for an interval. With `isEndInclusive`, its range ends 1 ms earlier (E10). */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;
-  /**
-   * Returns the format of the files. CSV and Parquet get their columns from the fields that the service describes (section 2.4 of
-   * docs/service.md).
-   */
+  /** Returns the format of the files. CSV and Parquet get columns from the service's descriptions (2.4). */
   form(described: readonly DescribedField[]): FileForm;
 }
 
@@ -56,7 +47,7 @@ export interface RequestProblem extends Explanation {
   readonly member: string;
 }
 
-/** Builds the task of an export. `serviceHost` is the host of the service's address, with its port if any. */
+/** Builds the task of an export. `serviceHost` is the host of the service, with its port if any. */
 export function exportTask(request: ExportRequest, serviceHost: string): ExportTask | RequestProblem {
   const range = readTimeRange(request.timeRange);
   if ('problem' in range) return { ...range, member: `timeRange.${range.member}` };
@@ -89,7 +80,7 @@ export function exportTask(request: ExportRequest, serviceHost: string): ExportT
   };
 }
 
-/** Appends operators to a query, on a new line because the query may end in a comment. */
+/** Appends operators on a new line, because the query may end in a comment. */
 export function withOperators(order: JobOrder, operators: string): JobOrder {
   return { ...order, query: `${order.query}\n| ${operators}` };
 }
@@ -106,10 +97,7 @@ function orderOf(identity: ExportIdentity, { fromMs, toMs }: Interval, isEndIncl
   return { query, fromMs, toMs: lastMs, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages };
 }
 
-/**
- * Compression levels of files whose export sets no `compressionLevel`, chosen by speed and size (docs/performance.md, "Levels of
- * compression").
- */
+/** Default compression levels, chosen by speed and size (docs/performance.md, "Levels of compression"). */
 const gzipLevel = 5;
 const zstdLevel = 3;
 

@@ -1,8 +1,6 @@
 /**
- * The data files (parts) that a search writes for its interval. A data file belongs to the export only when a commit record names it (E3).
- *
- * Invariant: the files of a search without a commit record are removed. If the destination refuses to remove a file, it is removed at the
- * end of the export (E15).
+ * The data files of one search. They belong to the export only when a commit record names them (E3); otherwise they are
+ * removed.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -23,9 +21,8 @@ import type { SearchOrder, SearchTools } from './search-tools.ts';
 export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'log'>;
 
 /**
- * Maximum number of data files of one search that accept rows at the same time, one for each partition. The service returns rows ordered by
- * message time, so two files are enough for partitions by message time. With partitions by receipt time, consecutive rows can belong to
- * different partitions, because some messages arrived late.
+ * Maximum number of files that accept rows at the same time, one for each partition. Late messages need more by receipt
+ * time.
  */
 const maxOpenParts = { byMessageTime: 2, byReceiptTime: 8 } as const;
 
@@ -77,15 +74,12 @@ export class IntervalFiles {
     this.#parts.row(row);
   }
 
-  /**
-   * If the destination is slower than the search, returns a promise that resolves when the destination has caught up. Otherwise returns
-   * undefined.
-   */
+  /** Returns a promise if the destination is slower than the search; otherwise undefined. */
   drained(): Promise<void> | undefined {
     return this.#parts.drained();
   }
 
-  /** Receives the rows of result pages, and writes all except duplicates and rows that do not belong to the interval. */
+  /** Receives rows, and writes all except duplicates and those outside the interval. */
   receiver(filter: RowFilter): RowReceiver {
     const folderOf = folderFinder(this.#tools.task.identity);
     return {
@@ -96,7 +90,7 @@ export class IntervalFiles {
     };
   }
 
-  /** Resolves to the parts, in the order of their first rows, when all of them are uploaded. Rejects with the first error of an upload. */
+  /** Resolves to the uploaded files. Rejects with the first error of an upload. */
   async end(): Promise<readonly CommittedFile[]> {
     const parts = await this.#parts.end();
     return parts.map((part, index) => ({ name: this.#names[index] as string, ...part }));
@@ -142,10 +136,7 @@ export class IntervalFiles {
   }
 }
 
-/**
- * Returns a function that finds the folder (day or hour) to which a row belongs, by its receipt time if the export searches by receipt
- * time.
- */
+/** Returns a function that finds the day or hour folder of a row. */
 function folderFinder({ output, timeZone, byReceiptTime }: ExportIdentity): (row: PageRow) => string {
   if (output.partitionBy === undefined) return () => '';
   const partitions = new Partitions(output.partitionBy, timeZone);

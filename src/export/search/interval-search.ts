@@ -1,8 +1,6 @@
 /**
- * The search of one interval, from the creation of its search job to the commit record. `judge` in `search-verdict.ts` decides after each
- * step what this class does next: read the rows, count them with an aggregation, commit them, or end without a commit record.
- *
- * Invariant: when `done` resolves, all search jobs of this search are closed, and files that no commit record can name are removed (E3).
+ * Searches one interval, from the creation of its search job to its commit record. `judge` in `search-verdict.ts`
+ * decides each step. At the end, all search jobs are closed, and files without a commit record are removed (E3).
  */
 
 import { assert, unreachable } from '../../base/assert.ts';
@@ -40,22 +38,22 @@ import {
 import type { BegunSearch } from './service-quirks.ts';
 import { settlingMs } from './settling.ts';
 
-/** Maximum number of attempts to write a commit record. Giving up is expensive, because the interval must then be searched again. */
+/** Maximum number of attempts to write a commit record. Without it, the interval must be searched again. */
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
 const tooNew =
   'the interval cannot be searched yet, because its end is not older than settleDelay by the clock of the service';
 
-/** A search job that is finished or was ended early, with the data from which `judge` decides. */
+/** A search job that has ended, with the data for `judge`. */
 interface Judged {
   readonly job: SearchJob;
   readonly reading: ResultReader;
   readonly end: SearchEnd;
-  /** Errors reported by the aggregation that counted the interval's rows. */
+  /** Errors of the aggregation that counted the rows. */
   errors: readonly string[];
 }
 
-/** Uploaded files of the interval. At the end, a commit record names them, or they are removed. */
+/** Uploaded files, which a commit record will name. */
 type Staging = Pick<ResultReader, 'end' | 'giveUp'>;
 
 export class IntervalSearch implements RunningSearch {
@@ -70,19 +68,16 @@ export class IntervalSearch implements RunningSearch {
   readonly #tools: SearchTools;
   readonly #opened: OpenedJob | undefined;
   readonly #jobs: JobSet;
-  /** Time in ms by which the service's clock was behind the clock of logfleet when this search began. */
+  /** Time in ms by which the service's clock was behind when the search began. */
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
-  /**
-   * Registration of this search in `ServiceQuirks`, so that other searches learn how long a search takes. Undefined if the planning of the
-   * export created the job.
-   */
+  /** Shows other searches how long this one takes. Undefined if the planning created the job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
-  /** True if a commit record may name the files of this search, so that they must not be removed. */
+  /** True if a commit record may name the files, so that they must not be removed. */
   #areFilesNamed = false;
 
   constructor(order: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
@@ -104,7 +99,7 @@ export class IntervalSearch implements RunningSearch {
     return this.#job?.createdAtMs;
   }
 
-  /** Number of rows that the search job has found so far. */
+  /** Number of rows found so far. */
   get messageCount(): number {
     const { messageCount = 0, recordCount = 0 } = this.#job?.progress ?? {};
     return this.#tools.task.identity.results === 'Messages' ? messageCount : recordCount;
@@ -115,26 +110,25 @@ export class IntervalSearch implements RunningSearch {
     return this.#jobs.scannedBytes;
   }
 
-  /** Search jobs of this search that are not closed, as shown in the status. */
+  /** Open search jobs, as shown in the status. */
   get jobs(): readonly JobView[] {
     return this.#jobs.views;
   }
 
-  /** Number of found rows in each part of the interval; undefined until the search job reports them. */
+  /** Number of found rows in each period; undefined until reported. */
   histogram(): MessageHistogram | undefined {
     return this.#job?.histogram();
   }
 
-  /** Ends the search without a commit record, unless the record is already being written. */
+  /** Ends the search, unless its commit record is already being written. */
   stop(reason: StopReason): void {
     this.#stopReason ??= reason;
     this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
   }
 
-  /** Ends the search job before the service cancels it for running eight hours, and commits the rows found so far (E13). */
+  /** Ends the search job before it reaches eight hours, and commits the rows found so far (E13). */
   endAsCut(): void {
-    // A finished search job has already found all its rows. Ending it now would only lose late status answers, which may report errors
-    // (E5).
+    // A finished job has found all rows. Ending it would only lose late errors (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#cutShort.resolve();
   }
@@ -172,10 +166,7 @@ export class IntervalSearch implements RunningSearch {
     return job;
   }
 
-  /**
-   * True if the interval is old enough to be searched. The service's clock, which the answer to the search job's creation shows, may be
-   * further behind than expected, so that the interval is too recent (E11).
-   */
+  /** True if the interval is old enough, by the service's clock (E11). */
   #isSettled(): boolean {
     const { quirks, clock, settleDelayMs } = this.#tools;
     const { clockBehindMs } = quirks;
@@ -189,13 +180,13 @@ export class IntervalSearch implements RunningSearch {
     return new MessageReader({ ...options, countedRows: this.#opened?.countedRows });
   }
 
-  /** Waits until the search job ends, or until the search is ended early. */
+  /** Waits until the search job ends or is ended early. */
   async #search(job: SearchJob): Promise<SearchEnd> {
     const { quirks } = this.#tools;
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // The planning may have created this search job for a longer time range. The job's duration then says nothing about other searches.
+    // The job may have covered a longer range, so its duration says nothing about others.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -203,7 +194,7 @@ export class IntervalSearch implements RunningSearch {
     this.#tools.onProgress();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
-    // Only searches for messages can show the message limit, because aggregations have none (section 8 of docs/service.md).
+    // Only messages have a limit, not aggregations (8).
     if (this.#tools.task.identity.results === 'Messages') quirks.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }
@@ -211,7 +202,7 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { task, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
-    // Aggregations have no message limit. Their records are incomplete only if the search job ended early.
+    // Records are incomplete only if their search job ended early.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
@@ -246,7 +237,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // The job's latest progress is used, because it includes errors that the service reported while pages were read.
+      // Includes errors that were reported while pages were read.
       pendingErrors: [...job.progress.errors, ...errors],
       hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
@@ -257,7 +248,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
     const { task, quirks } = this.#tools;
-    // The search job's rows are all read, so the job is closed while an aggregation counts the rows.
+    // Closes the job during the count, because its rows are all read.
     const closing = this.#jobs.close(judged.job);
     const order = task.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, this.#jobs);
@@ -288,10 +279,10 @@ export class IntervalSearch implements RunningSearch {
     }
   }
 
-  /** Searches a millisecond that has too many rows for one search by the last digits of the message ids, and commits the rows. */
+  /** Searches a millisecond with too many rows by the last digits of the message ids, and commits the rows. */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
-    // Searches by last digits may scan many bytes, so the export's limit of scanned bytes is checked before they start.
+    // These searches may scan many bytes, so the limit is checked first.
     if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
@@ -341,10 +332,7 @@ export class IntervalSearch implements RunningSearch {
     return { kind: 'incomplete', reason, message, figures };
   }
 
-  /**
-   * Completes the interval's files at the destination, then writes the commit record (E3). At the same time closes the search job, because
-   * its rows are no longer needed.
-   */
+  /** Completes the files, then writes the commit record (E3). Closes the search job meanwhile. */
   async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
     const { signal } = this.#stop;
     const closing = this.#jobs.close(job);
@@ -368,7 +356,7 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, task.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // After a refused write, reading the commit record back shows whether it was stored nevertheless.
+        // A refused write may have succeeded, so the commit record is read back.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);

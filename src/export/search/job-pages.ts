@@ -1,8 +1,6 @@
 /**
- * Reads the result pages of one search job, from the newest row to the oldest, and again from the newest row if required.
- *
- * Invariant: each reading uses different page sizes than the readings before it. A row that the service repeats at the edge of two pages is
- * therefore not repeated by the next reading (E9).
+ * Reads the result pages of one search job, newest rows first. Each reading uses other page sizes, so that a row that
+ * the service repeats between two pages is found (E9).
  */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -23,33 +21,33 @@ export class JobPages {
   readonly #options: JobPagesOptions;
   #offset = 0;
   #readings = 1;
-  /** Number of rows in the first page of the first reading; undefined until it is read. */
+  /** Number of rows in the first page of the first reading. */
   #firstPageRows: number | undefined;
-  /** Last row of the previous page, if that page had fewer rows than requested; otherwise undefined. */
+  /** Last row of the previous page, if it had fewer rows than requested. */
   #shortEnd: Buffer | undefined;
 
   constructor(options: JobPagesOptions) {
     this.#options = options;
   }
 
-  /** Index of the next row that will be requested from the search job. */
+  /** Index of the next row to request. */
   get offset(): number {
     return this.#offset;
   }
 
-  /** Starts to read the rows of the search job again from the first one. */
+  /** Starts to read the rows again. */
   beginAgain(): void {
     if (this.#offset > 0) this.#readings++;
     this.#offset = 0;
     this.#shortEnd = undefined;
   }
 
-  /** Reads pages until `end` rows are read, or until the service returns no more rows. */
+  /** Reads pages until `end` rows are read or no more rows come. */
   async readTo(end: number, filter: PageFilter, rows: RowReceiver): Promise<void> {
     while (this.#offset < end) if (!(await this.#readPage(filter, rows))) return;
   }
 
-  /** Reads one page. Resolves to false if the service returns no more rows, although the search job reported more. */
+  /** Reads one page. Resolves to false if no more rows come, although the job reported more. */
   async #readPage(filter: PageFilter, rows: RowReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;
     const onPage = (page: MessagePage) => {
@@ -71,15 +69,12 @@ export class JobPages {
     return true;
   }
 
-  /** Time of the row with the index `count - 1`. This row is the oldest one, because pages come newest first. */
+  /** Time of the row at `count - 1`, the oldest one. */
   async lastMs(count: number): Promise<number> {
     return (await this.#rowAt(count - 1)).timeMs;
   }
 
-  /**
-   * Requests the last row of the previous page again, if that page had fewer rows than requested. Returns true if the service now returns
-   * another row, which shows that the page lacked rows (E9).
-   */
+  /** Requests the last row of a short page again. Returns true if another row comes, so the page lacked rows (E9). */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
     return end !== undefined && !(await this.#rowAt(offset - 1)).bytes.equals(end);
@@ -94,7 +89,7 @@ export class JobPages {
     return row;
   }
 
-  /** Number of rows to request in the next page. Each reading requests a smaller first page, so that its pages end at other rows. */
+  /** Number of rows to request. Each reading begins with a smaller page. */
   get #limit(): number {
     const isFirst = this.#offset === 0 && this.#readings > 1;
     return isFirst ? Math.ceil((this.#firstPageRows ?? maxPageRows) / this.#readings) : maxPageRows;
@@ -104,7 +99,7 @@ export class JobPages {
 /** Copies the last row that a receiver gets. */
 class LastRow {
   readonly receiver: RowReceiver;
-  /** Message time in ms of the last row; NaN until the first row arrives. */
+  /** Message time of the last row in ms; NaN before the first row. */
   timeMs = Number.NaN;
   #memory = Buffer.alloc(0);
   #length = 0;
@@ -120,7 +115,7 @@ class LastRow {
     };
   }
 
-  /** Bytes of the last row; empty until the first row arrives. */
+  /** Bytes of the last row; empty before the first row. */
   get bytes(): Buffer {
     return this.#memory.subarray(0, this.#length);
   }

@@ -1,6 +1,4 @@
-/**
- * Search jobs that belong together, such as all search jobs of one interval. Opens and closes these jobs, and adds up their scanned bytes.
- */
+/** Search jobs that belong together, such as those of one interval. Adds up their scanned bytes. */
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
@@ -14,21 +12,20 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly quirks: ServiceQuirks;
   readonly clock: Clock;
-  /** Aborts the creation of search jobs, even of a job that waits because too many search jobs are active. */
+  /** Aborts the creation of the job, even while it waits. */
   readonly signal: AbortSignal;
   readonly onProgress: () => void;
 }
 
 export interface OpenWishes {
-  /** Maximum time in ms to wait for the creation of a search job while too many jobs are active; unlimited if absent. */
+  /** Maximum wait in ms for a free search job; unlimited if absent. */
   readonly turnMs?: number | undefined;
-  /** Expected duration of the search job in ms; by default the duration of earlier jobs with the same purpose. */
+  /** Expected duration in ms. The default is the duration of earlier jobs with the same purpose. */
   readonly expectedMs?: number | undefined;
 }
 
 export class JobSet {
   readonly clock: Clock;
-  /** Aborted when the search jobs are no longer needed. */
   readonly signal: AbortSignal;
   readonly #options: JobSetOptions;
   readonly #open = new Map<SearchJob, JobView['purpose']>();
@@ -55,10 +52,7 @@ export class JobSet {
     return [...this.#open.keys()].reduce((sum, job) => sum + scannedBy(job), this.#scannedBytes);
   }
 
-  /**
-   * Opens a search job. Rejects with `export.noTurn` if too many search jobs are active for longer than `turnMs`. Without this maximum,
-   * searches that hold one job and wait for another one could block each other forever.
-   */
+  /** Opens a search job. Rejects with `export.noTurn` if none is free within `turnMs`. */
   async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
     const { jobs, quirks, clock, signal, onProgress } = this.#options;
     const { turnMs, expectedMs = purpose === 'Rows' ? quirks.searchMs : quirks.countMs } = wishes;
@@ -82,7 +76,7 @@ export class JobSet {
     return job;
   }
 
-  /** Remembers how long an aggregation took to count rows. The next count is expected to take as long. */
+  /** Remembers the duration of a count for the next one. */
   counted(job: SearchJob): void {
     this.#options.quirks.countMs = job.tookMs;
   }
@@ -93,7 +87,7 @@ export class JobSet {
     this.#options.onProgress();
   }
 
-  /** Removes a search job from this set without closing it, because another owner will close it. */
+  /** Removes a job from this set without closing it. */
   release(job: SearchJob): void {
     this.#open.delete(job);
     this.#options.onProgress();

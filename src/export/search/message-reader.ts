@@ -1,7 +1,4 @@
-/**
- * Reads the messages of one search job into files, page by page, after the search has ended (E7). Each further reading starts with new
- * files.
- */
+/** Reads the messages of a finished search job into files (E7). Each further reading starts with new files. */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import { IntervalFiles } from './interval-files.ts';
@@ -19,16 +16,16 @@ import { type RowFigures, RowFilter } from './row-filter.ts';
 import { digestSliceLength } from './slice-length.ts';
 
 export interface MessageReaderOptions extends ReaderOptions {
-  /** Number of rows in the interval to be searched, as counted by an aggregation; undefined if no aggregation counted them. */
+  /** Number of rows according to an aggregation; undefined if not counted. */
   readonly countedRows: number | undefined;
 }
 
-/** Maximum number of times that the rows of a finished job are read. */
+/** Maximum number of times that the rows are read. */
 const mostReadings = 5;
 
 export class MessageReader extends ResultReader {
   readonly #options: MessageReaderOptions;
-  /** Time range of the search job, which contains the interval and may begin earlier. */
+  /** Time range of the search job, which may begin before the interval. */
   readonly #range: Interval;
   readonly #pages: JobPages;
   #filter: RowFilter | undefined;
@@ -37,7 +34,7 @@ export class MessageReader extends ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Result of the previous reading of all pages; undefined if only a part of the rows was read. */
+  /** Result of the previous complete reading. */
   #figuresBefore: RowFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
@@ -47,7 +44,7 @@ export class MessageReader extends ResultReader {
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
   }
 
-  /** Result of the latest reading of the rows, as `judge` in `search-verdict.ts` uses it. */
+  /** Result of the latest reading. */
   get found(): Findings {
     const figures = this.#filter?.figures();
     return {
@@ -60,7 +57,7 @@ export class MessageReader extends ResultReader {
     };
   }
 
-  /** Reads the rows of the search job, from the first page, into new files. */
+  /** Reads all rows into new files. */
   async read({ mayLeave, anyOrder }: ReadingOrder, end: SearchEnd): Promise<void> {
     if (this.#readings++ === mostReadings) throw unsteady();
     await this.giveUp();
@@ -80,20 +77,19 @@ export class MessageReader extends ResultReader {
     await this.#readPages(this.#filter, this.files, end);
   }
 
-  /** Receives the number of rows that an aggregation counted for an interval. */
+  /** Receives the count of an aggregation. */
   override counts(counted: IndependentCount): void {
     this.#counted = counted;
   }
 
-  /** True if the time range of the search job begins before the interval. */
+  /** True if the search job begins before the interval. */
   get #isWider(): boolean {
     return this.#range.fromMs < this.#options.order.fromMs;
   }
 
   /**
-   * Time from which the rows of a search that the service cut short are written. Older rows are left to the next search, including all rows
-   * of the oldest millisecond read, because the service may have cut the search short within this millisecond. At least the newest
-   * millisecond of the interval is written.
+   * Time from which rows of a cut search are written. Older rows, including the oldest millisecond, are left to the
+   * next search.
    */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
     const { fromMs, toMs } = this.#options.order;
@@ -105,7 +101,7 @@ export class MessageReader extends ResultReader {
     return Math.max(fromMs, Math.min(lastMs + 1, toMs - 1));
   }
 
-  /** Start of the part of the interval whose number of rows a histogram or an aggregation shows. Undefined if neither shows the number. */
+  /** Start of the time whose row count is known from a histogram or an aggregation. */
   #knownBegin({ sign, progress, isDone }: SearchEnd): number | undefined {
     const { job, order, countedRows } = this.#options;
     const wanted = this.#isWider ? order.fromMs : undefined;
@@ -126,13 +122,13 @@ export class MessageReader extends ResultReader {
 
   async #readPages(filter: RowFilter, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // The counted rows and one more are read. If the extra row is inside the counted part of the interval, the count was too small.
+    // Reads one row more than counted. If it is in the counted time, the count was too small.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     await this.#pages.readTo(wanted, filter, files.receiver(filter));
   }
 }
 
-/** True if two readings found the same numbers of rows and the same oldest time. */
+/** True if two readings found the same rows. */
 function haveSameRows(figures: RowFigures, before: RowFigures | undefined): boolean {
   const { received, duplicates, outside, oldestMs } = figures;
   return (

@@ -1,6 +1,4 @@
-/**
- * Reads the records of one finished search job into files. The records of a running job may still change (section 10.3 of docs/service.md).
- */
+/** Reads the records of a finished search job into files. Records of a running job may still change (10.3). */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { recordRow } from '../../output/record-row.ts';
@@ -29,8 +27,7 @@ export class RecordReader extends ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // A search job has no records if its aggregation had no result, but also if its query has no aggregation. Only in the second case does
-    // the service refuse a request for records.
+    // Without records, checks that the query has an aggregation.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();
@@ -43,10 +40,7 @@ export class RecordReader extends ResultReader {
     }
   }
 
-  /**
-   * Reads a page and returns the offset of the next one. Returns undefined if the service returns no more records, although the search job
-   * reported more.
-   */
+  /** Reads a page and returns the next offset; undefined if no more records come. */
   async #readPage(offset: number): Promise<number | undefined> {
     const { job, signal } = this.#options;
     const take = (page: RecordPage) => this.#take(page);

@@ -1,7 +1,4 @@
-/**
- * Decides which rows of a search are written, and counts them. From these numbers, `judge` in `search-verdict.ts` decides whether the
- * interval is complete (E6).
- */
+/** Decides which rows of a search are written, and counts them. `judge` uses the counts (E6). */
 import { assert } from '../../base/assert.ts';
 import { failure } from '../../base/errors.ts';
 import {
@@ -16,47 +13,35 @@ import type { Duplicates } from './duplicates.ts';
 import type { Interval } from './message-limit.ts';
 
 /**
- * Numbers and times of the rows that a search returned. Each received row is either written, outside the interval, a duplicate, or left to
- * the next search.
+ * Counts and times of the rows of a search. Each row is written, outside the interval, a duplicate, or left to the next
+ * search.
  */
 export interface RowFigures {
   readonly received: number;
-  /**
-   * Number of rows that a page repeated, although the service stores them only once. A page can repeat rows if the previous page left out
-   * rows.
-   */
+  /** Number of rows that a page repeated, although the service stores them once. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
   readonly duplicates: number;
   /** Number of duplicates of written rows. */
   readonly duplicatesOfWritten: number;
-  /**
-   * Number of rows inside the interval that are not written but left to the next search, because the service cut this search short and
-   * older rows may be missing (E4).
-   */
+  /** Number of rows left to the next search, because this search was cut short (E4). */
   readonly left: number;
-  /** Number of rows exactly at the interval's end, which is not part of the interval (E10). */
+  /** Number of rows exactly at the excluded end of the interval (E10). */
   readonly atEnd: number;
-  /**
-   * Message time of the first row outside of the interval, not counting rows exactly at its end; receipt time if the search is by receipt
-   * time.
-   */
+  /** Time of the first row outside the interval, except rows at its end. */
   readonly strayMs: number | undefined;
-  /** Oldest message time of the rows inside the interval; receipt time if the search is by receipt time. */
+  /** Oldest time of the rows in the interval: message time, or receipt time in searches by receipt time. */
   readonly oldestMs: number | undefined;
-  /** True if a row was newer than the row before it, although pages should come newest first. */
+  /** True if a row was newer than the row before it. */
   readonly isDisordered: boolean;
-  /** True if it is certain that every duplicate was detected (E9). */
+  /** True if every duplicate was certainly detected (E9). */
   readonly areDuplicatesSure: boolean;
   /** Number, sizes and times of all written rows. */
   readonly messages: MessageFigures;
-  /**
-   * Number, sizes and times of the written rows in each slice (short period), which the digest of the service compares later (E6);
-   * undefined if the rows are records of an aggregation.
-   */
+  /** Counts, sizes and times of the rows in short periods (E6); undefined for records of an aggregation. */
   readonly slices: SlicedFigures | undefined;
-  /** Messages that were written once but received more than once; undefined if they are too many for a commit record. */
+  /** Messages that were received more than once; undefined if there are too many. */
   readonly repeated: readonly RepeatedMessage[] | undefined;
 }
 
@@ -64,12 +49,9 @@ export interface RowFilterOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /**
-   * Rows before this time are not written but left to the next search, because the service cut this search short (E4). Undefined if no row
-   * is left.
-   */
+  /** Rows before this time are left to the next search (E4). Undefined if no row is left. */
   readonly writtenFromMs: number | undefined;
-  /** Length in ms of the slices of message time for which rows are counted (E6). */
+  /** Length in ms of the periods for which rows are counted (E6). */
   readonly sliceMs: number;
 }
 
@@ -83,9 +65,9 @@ export const noRows = {
 export class RowFilter {
   readonly #options: RowFilterOptions;
   readonly #figures = { ...noRows };
-  /** True while all rows of the current page were also in earlier pages. */
+  /** True while all rows of the current page were in earlier pages. */
   #isPageRepeated = true;
-  /** Number of rows at the start of the current page that earlier pages also contained. */
+  /** Number of rows at the start of the page that earlier pages contained. */
   repeatedAtStart = 0;
   #lastMs = Number.POSITIVE_INFINITY;
   readonly #writtenSums: SliceSums;
@@ -108,15 +90,12 @@ export class RowFilter {
     this.repeatedAtStart = 0;
   }
 
-  /**
-   * Called when the previous page left out rows. Rows at the start of the current page may then repeat earlier rows, although the service
-   * stores them only once.
-   */
+  /** Called when the previous page lacked rows, so this page may repeat some. */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;
   }
 
-  /** Counts a row. Returns true if the row must be written. */
+  /** Counts a row. Returns true if it must be written. */
   take(row: PageRow): boolean {
     const { byReceiptTime, duplicates, interval } = this.#options;
     const figures = this.#figures;
@@ -150,7 +129,7 @@ export class RowFilter {
     return true;
   }
 
-  /** Numbers, sizes and times of all rows received so far. */
+  /** Counts, sizes and times of all rows so far. */
   figures(): RowFigures {
     const { slices } = this.#writtenSums;
     const { sliceMs, duplicates } = this.#options;
@@ -180,7 +159,7 @@ export class RowFilter {
   }
 }
 
-/** Repeated messages of several searches together; undefined if they are too many for a commit record. */
+/** Repeated messages of several searches; undefined if there are too many. */
 export function sumOfRepeated(all: readonly Pick<RowFigures, 'repeated'>[]): readonly RepeatedMessage[] | undefined {
   const repeated = all.flatMap((figures) => figures.repeated ?? []);
   const areKnown = all.every((figures) => figures.repeated !== undefined);

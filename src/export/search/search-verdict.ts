@@ -1,12 +1,11 @@
 /**
- * Decides whether the rows of a search prove that its interval is complete (E4 to E6, E9, E10), or what must be done to prove it. All
- * functions are pure. The caller carries out the verdict and then asks for the next one.
+ * Decides whether a search found all rows of its interval (E4 to E6, E9, E10), or what to do next. The functions are
+ * pure.
  *
- * Invariants of the committed rows:
- * - The number of received rows equals the number that the search job reports.
- * - If the service cut the search short, or if a status answer was lost, the number of written rows equals the count of a histogram or an
- *   aggregation.
- * - A row counts as stored twice by the service only if two readings of the pages returned it twice.
+ * Committed rows meet these conditions:
+ * - As many rows were received as the search job reports.
+ * - After a cut search or a lost answer, as many rows were written as a histogram or an aggregation counts.
+ * - A row is stored twice only if two readings returned it twice.
  */
 
 import { assert } from '../../base/assert.ts';
@@ -16,89 +15,80 @@ import { recordedSlices } from '../../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './message-limit.ts';
 import type { RowFigures } from './row-filter.ts';
 
-/** What is known about a search that has ended, as input of `judge`. */
+/** What is known about an ended search. */
 export interface SearchFacts {
   readonly interval: Interval;
   readonly results: 'Messages' | 'Records';
   readonly byReceiptTime: boolean;
-  /** True if the query finds the same rows when it is run for shorter time ranges (E8). */
+  /** True if the query finds the same rows in shorter time ranges (E8). */
   readonly isSplittable: boolean;
-  /** True if the end of the searched range was moved 1 ms earlier, because this service includes the end of a range (E10). */
+  /** True if the searched range ends 1 ms earlier, because the service includes the end (E10). */
   readonly isEndMoved: boolean;
-  /** Sign that the service cut the search short at its message limit, so that older rows are missing; undefined without such a sign. */
+  /** Sign that the service cut the search short; undefined without a sign. */
   readonly sign: CutSign | undefined;
   /** Number of messages or records that the search job reports. */
   readonly jobCount: number;
-  /** Errors that the search job reported, each of them once. The list has a maximum length. */
+  /** Different errors of the search job. */
   readonly pendingErrors: readonly string[];
   readonly hasLostStatus: boolean;
-  /** Result of the latest reading of the search job's rows; undefined until they have been read. */
+  /** Result of the latest reading; undefined before. */
   readonly figures: RowFigures | undefined;
-  /**
-   * True if only the newest rows of the search job were read: as many as a histogram or an aggregation counted for the newest part of the
-   * interval. The service cut the search short, so older rows may be missing.
-   */
+  /** True if only the newest, already counted rows of a cut search were read. */
   readonly isReadInPart: boolean;
-  /** True if all rows of the search job were read more than once, in pages of different sizes. */
+  /** True if all rows were read more than once, with different page sizes. */
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
-  /**
-   * Time from which rows of a search that the service cut short are written to files, if a histogram or an aggregation shows this time
-   * before the rows are read.
-   */
+  /** Time from which rows of a cut search are written, if known before reading. */
   readonly writtenFromMs?: number;
-  /** Number of rows of an interval according to a histogram or an aggregation. */
+  /** Number of rows according to a histogram or an aggregation. */
   readonly counted?: {
     readonly interval: Interval;
     readonly rows: number;
     readonly source: Exclude<CountSource, 'Job'>;
   };
-  /** True if rows of an interval are written even if the interval cannot be proven complete. */
+  /** True if rows of incomplete intervals are written. */
   readonly keepsIncomplete: boolean;
-  /** Number of earlier searches of this interval that could not prove it complete. */
+  /** Number of earlier searches that could not show that the interval is complete. */
   readonly failedBefore: number;
 }
 
-/** Content of a commit record without the segment number and the files, which the search adds. */
+/** Content of a commit record without segment and files. */
 export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
-  /** The number, sizes or times of the written rows differ from those that the service computed (digest, E6). */
+  /** The service's counts, sizes or times differ from the written rows (E6). */
   | 'DigestDiffers'
   /** The search returned rows outside its time range. */
   | 'RowsOutside'
   | 'LimitReached'
-  /** logfleet ended the search job shortly before the service's maximum duration of a query (E13). */
+  /** logfleet ended the search job before the service's maximum duration (E13). */
   | 'TimeOver'
   | 'MillisecondTooDense';
 
 export type Verdict =
-  /** Commit the rows. If `record` covers only the newer part of the interval, the older part is searched next. */
+  /** Commit the rows. If `record` covers only the newer time, the older time is searched next. */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
-  /** Count the rows of this interval by an aggregation, because the message limit does not apply to aggregations. */
+  /** Count the rows by an aggregation, which has no message limit. */
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
-   * Read all rows of the search job, even if they were read before.
-   * - `anyOrder`: compare each row with all earlier rows to find duplicates (E9).
-   * - `mayLeave`: leave the oldest rows to the next search, because the service cut this search short (E4).
+   * Read all rows of the search job, perhaps again.
+   * - `anyOrder`: compare all rows to find duplicates (E9).
+   * - `mayLeave`: leave the oldest rows to the next search (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
-  /** Search the same interval with a new search job. `isFailure` is true if the finished search counts as failed. */
+  /** Search the interval again. `isFailure`: the finished search counts as failed. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
-  /** Search the same interval with an end 1 ms earlier, because the service includes the end of a range. */
+  /** Search with an end 1 ms earlier, because the service includes the end. */
   | { readonly kind: 'endsInclusive' }
-  /** Search the newer half of the interval first, from `atMs`, then the older half. */
+  /** Search the newer half first, from `atMs`, then the older half. */
   | { readonly kind: 'bisect'; readonly atMs: number }
-  /**
-   * One millisecond has more rows than the service returns for a search. This millisecond must be searched by the last digits of message
-   * ids.
-   */
+  /** One millisecond has too many rows, and is searched by the last digits of message ids. */
   | { readonly kind: 'dense'; readonly record: RecordFigures; readonly message: string }
   /**
-   * The interval cannot be proven complete, and another search would have the same result. With `incompletePolicy: Keep`, `record` is
-   * committed; it is undefined if the rows are unusable (E5).
+   * The interval is incomplete, and another search would not help. With `incompletePolicy: Keep`, `record` is
+   * committed, unless its rows are unusable (E5).
    */
   | {
       readonly kind: 'incomplete';
@@ -109,15 +99,15 @@ export type Verdict =
 
 const statusLost = 'an answer with the status of the search job was lost, and may have contained an error';
 
-/** Maximum number of times that an interval is searched again after an error or a wrong number of rows. */
+/** Maximum number of times that an interval is searched again after an error or a wrong row count. */
 export const searchesAgain = 1;
 
-/** True if the search returned a row exactly at the end of its range, so that the service includes the end (E10). */
+/** True if a row at the end of the range was returned, so the service includes the end (E10). */
 export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts): boolean {
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
-/** Decides what happens after a search has ended. The first decision comes before rows are read, because some verdicts need no rows. */
+/** Decides what happens after a search. Called first before any row is read. */
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
   if (pendingErrors.length > 0) {
@@ -132,17 +122,15 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
-  // The search returned rows exactly at the end of its range. They do not belong to the interval, but count toward the message limit, so a
-  // search that ends 1 ms earlier returns more rows of the interval.
+  // Rows at the end of the range count toward the message limit, so a search that ends 1 ms earlier returns more rows.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
-  // The pages may have been wrong. A second reading, with different page sizes, may return the right rows.
+  // The pages may have been wrong, so the rows are read again with other page sizes.
   if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
-  // The service may have cut the search short within the oldest millisecond that was written. The rows are therefore read again without
-  // this millisecond, which the next search reads.
+  // The oldest millisecond may lack rows, so the next search reads it.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
@@ -154,15 +142,12 @@ export function judge(run: SearchFacts): Verdict {
   return sign === undefined ? judgeWhole(run, figures) : judgeUnsplittable(run, figures);
 }
 
-/**
- * Number of rows that the service wrongly returned from outside the requested range. Rows exactly at the end only show that the service
- * includes the end of a range (E10), so they count only if an end 1 ms earlier was requested.
- */
+/** Number of rows outside the requested range. Rows at its end count only if the range was moved (E10). */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
-/** Verdict on a search with rows outside its range. Rows inside the range may be missing instead, so the search proves nothing (E6). */
+/** Decides about a search with rows outside its range: other rows may be missing instead (E6). */
 function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
@@ -181,10 +166,7 @@ function cutOfRun(run: SearchFacts): Cut {
   return run.isReadInPart && !run.figures?.isDisordered ? { kind: 'at', atMs: run.writtenFromMs ?? cut.atMs } : cut;
 }
 
-/**
- * True if the number of rows in the pages differs from the number that the search job reports. A search job that was ended early may have
- * found more rows since its last report.
- */
+/** True if fewer or more rows were received than the search job reports. */
 function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RowFigures): boolean {
   if (overlapping > 0) return true;
   if (isReadInPart) return false;
@@ -214,16 +196,13 @@ function judgeWhole(run: SearchFacts, figures: RowFigures): Verdict {
 
 function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
   if (run.byReceiptTime && cut?.kind === 'bisect') return cut;
-  // An aggregation that was ended early has wrong results, which are never written.
+  // An aggregation that was ended early has wrong results.
   const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');
   const isLost = run.sign !== undefined && !run.isSplittable && !isKept;
   return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
 }
 
-/**
- * Verdict on a search that the service cut short, for a query that cannot be run for shorter time ranges (E8). The missing rows cannot be
- * exported.
- */
+/** Decides about a cut search whose query cannot be split (E8). Its missing rows cannot be exported. */
 function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
   const message = `${stopOf(run)}, and this query cannot be searched in shorter intervals`;
@@ -252,51 +231,45 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.hasLostStatus) return searchAgain(false, statusLost);
-  // The service can return all rows of this millisecond in one search. This search lacks some of them, so it was wrong.
+  // One search can return all rows of this millisecond, so this search was wrong.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 
-/** Commits the rows from `fromMs` if their number equals the count of a histogram or an aggregation. */
+/** Commits the rows from `fromMs` if their number equals the count. */
 function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // The rows read may include duplicates and rows outside the range, so other rows may still be unread. All rows are therefore read now.
+  // Duplicates may hide unread rows, so all rows are read.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
-  // A histogram may count duplicates and rows outside the range, so an aggregation must count the rows.
+  // A histogram may count duplicates, so an aggregation must count.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
   const record = recordOf(run, figures, fromMs, counted);
   if (!differs) return { kind: 'commit', record };
   return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
 }
 
-/**
- * True if the rows read reach past the counted part of the interval: all rows of the search job were read, or at least one row older than
- * the counted part. Otherwise the count may be too small (E6).
- */
+/** True if all counted rows were read, and one more to show that the count is large enough (E6). */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RowFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
 /**
- * Requests an aggregation that counts the interval's rows. If there are duplicates, the rows are first read again, because the search job
- * is closed during the count.
+ * Requests a count by an aggregation. Rows with duplicates are read again first, because the count closes the search
+ * job.
  */
 function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
 
-/**
- * True if the number of written rows equals the count of a histogram or an aggregation. This count may include duplicates that the service
- * stores.
- */
+/** True if as many rows were written as counted. The count may include duplicates. */
 function isAsCounted(run: SearchFacts, figures: RowFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // After a lost status answer, a duplicate may hide a missing row. The count must then equal the written rows without duplicates.
+  // After a lost answer, a duplicate may hide a missing row.
   const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
@@ -305,10 +278,7 @@ function differenceOf(counted: number, { written }: RowFigures): string {
   return `the service counts ${counted} rows, but the search found ${written}`;
 }
 
-/**
- * Returns the histogram's or aggregation's number of rows from `fromMs` to the end of the interval. If a status answer was lost, the
- * histogram may be wrong and is not used (E5).
- */
+/** Returns the counted rows from `fromMs` on. After a lost answer, histograms are not used (E5). */
 function countOf({ counted, interval, hasLostStatus }: SearchFacts, fromMs: number): SearchFacts['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;
   return hasLostStatus && counted.source === 'Histogram' ? undefined : counted;
@@ -341,10 +311,7 @@ function recordOf(
   return { ...record, ...provableOf(run, figures, record) };
 }
 
-/**
- * Number, sizes and times of the rows. The commit record stores them, and the service's aggregation (digest) confirms them later (E6). An
- * empty object for an export of records.
- */
+/** Row counts, sizes and times for the commit record (E6). Empty for records of an aggregation. */
 function provableOf(
   run: SearchFacts,
   figures: RowFigures,

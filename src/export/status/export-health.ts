@@ -1,4 +1,4 @@
-/** Decides what the conditions of an export say about its health. Of several checks, the first one that applies decides. */
+/** Decides the conditions of an export. The first check that applies decides. */
 
 import { fileURLToPath } from 'node:url';
 import { annotations } from '../../api/annotations.ts';
@@ -19,19 +19,16 @@ import type { ExportWording } from './export-wording.ts';
 
 export interface ExportHealth extends Health {
   readonly isComplete: boolean;
-  /**
-   * True if the export has ended without an export manifest, because a limit was reached or an interval cannot be proven complete. The
-   * export continues when a user changes the limit or the policy.
-   */
+  /** True if the export ended without a manifest. It continues when a user changes the limit or the policy. */
   readonly isFailed: boolean;
 }
 
 export interface ExportHealthInput {
-  /** Field or command that pauses the export; undefined if the export is not paused. */
+  /** Field or command that pauses the export; undefined if it is not paused. */
   readonly pausedBy: string | undefined;
-  /** Problem in the spec, the Secrets or the destination's settings that prevents all work. */
+  /** Problem in the spec, a Secret or the destination that prevents all work. */
   readonly problem?: LogfleetError | undefined;
-  /** State of the running work; undefined while no work runs. */
+  /** State of the work; undefined while none runs. */
   readonly view?: WorkView | undefined;
   readonly limits?: WorkLimits | undefined;
   readonly wording: ExportWording;
@@ -62,12 +59,12 @@ export function exportHealth(input: ExportHealthInput): ExportHealth {
   return exporting(input);
 }
 
-/** Returns the health of an export that has ended, from its result in the status or in the report of a worker. */
+/** Returns the health of an ended export. */
 export function endedHealth(end: 'complete' | 'failed' | 'stalled', reason: string, message: string): ExportHealth {
   return { ...(end === 'complete' ? done : end === 'failed' ? failed : stalled), reason, message };
 }
 
-/** Health according to the condition `Complete` or `Failed` in the status. */
+/** Health according to a condition in the status. */
 export function shownHealth({ type, reason, message }: Condition): ExportHealth {
   return endedHealth(type === 'Complete' ? 'complete' : 'failed', reason, message);
 }
@@ -79,12 +76,12 @@ const failed = { ...stalled, isFailed: true } as const;
 export const atWork = { ...noFlags, ready: 'False', reconciling: true } as const;
 const outage = { ...atWork, outage: true } as const;
 
-/** Minimum difference in ms between the service's clock and logfleet's clock at which messages mention it. */
+/** Clock difference in ms from which messages mention it. */
 const noteworthyBehindMs = 60_000;
-/** Maximum number of field names in a message about selected fields that do not exist. */
+/** Maximum number of unknown field names in a message. */
 const namedFields = 3;
 
-/** Fails an export whose export manifest lists incomplete intervals, although users no longer accept them (`incompletePolicy: Fail`). */
+/** Fails a complete export with incomplete intervals after the user changed `incompletePolicy` to `Fail`. */
 function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
   const policy = wording.fieldName('incompletePolicy');
@@ -124,14 +121,14 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
   return `${groupedText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
 }
 
-/** Sentence about unneeded files that cannot be removed, with a leading space; empty if there are none. */
+/** Sentence about files that cannot be removed; empty if there are none. */
 function lockedText({ lockedFiles: count }: WorkView): string {
   if (count === 0) return '';
   const files = counted(count, 'unneeded file', 'unneeded files');
   return ` The store keeps ${files} until the retention in the store ends.`;
 }
 
-/** Text with the names in `output.fields` that the service does not describe; empty if there are none. */
+/** Text with unknown names in `output.fields`; empty if there are none. */
 function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWording): string {
   if (missing.length === 0) return '';
   const names = missing.slice(0, namedFields).map((name) => JSON.stringify(name));
@@ -139,14 +136,14 @@ function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWor
   return `${names.join(', ')}${more} of ${wording.fieldName('output.fields')}`;
 }
 
-/** Text that tells users how many intervals are incomplete, and where they are listed. */
+/** Text with the number of incomplete intervals and where they are listed. */
 function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsGoTo }: ExportWording): string {
   const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
   const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
   return startedAs === 'process' ? `${flagged} (listed below)` : `${flagged} (see status.incomplete)`;
 }
 
-/** Text that tells users how to have an export checked again. */
+/** Text about how to have an export checked again. */
 function againText({ startedAs }: ExportWording): string {
   return startedAs === 'process' ? 'run the export again' : `set the annotation ${annotations.requestedAt}`;
 }
@@ -154,7 +151,7 @@ function againText({ startedAs }: ExportWording): string {
 function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
   const deadline = wording.fieldName('activeDeadlineSeconds');
-  // On the command line, the deadline counts from the start of the command, so each run has a deadline of its own.
+  // On the command line, each run has its own deadline.
   const advice = wording.startedAs === 'process' ? 'Run the export again to continue.' : raiseText(deadline, wording);
   const message = `The deadline (${deadline}) has passed, so no more searches start.${kept(view, wording)} ${advice}`;
   return { ...failed, reason: reasons.deadlineExceeded, message };
@@ -173,7 +170,7 @@ function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined
   return { ...noFlags, ready: 'Unknown', reason: reasons.paused, message };
 }
 
-/** Reports a problem in the spec, the Secrets or the destination's settings. */
+/** Reports a problem in the spec, the Secrets or the destination. */
 function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
   if (problem?.handling.kind !== 'stall') {
     return problem && { ...outage, reason: problem.reason, message: triedAgain(problem) };
@@ -181,10 +178,7 @@ function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
   return { ...stalled, reason: problem.reason, message: problem.message };
 }
 
-/**
- * Codes of errors in the query, the range or the rows. Users must create another SearchExport, because these fields of a SearchExport
- * cannot change.
- */
+/** Error codes that need another SearchExport, because the query and time range cannot change. */
 const needsAnother: ReadonlySet<string> = new Set([
   ...['export.countRefused', 'export.receiptTimeMissing', 'destination.tooMuch'],
   ...(
@@ -200,9 +194,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 
 const unchangeable = 'These settings of a SearchExport cannot change: create another SearchExport with another name.';
 
-/**
- * Reports a failure that needs a user's action. It is reported until a search or another task succeeds, even while logfleet tries again.
- */
+/** Reports a failure that a user must correct, until a search succeeds. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -211,7 +203,7 @@ function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | 
   return { ...stalled, reason: error.reason, message: withWholeNames(message, view?.location) };
 }
 
-/** Replaces relative file names in a message about the destination by full names. `location` is the URL of the export's folder. */
+/** Replaces relative file names in a message. `location` is the URL of the export's folder. */
 function withWholeNames(message: string, location: string | undefined): string {
   const [folder] = /[^/]+\/[^/]+$/.exec(location ?? '') ?? [];
   if (location === undefined || folder === undefined) return message;
@@ -228,7 +220,7 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   return { ...stalled, reason: reasons.destinationDamaged, message };
 }
 
-/** Reports a reached limit once no search is running. */
+/** Reports a reached limit when no search runs. */
 function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view || !limits || view.searches > 0) return undefined;
   const { kind } = view.waitsFor ?? {};
@@ -244,7 +236,7 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.maxBytesScannedReached, message };
 }
 
-/** Reports intervals that cannot be proven complete, once all other intervals are done or too recent to be searched. */
+/** Reports incomplete intervals when all others are done or too recent. */
 function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (!view || wait?.kind !== 'people') return undefined;
@@ -267,18 +259,14 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
-  // Searching the interval again would not help, because the search would reach the message limit again.
+  // Another search would reach the message limit again.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
-  // `incompletePolicy: Keep` does not help if an aggregation was ended early or a search had errors, because these results are never
-  // written (E5).
+  // `incompletePolicy: Keep` does not help, because such results are never written (E5).
   if (has('TimeOver')) return `Export a smaller range${where}.`;
   return `Correct the query${where}, or ${again}.`;
 }
 
-/**
- * Reports a failure of the service or the destination that has lasted for several attempts, or that ends only with an external change, such
- * as a full destination.
- */
+/** Reports a failure that lasts for several attempts or needs a change from outside. */
 function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (!view || !error || !(view.isTroubleLasting || error.handling.kind === 'wait')) return undefined;
@@ -337,7 +325,7 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   };
 }
 
-/** Text about the running searches of an export; empty if there are none. */
+/** Text about running searches; empty if there are none. */
 function searchesText({ searches, waitingSearches }: WorkView): string {
   if (searches === 0) return '';
   if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
@@ -345,7 +333,7 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
   return `; ${waiting} for a search job, because all exports of one user share the search jobs that the service allows`;
 }
 
-/** Text with the reason why no search can start now, without a full stop. Empty if there is no such reason. */
+/** Text about why no search can start, without a full stop; empty if one can. */
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
@@ -370,7 +358,7 @@ function withoutStop(message: string): string {
   return message.replace(/\.$/, '');
 }
 
-/** Sentence about the rows written so far, with a leading space; empty if their number is unknown. */
+/** Sentence about the rows written so far; empty if unknown. */
 function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout')

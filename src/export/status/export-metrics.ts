@@ -1,4 +1,4 @@
-/** Metrics of exports, derived from their statuses: state, progress, written rows, and written and scanned bytes (C3). */
+/** Metrics of exports from their statuses: state, progress, rows and bytes (C3). */
 import type { SearchExport } from '../../api/kinds.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { measureStatuses, type StatusFigure } from '../../controller/status-metrics.ts';
@@ -19,7 +19,7 @@ const figures: readonly StatusFigure<SearchExport>[] = [
   ['logfleet_export_jobs', 'Active search jobs of an export.', ({ jobs }) => jobs?.length ?? 0],
 ];
 
-/** Creates the metrics of exports. `exports` returns the exports to measure, or none while another process is the leader. */
+/** Creates the metrics of exports. `exports` returns none while another process is the leader. */
 export function measureExports(metrics: Metrics, exports: () => Iterable<SearchExport>): void {
   measureStatuses({ metrics, kind: 'export', plural: 'exports', figures, resources: exports });
 }

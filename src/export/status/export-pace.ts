@@ -1,4 +1,4 @@
-/** Measures the speed of an export over the last minute, and estimates the remaining time from the last ten minutes. */
+/** Measures the speed of an export in the last minute, and estimates its remaining time from the last ten minutes. */
 
 export interface PaceSample {
   /** Monotonic time of the sample. */
@@ -8,7 +8,7 @@ export interface PaceSample {
   /** Expected time in ms that the digest (E6) takes after the searches; 0 if no digest is left, undefined if unknown. */
   readonly digestMs: number | undefined;
   readonly rows: number;
-  /** Size in bytes of the written rows before compression. */
+  /** Size of the written rows in bytes before compression. */
   readonly bytes: number;
 }
 
@@ -23,13 +23,13 @@ const rateSpanMs = 60_000;
 const estimateSpanMs = 600_000;
 /** Minimum span in ms for a rate. */
 const leastSpanMs = 5_000;
-/** Minimum time in ms between two samples. A sample that follows sooner replaces the previous one. */
+/** Minimum time in ms between two samples. */
 const spacingMs = 2_000;
 
 export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
-  /** Adds a sample. Drops earlier samples with more rows, because rows have disappeared from the destination since. */
+  /** Adds a sample. Drops earlier samples with more rows. */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;
     const recent = this.#samples.filter(({ atMs, rows }) => atMs >= oldestMs && rows <= sample.rows);
@@ -38,7 +38,7 @@ export class ExportPace {
     this.#samples = [...(replacesLast ? recent.slice(0, -1) : recent), sample];
   }
 
-  /** Drops all samples, because the export is not searching now. */
+  /** Drops all samples, because the export is not searching. */
   reset(): void {
     this.#samples = [];
   }
@@ -52,7 +52,7 @@ export class ExportPace {
     return { rowsPerSecond: rate('rows'), bytesPerSecond: rate('bytes'), leftMs: last && leftMsOf(last, long) };
   }
 
-  /** Oldest sample of the last `spanMs`; undefined if all samples are too recent for a rate. */
+  /** Oldest sample of the last `spanMs`; undefined if all are too recent. */
   #since(last: PaceSample, spanMs: number): PaceSample | undefined {
     const first = this.#samples.find(({ atMs }) => atMs >= last.atMs - spanMs);
     return first && last.atMs - first.atMs >= leastSpanMs ? first : undefined;

@@ -1,4 +1,4 @@
-/** Converts the state of an export to its status, and shortens lists and texts to the lengths that the schema allows. */
+/** Builds the status of an export, with lists and texts as short as the schema requires. */
 
 import { findCondition, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
@@ -36,13 +36,13 @@ export interface ExportStatusInput {
   readonly before: SearchExportStatus | undefined;
   readonly health: ExportHealth;
   readonly startedAtMs: number;
-  /** Identity and settings of the export; undefined while they are unknown. */
+  /** Settings of the export; undefined while unknown. */
   readonly task: ExportTask | undefined;
   readonly view: WorkView | undefined;
   readonly wallMs: number;
 }
 
-/** Builds the part of the status that is written immediately when it changes. */
+/** Builds the fields that are written immediately when they change. */
 export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, task, view, wallMs } = input;
   const now = isoTime(statusTimeMs(resource.metadata, wallMs));
@@ -56,7 +56,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // The status keeps the export manifest until the destination has been read, because only then it is known whether the file still exists.
+  // Keeps the manifest in the status until the destination has been read.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {
@@ -72,7 +72,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   };
 }
 
-/** Time in the status at which the export became complete or failed; undefined if the status shows another result. */
+/** Time at which the export became complete or failed, from the status; undefined for another result. */
 function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | 'Failed'): string | undefined {
   return findCondition(before?.conditions, end) && before?.completionTime;
 }
@@ -103,7 +103,7 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
-/** Returns the writer of an export's status. The writer is the same for exports in the operator's process and in Kubernetes Jobs. */
+/** Returns the writer of an export's status. */
 export function exportStatusWriter(
   { namespace, name, uid }: SearchExport['metadata'],
   { host, clock, draining, settings }: Pick<RuntimeOptions, 'host' | 'clock' | 'draining' | 'settings'>,
@@ -115,9 +115,7 @@ export function exportStatusWriter(
   });
 }
 
-/**
- * Fields of the status whose changes are written immediately. Numbers that change often, and texts that contain them, are written later.
- */
+/** Fields whose changes are written immediately. Numbers that change often are written later. */
 export function verdictsOf(status: SearchExportStatus): unknown {
   const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
   const { fingerprint, location, manifest, kubernetesJob, conditions } = status;
@@ -129,7 +127,7 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, kubernetesJob, found };
 }
 
-/** Builds the numbers of the status that change often. Until the destination has been read, changes only the export's state. */
+/** Builds the numbers that change often. Before the destination is read, only the state changes. */
 export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };
@@ -180,7 +178,7 @@ function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: Job
   };
 }
 
-/** Incomplete intervals of the export, the newest first, whether or not their rows are written. */
+/** Incomplete intervals, the newest first. */
 function describeIncomplete({ unproven, intervals, manifest }: WorkView): readonly IncompleteInterval[] {
   const open = unproven.map(({ order: { fromMs, toMs }, message, figures }) => ({
     ...{ fromMs, toMs, reason: message, ...figures },

@@ -1,6 +1,6 @@
-/** Differences between messages about a SearchExport and messages about an export of the command line. */
+/** Wording of messages about a SearchExport or an export on the command line. */
 
-/** Field of the spec that messages name, as a path below `spec`. */
+/** Field of the spec in messages, as a path below `spec`. */
 export type WordedField =
   | 'activeDeadlineSeconds'
   | 'incompletePolicy'
@@ -10,11 +10,11 @@ export type WordedField =
   | 'settleDelay';
 
 export interface ExportWording {
-  /** `resource`: a SearchExport of the operator. `process`: an export of the command line, which users can run again with another query. */
+  /** `resource`: a SearchExport of the operator. `process`: an export on the command line. */
   readonly startedAs: 'resource' | 'process';
-  /** `stdout`: rows go to standard output after all of them are proven. */
+  /** `stdout`: rows go to standard output when all are checked. */
   readonly rowsGoTo: 'files' | 'stdout';
-  /** Name of a field as users write it: `spec.settleDelay` in a SearchExport, or a flag on the command line. */
+  /** Name of a field as users write it, such as `spec.settleDelay` or a flag. */
   fieldName(field: WordedField): string;
 }
 

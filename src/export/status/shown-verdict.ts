@@ -1,6 +1,6 @@
 /**
- * Decides how long the conditions that an earlier process wrote into an export's status are shown (H1). After a restart, logfleet has to
- * read the destination and search before it knows as much as that process.
+ * Decides how long conditions of an earlier process stay in the status (H1), because a restarted process must first
+ * read the destination.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -8,14 +8,14 @@ import { reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
-/** Reasons of conditions about the spec or Secrets. A process that can use the spec and Secrets replaces such conditions immediately. */
+/** Reasons about the spec or Secrets. A process that can use them replaces these conditions immediately. */
 const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.volumeNotFound,
   reasons.ambientCredentialsNotAllowed,
 ]);
 
-/** Reasons of an earlier process's conditions that are shown until this process has committed another interval. */
+/** Reasons that stay until this process has committed an interval. */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
   reasons.countMissing,
@@ -28,9 +28,8 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True if the conditions of an earlier process must stay in the status: they belong to the current spec, and this process has seen nothing
- * that disproves them. Most conditions are disproved by a search job of this export, and an outage by a search job of any export. `found`
- * is the health as this process sees it, `doneAtFirst` the number of committed intervals at its first reading of the destination.
+ * True if the conditions of an earlier process still hold: this process has seen nothing that disproves them.
+ * `doneAtFirst` is the number of committed intervals at the start.
  */
 export function stillHolds(
   { metadata, status }: SearchExport,

@@ -1,11 +1,8 @@
 /**
- * Decides which searches of an export start and stop, what the export waits for, and how much of it is done. Needs a plan, the commit
- * records, the running searches and the limits. A pure function.
+ * Decides which searches of an export start and stop, and what the export waits for. A pure function.
  *
- * Invariants:
- * - A segment has one search at a time. This search ends at the segment's end, or where the segment's oldest commit record starts (E3).
- * - No search includes times for which messages may still arrive (E11).
- * - Only commit records show what is done, so every process decides the same.
+ * A segment has one search at a time (E3). No search includes times for which messages may still arrive (E11). Only
+ * commit records show what is done, so every process decides the same.
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
@@ -18,14 +15,11 @@ import type { RunningSearch, SearchOrder, StopReason } from '../search/search-to
 import { settlingMs } from '../search/settling.ts';
 import { segmentsOfWorker, type WorkerPart } from './worker-part.ts';
 
-/**
- * Delay of a segment's next search. It ends when a commit record is added to the segment, because the next search then no longer ends at
- * `toMs`.
- */
+/** Delay of a segment's next search. */
 export interface IntervalDelay {
   readonly segment: number;
   readonly toMs: number;
-  /** Monotonic time at which the delay ends; undefined if it lasts until a user acts. */
+  /** Monotonic time at which the delay ends; undefined if a user must act. */
   readonly untilMs: number | undefined;
   readonly message: string;
 }
@@ -34,44 +28,38 @@ export interface ExportLimits {
   readonly isPaused: boolean;
   readonly parallelism: number;
   readonly settleDelayMs: number;
-  /**
-   * Maximum number of rows of the export. No search starts once the rows written, and those expected from running searches, reach this
-   * number.
-   */
+  /** Maximum number of rows. No search starts when this number is expected. */
   readonly maxMessages: number | undefined;
-  /** Maximum number of bytes that searches may scan. Running searches are stopped when they have scanned this number of bytes. */
+  /** Maximum number of scanned bytes. Running searches stop at this number. */
   readonly maxBytesScanned: number | undefined;
-  /** Wall time after which the export starts no more searches. */
+  /** Wall time after which no search starts. */
   readonly deadlineMs: number | undefined;
-  /** Smallest number of rows at which the service has cut a search short; undefined if that has not happened. */
+  /** Smallest number of rows of a cut search; undefined if there was none. */
   readonly smallestLimit: number | undefined;
 }
 
 export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
-  /** Results of comparing the written rows with the service's figures (digests), in the order of the comparisons. */
+  /** Results of comparing the written rows with the service. */
   readonly verdicts: readonly DigestVerdict[];
-  /** True if the service must confirm the written rows by an aggregation, the digest (E6). */
+  /** True if the service must confirm the written rows (E6). */
   readonly wantsDigest: boolean;
   readonly running: readonly S[];
   readonly delays: readonly IntervalDelay[];
-  /** Monotonic time before which no search starts, set after a failure that affects the whole export. */
+  /** Monotonic time before which no search starts after a failure of the whole export. */
   readonly troubleUntilMs?: number | undefined;
-  /**
-   * Intervals to be searched first in their segments, because the service cut short the search of a longer interval, and its rows could not
-   * be used.
-   */
+  /** Intervals to search first, because the search of a longer interval was cut short. */
   readonly narrowed: readonly SearchOrder[];
   /** Bytes scanned by search jobs that have ended. */
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
-  /** Number of this process among the workers of the export. Each worker first searches its own share of the segments. */
+  /** Number of this process among the workers of the export. */
   readonly part: WorkerPart;
-  /** Monotonic time until which this process assumes that other workers are active, and leaves some segments to them. */
+  /** Monotonic time until which some segments are left to other workers. */
   readonly patientUntilMs: number;
-  /** Monotonic time until which only the first worker compares the written rows with the service's figures (digest). */
+  /** Monotonic time until which only the first worker compares rows with the service. */
   readonly standInAtMs: number;
   readonly now: ExportMoment;
 }
@@ -79,34 +67,28 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
 export interface ExportMoment {
   readonly wallMs: number;
   readonly monotonicMs: number;
-  /** Time in ms by which the service's clock is behind the clock of logfleet; at least 0. */
+  /** Time in ms by which the service's clock is behind; at least 0. */
   readonly clockBehindMs: number;
 }
 
-/** Reason why no search of the export starts although rows are missing. */
+/** Reason why no search starts although rows are missing. */
 export type Wait =
-  /** Commit records at the destination contradict each other. */
+  /** Commit records contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
-  /** Some intervals wait until a user acts. `isRest` is true if all other intervals are done. */
+  /** Some intervals wait until a user acts. `isRest` is true if every unfinished interval waits for a user. */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
-  /**
-   * All rows that are left to search are more recent than `settleDelay` allows. The next search can start at the wall time `untilMs` at the
-   * earliest.
-   */
+  /** All remaining rows are too recent. The next search starts at the wall time `untilMs` at the earliest. */
   | { readonly kind: 'settling'; readonly untilMs: number }
   /** Other workers probably do the rest of the work. */
   | { readonly kind: 'workers' }
   | { readonly kind: 'retry'; readonly delays: readonly IntervalDelay[] };
 
 export interface ExportProgress {
-  /**
-   * Ratio of the export that is done, 0 to 1. 1 only if no digest is left, either. Each planned segment counts equally, because segments have similar numbers of rows. A segment
-   * that is partly done counts by the ratio of its time that has commit records.
-   */
+  /** Ratio of the export that is done, 0 to 1. Each planned segment counts equally. */
   readonly coveredRatio: number;
   readonly intervalsDone: number;
-  /** Expected number of intervals: all committed ones, and one for each segment that is not done. */
+  /** Expected number of intervals: committed ones and unfinished segments. */
   readonly intervalsPlanned: number;
   readonly rows: number;
   readonly bytes: number;
@@ -117,34 +99,26 @@ export interface ExportProgress {
 export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly coverage: Coverage;
   readonly start: readonly SearchOrder[];
-  /** Running searches that must stop and write no commit record. */
+  /** Searches that must stop without a commit record. */
   readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
-  /** Running searches that come close to the service's maximum duration of a query. The rows found so far are committed (E13). */
+  /** Searches close to the service's maximum duration, whose rows are committed now (E13). */
   readonly endAsCut: readonly S[];
-  /** True if commit records cover all segments of the export. */
+  /** True if the whole time range has commit records. */
   readonly isCovered: boolean;
-  /**
-   * Intervals whose rows the service must still confirm by an aggregation, in order of time; empty until commit records cover the whole
-   * export.
-   */
+  /** Intervals that the service must still confirm; empty until the whole time range is exported. */
   readonly unproven: readonly CommitRecord[];
   /** True if the service must still confirm rows by an aggregation, now or after the last search. */
   readonly isDigestLeft: boolean;
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
-  /** Time in ms after which the decision may change without an event; infinite if only an event can change it. */
+  /** Time in ms after which the decision may change without an event; infinite if it cannot. */
   readonly requeueAfterMs: number;
 }
 
-/**
- * Value that a delay has instead of a segment number if the service's aggregation (digest) does not confirm the rows of a time range. Such
- * a range can extend over several segments.
- */
+/** Stands for the segment number if a delayed time range extends over several segments. */
 export const digestSegment = -1;
 
-/**
- * Maximum duration in ms of a search. The service ends a query after eight hours, and 20 minutes of them are reserved for reading the rows.
- */
+/** Maximum duration of a search in ms: the service's eight hours, minus 20 minutes to read the rows. */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
 export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): ExportDecision<S> {
@@ -181,7 +155,7 @@ function isOneOfSeveral({ part }: ExportDecideInput): boolean {
   return part.workers > 1;
 }
 
-/** Reason why no search may start, such as a pause or a reached limit; undefined if searches may start. */
+/** Returns why no search may start, such as a pause; undefined if searches may start. */
 function refusalOf(
   input: ExportDecideInput,
   { strays, remaining, intervals }: Coverage,
@@ -200,8 +174,8 @@ function refusalOf(
 }
 
 /**
- * Number of searches that may start before `maxMessages` is reached. A running search counts with as many rows as a search can return. The
- * export therefore exceeds `maxMessages` by the rows of at most one search.
+ * Number of searches that may start before `maxMessages` is reached. The export exceeds it by at most the rows of one
+ * search.
  */
 function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
@@ -214,7 +188,7 @@ function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[],
   return Math.ceil((maxMessages - expected) / fullRows);
 }
 
-/** Number of rows that a search can return: the service's message limit, or an estimate if no search has shown the limit. */
+/** Number of rows that a search can return: the message limit or an estimate. */
 function fullSearchRows({ limits: { smallestLimit }, records, running }: ExportDecideInput): number {
   if (smallestLimit !== undefined) return smallestLimit;
   const found = running.reduce((most, { messageCount }) => Math.max(most, messageCount), usualLimit);
@@ -229,7 +203,7 @@ function isInTrouble({ troubleUntilMs, now }: ExportDecideInput): boolean {
   return troubleUntilMs !== undefined && troubleUntilMs > now.monotonicMs;
 }
 
-/** Reason why neither a search nor the planning may start, such as a pause; undefined if they may start. */
+/** Returns why neither a search nor the planning may start; undefined if they may. */
 export function haltOf(limits: Omit<ExportLimits, 'smallestLimit'>, wallMs: number, scanned: number): Wait | undefined {
   if (isOver(limits, wallMs)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
@@ -260,22 +234,21 @@ function stopsOf<S extends RunningSearch>(
 }
 
 /**
- * Reason why a running search must stop; undefined if it may continue. `endMs` is the end of the part of its segment that has no commit
- * record.
+ * Returns why a running search must stop; undefined if it may continue. `endMs` is the end of its segment's open time.
  */
 function stopReason(
   input: ExportDecideInput,
   search: RunningSearch,
   endMs: number | undefined,
 ): StopReason | undefined {
-  // Another process has committed the interval of this search.
+  // Another process has committed this interval.
   if (endMs !== search.toMs) return 'Overtaken';
   if (isOver(input.limits, input.now.wallMs)) return 'DeadlineExceeded';
   if (input.limits.isPaused && search.createdAtMs === undefined) return 'Paused';
   return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;
 }
 
-/** Wall time at which all of the segment's rows are old enough to be searched (E11). */
+/** Wall time at which all rows of the segment are old enough (E11). */
 function settledAtMs(
   { limits: { settleDelayMs }, now: { clockBehindMs } }: ExportDecideInput,
   { toMs }: Segment,
@@ -287,7 +260,7 @@ function isSettled(input: ExportDecideInput, segment: Segment): boolean {
   return settledAtMs(input, segment) <= input.now.wallMs;
 }
 
-/** Delay of the next search of a segment; undefined if there is none. */
+/** Delay of a segment's next search; undefined if there is none. */
 function delayOf({ delays, now }: ExportDecideInput, { index, toMs }: Segment): IntervalDelay | undefined {
   return delays.find((delay) => {
     if (delay.segment !== index || delay.toMs !== toMs) return false;
@@ -317,8 +290,7 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
 }
 
 /**
- * Returns what the export waits for until the service's aggregation (digest) has confirmed all rows. If ranges still differ after the last
- * repeated search, the export waits for a user. Otherwise it may wait for the first worker, which requests the digest.
+ * Returns what the comparison with the service waits for: a user, after the last repeated search, or the first worker.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;
@@ -343,7 +315,7 @@ function plannedProgress(
   return progressOf(intervals, coveredRatio, remaining.length, scannedBytes(input));
 }
 
-/** Progress of an export, computed from its committed intervals. `openSegments` is the number of unfinished segments. */
+/** Progress of an export from its committed intervals. */
 export function progressOf(
   intervals: readonly CommitRecord[],
   coveredRatio: number,
@@ -359,7 +331,7 @@ function lengthOf(segment: Segment | undefined): number {
   return segment ? segment.toMs - segment.fromMs : Number.POSITIVE_INFINITY;
 }
 
-/** Monotonic time at which the search job must be ended; infinite if it has ended or does not exist. */
+/** Monotonic time at which the search job must be ended; infinite if there is none. */
 function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }
@@ -380,17 +352,14 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
 
 /** Message limit of most services (8). */
 export const usualLimit = 100_000;
-/**
- * Expected number of rows of the next search by receipt time, as a ratio of the message limit. Below 1, because the density of rows varies.
- */
+/** Expected row count of the next search by receipt time, as a ratio of the message limit. */
 const aimedRatio = 0.6;
-/** Maximum length of the next search by receipt time, as a multiple of the length of the segment's previous interval. */
+/** Maximum length of the next search, as a multiple of the previous interval. */
 const widest = 4;
 
 /**
- * Start of the next search in a segment by receipt time, estimated from the density of rows in the previous interval. If the estimate leads
- * to too many rows, the service cuts the search short, and its interval must be halved (E4). If it leads to few rows, more searches are
- * needed.
+ * Start of the next search by receipt time, estimated from the previous interval. A search with too many rows is halved
+ * (E4).
  */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;

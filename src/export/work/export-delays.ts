@@ -1,10 +1,8 @@
 /**
- * Delays of an export after failures, and of intervals that cannot be proven complete.
+ * Delays of an export after failures, and of incomplete intervals.
  *
- * A failure delays the whole export, because most failures concern the service or the destination. The failed interval is delayed even
- * longer, so that other intervals come first. An interval that cannot be proven complete waits until a user acts.
- *
- * Invariant: only intervals without a commit record have delays, so the memory used is bounded.
+ * A failure delays the whole export, and the failed interval even longer. An incomplete interval waits until a user
+ * acts.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,26 +13,23 @@ import type { SearchOrder } from '../search/search-tools.ts';
 import type { Shortcoming } from '../search/search-verdict.ts';
 import type { IntervalDelay } from './export-decision.ts';
 
-/** An interval that cannot be proven to have all its rows. */
+/** An interval that may lack rows. */
 export interface Unproven {
   readonly order: SearchOrder;
   readonly reason: Shortcoming;
-  /** Message for users about the interval, with numbers of rows. */
+  /** Message for users about the interval. */
   readonly message: string;
   readonly figures: { readonly received: number; readonly expected: number } | undefined;
 }
 
-/** A failure that delays the export, with the monotonic time of the next attempt. */
+/** A failure that delays the export, and the monotonic time of the next attempt. */
 export interface Trouble {
   readonly error: LogfleetError;
   readonly untilMs: number;
 }
 
 const longestIntervalHoldMs = 300_000;
-/**
- * Reasons of failures that are caused by the query, the time range or the rows. Only another export can avoid such a failure, so this
- * export tries again only after long delays.
- */
+/** Failures that only another export can avoid, so this one tries again after long delays. */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
   reasons.rangeRefused,
@@ -44,24 +39,24 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Maximum number of consecutive failures that are not reported to users, because such failures often end without a user's action. */
+/** Maximum number of consecutive failures that are not reported, because they often end soon. */
 const toleratedFailures = 3;
-/** Maximum number of times that an interval is searched again without a delay. */
+/** Maximum number of immediate repetitions of a search. */
 const hastySearches = 2;
 
 export class ExportDelays {
   readonly #clock: Clock;
-  /** Delays of intervals. Each of these delays ends after some time, without a user's action. */
+  /** Delays of intervals that end without a user's action. */
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
-  /** Number of searches of each interval that could not prove it complete. */
+  /** Number of searches of each interval that found it incomplete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Last failure of the destination that was followed by a successful write of a probe file, so that the destination works again. */
+  /** Last failure of the destination after which a probe file was written. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
-  /** True once a search of this process has succeeded. Before that, users are told about every failure. */
+  /** True once a search has succeeded. Before that, every failure is reported. */
   #hasSearched = false;
 
   constructor(clock: Clock) {
@@ -80,32 +75,32 @@ export class ExportDelays {
     return [...this.#unproven.values()];
   }
 
-  /** Failure that delays the whole export now; undefined if none does. */
+  /** Failure that delays the export now; undefined if none does. */
   get trouble(): Trouble | undefined {
     return this.#trouble && this.#trouble.untilMs > this.#clock.monotonic() ? this.#trouble : undefined;
   }
 
-  /** Last failure of the export; undefined if a search or another task has succeeded since. */
+  /** Last failure; undefined after a success. */
   get lastError(): LogfleetError | undefined {
     return this.#trouble?.error;
   }
 
-  /** True if the destination failed, so that a probe file must be written before the next search. */
+  /** True if a probe file must be written, because the destination failed. */
   get needsProbe(): boolean {
     return this.lastError?.code.startsWith('destination.') === true && this.lastError !== this.#probedAfter;
   }
 
-  /** Ends the need for a probe file, because one was written after this failure of the destination. */
+  /** Records that a probe file was written after this failure. */
   probedAfter(error: LogfleetError | undefined): void {
     this.#probedAfter = error;
   }
 
-  /** True if users must be told about the last failure: too many failures followed each other, or no search has ever succeeded. */
+  /** True if the last failure must be reported. */
   get isLasting(): boolean {
     return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
 
-  /** Number of earlier searches of exactly this interval that could not prove it complete. */
+  /** Number of earlier searches of this interval that found it incomplete. */
   failedBefore(order: SearchOrder): number {
     const known = this.#inVain.get(recordKey(order));
     return known?.fromMs === order.fromMs ? known.times : 0;
@@ -116,8 +111,7 @@ export class ExportDelays {
   }
 
   /**
-   * Delays the whole export after a failure. `isCostly` is true if the next attempt repeats a search or a check of every file. The delay is
-   * then longer after a failure that only another export can avoid.
+   * Delays the whole export after a failure. `isCostly`: the next attempt repeats a search or a check of every file.
    */
   failed(error: LogfleetError, isCostly = false): void {
     if (this.trouble) return;
@@ -137,18 +131,18 @@ export class ExportDelays {
     this.#delay(order, delayMs, error.message);
   }
 
-  /** Records that an interval must be searched again. After several repetitions, delays the next search of the interval. */
+  /** Records that an interval must be searched again, after a delay if it was repeated several times. */
   again(order: SearchOrder, message: string): void {
     const hasty = this.#count(order) - hastySearches;
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
   }
 
-  /** Starts no more searches of an interval until a user acts, because another search could not prove the interval complete either. */
+  /** Starts no more searches of an incomplete interval until a user acts. */
   incomplete(unproven: Unproven): void {
     this.#unproven.set(recordKey(unproven.order), unproven);
   }
 
-  /** Ends the delays after a failure, because a task or the search of the interval `order` has succeeded. */
+  /** Ends the delays after a success, also of the interval `order`. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;
@@ -157,19 +151,19 @@ export class ExportDelays {
     for (const map of this.#all) map.delete(recordKey(order));
   }
 
-  /** Ends the delays after a failure, because the service has accepted a search of this export. */
+  /** Ends the delays, because the service accepted a search. */
   searched(): void {
     this.#hasSearched = true;
     this.succeeded();
   }
 
-  /** Ends all delays after a user has requested a retry. */
+  /** Ends all delays, because a user requested a retry. */
   lift(): void {
     this.succeeded();
     for (const map of this.#all) map.clear();
   }
 
-  /** Ends the delays of intervals that cannot be proven complete, because the policy for such intervals has changed. */
+  /** Ends the delays of incomplete intervals, because their policy has changed. */
   liftUnproven(): void {
     this.#unproven.clear();
   }
@@ -190,12 +184,12 @@ export class ExportDelays {
   }
 }
 
-/** Delay in ms before the next attempt after a failure. */
+/** Delay in ms before the next attempt. */
 function delayAfter(error: LogfleetError, failures: number, longestMs?: number): number {
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }
 
-/** Delay in ms after a failure that only another export can avoid (`lastingReasons`); undefined for other failures. */
+/** Delay in ms after a failure that only another export can avoid; undefined for others. */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
   return doubledMs(stallRetryMs, failures, longestIntervalHoldMs);

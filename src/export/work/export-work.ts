@@ -1,10 +1,9 @@
 /**
- * The work on one export: reads the destination, plans the searches, runs them, checks that no row is missing, and writes the export
- * manifest. `next-task.ts` and `export-decision.ts` decide what is done next, and this class does it. The caller passes the settings, such
- * as whether the export is paused, to each call of `advance`.
+ * Does the work of one export: plans and runs searches, checks that no row is missing, and writes the manifest.
+ * `next-task.ts` and `export-decision.ts` decide what comes next.
  *
- * Invariants: all results of the work are at the destination (E3), so the state in memory may be lost at any time. `advance` is the only
- * method that starts work, and it does not wait for the end of the work.
+ * All results are at the destination (E3), so this process may end at any time. Only `advance` starts work, and it does
+ * not wait.
  */
 import { asLogfleetError } from '../../base/errors.ts';
 import { HeldClock } from '../../base/held-clock.ts';
@@ -43,30 +42,27 @@ import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
 import { busyRereadMs, idleRereadMs, patienceMs, rereadMs, standInAtMs, type WorkerPart } from './worker-part.ts';
 
 export interface ExportWorkOptions extends ExportTools {
-  /** Opens the destination without changing anything there. */
+  /** Opens the destination without changing it. */
   readonly openDestination: () => Promise<Destination>;
   readonly plan: typeof planExport;
   readonly search: (order: SearchOrder, tools: SearchTools, opened?: OpenedJob) => Search;
-  /** Bytes scanned for this export by earlier processes. */
+  /** Bytes that earlier processes scanned. */
   readonly scannedBytes: number;
-  /** Number of this process among the workers of the export. Each worker first searches its own share of the segments. */
+  /** Number of this process among the workers of the export. */
   readonly part: WorkerPart;
   /** Called when new work may be possible. The caller then calls `advance`. */
   readonly onChange: () => void;
 }
 
-/** Minimum delay in ms of a timer that waits for a wall time, because the wall clock may be set back. */
+/** Minimum delay in ms until a wall time, because the wall clock may be set back. */
 const minSettleWaitMs = 1_000;
-/**
- * Maximum number of digests (comparisons with the service) before a user must request more. Ranges that differ are searched again between
- * two digests.
- */
+/** Maximum number of comparisons with the service before a user must request more. */
 const mostRounds = 3;
-/** End of the message about a range that differs, if it has repeated rows that logfleet could not confirm by id (E6). */
+/** Text for a differing range with repeated rows that could not be confirmed by id (E6). */
 const repeatsText =
   `; result pages repeated more than ${mostConfirmed} rows, so logfleet cannot ask the service whether it stores them more than once. ` +
   'If the service does, set spec.proof to Count';
-/** Limits until the first call of `advance`. They allow no work. */
+/** Limits until the first call of `advance`, which allow no work. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
@@ -80,16 +76,13 @@ interface RunningTask {
   /** Monotonic time at which the task began. */
   readonly begunAtMs: number;
   readonly settleDelayMs: number;
-  /** Wall time until which the planning waits, because the range is too recent (E11); undefined if it does not wait. */
+  /** Wall time until which the planning waits (E11); undefined if it does not wait. */
   settlesAtMs: number | undefined;
 }
 
 export class ExportWork {
   readonly #options: ExportWorkOptions;
-  /**
-   * Clock that shows one fixed time during each call of `advance`. The call therefore misses no event: it either handles the event, or
-   * announces its time in `requeueAfterMs`.
-   */
+  /** Shows one fixed time during each call of `advance`, so that no event is missed. */
   readonly #clock: HeldClock;
   readonly #delays: ExportDelays;
   readonly #searches: RunningSearches;
@@ -97,15 +90,12 @@ export class ExportWork {
   readonly #warnings = new NewestTexts();
   readonly #chosenFields: ChosenFields;
   readonly #stored: StoredExport;
-  /**
-   * Maximum number of digests (comparisons with the service). Ranges that differ are searched again between two digests. A user's request
-   * to retry raises the maximum by one.
-   */
+  /** Maximum number of comparisons with the service. A user's retry raises it by one. */
   #maxRounds = mostRounds;
   #task: RunningTask | undefined;
   #taskEnded: Promise<void> | undefined;
   #limits = noLimits;
-  /** Bytes scanned by earlier processes, and by plannings and digests of this process that have ended. */
+  /** Bytes scanned by earlier processes, and by ended plannings and comparisons of this one. */
   #scannedBefore: number;
   #isClosed = false;
 
@@ -124,15 +114,15 @@ export class ExportWork {
     });
   }
 
-  /** True while the planning has open search jobs whose results must not be lost. */
+  /** True while the planning has search jobs whose results must not be lost. */
   get isPlanning(): boolean {
     const planning = this.#planning;
-    // While the planning waits, its only search job is a test. The test's rows are not used, so losing the job does no harm.
+    // A waiting planning has only a test search, which may be lost.
     if (!planning || planning.settlesAtMs !== undefined || planning.jobs.signal.aborted) return false;
     return planning.jobs.views.length > 0;
   }
 
-  /** Starts the work that the limits allow, and returns the state of the work. */
+  /** Starts the work that the limits allow, and returns its state. */
   advance(limits: WorkLimits): WorkView {
     return this.#clock.hold(() => this.#advance(limits));
   }
@@ -150,14 +140,14 @@ export class ExportWork {
     return this.#view(this.#decide());
   }
 
-  /** Repeats failed work and reads all commit records again, after a user has requested a retry. */
+  /** Repeats failed work and reads all commit records again after a user's retry. */
   tryAgain(): void {
     this.#delays.lift();
     this.#stored.doubtRecords();
     this.#maxRounds = Math.max(mostRounds, this.#stored.verdicts.length + 1);
   }
 
-  /** Ends all work. Resolves when all search jobs are closed and unfinished files are removed. */
+  /** Ends all work. Resolves when search jobs are closed and unfinished files are removed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#task?.abort.abort();
@@ -165,7 +155,7 @@ export class ExportWork {
     await this.#stored.close();
   }
 
-  /** Decides about the searches; undefined if the export has no plan or is complete. */
+  /** Decides about the searches; undefined without a plan or when complete. */
   #decide(): ExportDecision<Search> | undefined {
     const { task, quirks } = this.#options;
     const { stage, plan, records, verdicts } = this.#stored;
@@ -189,32 +179,27 @@ export class ExportWork {
     });
   }
 
-  /**
-   * Maximum number of searches that run at the same time. After a failure only one search runs, because others would probably fail, too.
-   */
+  /** Maximum number of parallel searches. After a failure, only one search runs. */
   get #parallelism(): number {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
   }
 
-  /** Monotonic time until which this process assumes that other workers are active, and leaves some segments to them. */
+  /** Monotonic time until which some segments are left to other workers. */
   get #patientUntilMs(): number {
     return this.#stored.othersSeenAtMs + patienceMs;
   }
 
-  /**
-   * Monotonic time from which this process may plan the export and compare its rows with the service's figures. Before this time, only the
-   * first worker does so. 0 for the first worker.
-   */
+  /** Monotonic time from which this process may replace the first worker. 0 for the first worker itself. */
   get #standInAtMs(): number {
     return this.#options.part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#options.part);
   }
 
-  /** True if this process is not the first worker, and waits until the first worker has planned the export. */
+  /** True if this process waits for the first worker's plan. */
   get #awaitsPlan(): boolean {
     return this.#clock.monotonic() < this.#standInAtMs;
   }
 
-  /** True if other workers may have written objects since the destination was last read. */
+  /** True if other workers may have written objects since the last reading. */
   #isOutdated(decision: ExportDecision | undefined): boolean {
     return this.#options.part.workers > 1 && this.#stored.ageMs >= this.#rereadMs(decision);
   }
@@ -232,7 +217,7 @@ export class ExportWork {
   #follow(decision: ExportDecision<Search>): void {
     for (const { search, reason } of decision.stop) search.stop(reason);
     for (const search of decision.endAsCut) search.endAsCut();
-    // Searches start only after the commit records of other processes have been read. Otherwise a range could be searched twice.
+    // Reads the commit records of other processes first, so that no interval is searched twice.
     if (this.#stored.recordsState === 'current') for (const order of decision.start) this.#search(order);
     if (decision.waitsFor?.kind === 'disorder') this.#stored.recheckDisorder();
   }
@@ -256,16 +241,16 @@ export class ExportWork {
     };
   }
 
-  /** Bytes scanned for this export, without those of running searches. */
+  /** Scanned bytes, without those of running searches. */
   get #endedBytes(): number {
     return this.#scannedBefore + this.#searches.endedBytes + (this.#task?.jobs.scannedBytes ?? 0);
   }
 
-  /** Aborts the planning or the digest if a limit or a pause no longer allows it. */
+  /** Aborts the planning or comparison if a limit or a pause no longer allows it. */
   #abortTask(decision: ExportDecision | undefined): void {
     const { kind, abort, settleDelayMs } = this.#task ?? {};
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
-    // A change of `settleDelay` changes which part of the range is old enough to be searched (E11).
+    // `settleDelay` changes which rows are old enough (E11).
     const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || this.#halt;
     if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
@@ -332,7 +317,7 @@ export class ExportWork {
     if (this.#isClosed || this.#task?.jobs.signal.aborted) return;
     const error = asLogfleetError(thrown);
     this.#options.log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
-    // A failure to remove unneeded uploads is not reported, because the export can continue.
+    // Unneeded uploads do not prevent the export, so this failure is not reported.
     if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
   }
 
@@ -346,7 +331,7 @@ export class ExportWork {
     const { settleDelayMs, jobs } = planning;
     const onWait = ({ settlesAtMs, isTried }: PlanningWait) => {
       planning.settlesAtMs = settlesAtMs;
-      // A successful test search shows that the service works and accepts the query, so the delays after earlier failures end.
+      // A successful test search ends the delays after earlier failures.
       if (settlesAtMs !== undefined && isTried) this.#delays.searched();
       this.#options.onProgress();
     };
@@ -358,21 +343,18 @@ export class ExportWork {
 
   async #readRecords(): Promise<void> {
     await this.#stored.readRecords();
-    // Intervals that another process has committed are no longer delayed.
+    // Ends the delays of intervals that another process has committed.
     for (const record of this.#stored.records) this.#searches.forget(record);
   }
 
-  /**
-   * Stores the result of a digest. Stores nothing if ranges still differ after the last repeated search and `incompletePolicy` is `Fail`:
-   * these ranges are reported to users.
-   */
+  /** Stores the result of a comparison. With `incompletePolicy: Fail`, a last difference is reported instead. */
   async #judge(shown: DigestResult, round: number): Promise<void> {
     const isLast = shown.differing.length > 0 && round > this.#maxRounds;
     if (isLast && this.#limits.incompletePolicy !== 'Keep') this.#differs(shown);
     else await this.#stored.judge(verdictOf(round, shown, isLast));
   }
 
-  /** Reports ranges that still differ from the service's figures after the last repeated search. These ranges wait until a user acts. */
+  /** Reports ranges that still differ after the last repeated search. They wait until a user acts. */
   #differs({ differing, unconfirmed }: DigestResult): void {
     for (const range of differing) {
       const { fromMs, toMs, counted, written, inSlices = [] } = range;
@@ -390,8 +372,8 @@ export class ExportWork {
   }
 
   /**
-   * Reason why an export without a plan does not start. The deadline counts only after an attempt to read the destination, because the
-   * export may already be complete.
+   * Reason why an export without a plan does not start. The deadline counts after the destination was read, because the
+   * export may be complete.
    */
   get #waitBeforePlan(): Wait | undefined {
     const { quirks, task } = this.#options;

@@ -1,4 +1,4 @@
-/** Short texts for numbers, ratios and time ranges of an export. */
+/** Short texts for numbers, ratios and time ranges. */
 
 import { groupedText } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
@@ -8,7 +8,7 @@ import type { Interval } from '../search/message-limit.ts';
 
 const units = ['', 'k', 'M', 'G', 'T', 'P'];
 
-/** Renders an amount with a unit, such as `999`, `34k` or `1.2M`, rounded down. */
+/** Renders an amount, such as `999`, `34k` or `1.2M`, rounded down. */
 export function amountText(amount: number): string {
   let rest = amount;
   let unit = 0;
@@ -21,10 +21,10 @@ export function amountText(amount: number): string {
   return `${text}${units[unit]}`;
 }
 
-/** Doubles are not exact: 0.29 × 100 is slightly below 29. This tolerance lets such a product count as 29. */
+/** Tolerance for rounding errors of doubles, such as 0.29 × 100. */
 const roundingError = 1e-9;
 
-/** Converts a ratio from 0 to 1 to whole percent. The result is 100 only if everything is done. */
+/** Converts a ratio to whole percent. 100 means that everything is done. */
 export function percentOf(part: number): number {
   return part >= 1 ? 100 : Math.min(99, Math.floor(part * 100 + roundingError));
 }
@@ -33,7 +33,7 @@ export function percentText(part: number): string {
   return `${percentOf(part)}%`;
 }
 
-/** Text for the number, size and times of rows: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
+/** Renders counts, sizes and times: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
 export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
   const size = bytes === undefined ? '' : ` of ${groupedText(bytes)} bytes`;
   const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : isoText(ms)));
@@ -49,17 +49,14 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
   offsetsMs: 'the sum of the times',
 };
 
-/**
- * Returns the end of a message about rows that differ from the service's figures only in short periods, such as `; some short periods
- * differ in the oldest time`.
- */
+/** End of a message about a difference, such as `; some short periods differ in the oldest time`. */
 export function slicesText(names: readonly SliceFigureName[]): string {
   return names.length === 0
     ? ''
     : `; some short periods differ in ${names.map((name) => sliceFigures[name]).join(', ')}`;
 }
 
-/** Interval in messages: `from 2026-11-01T00:00:00.000Z to 2026-11-01T01:00:00.000Z`. */
+/** Renders an interval: `from 2026-11-01T00:00:00.000Z to 2026-11-01T01:00:00.000Z`. */
 export function rangeText({ fromMs, toMs }: Interval): string {
   return `from ${isoText(fromMs)} to ${isoText(toMs)}`;
 }

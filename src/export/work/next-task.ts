@@ -1,25 +1,25 @@
 /**
- * Decides which task of an export runs next, besides its searches. Tasks run one at a time. A pure function.
+ * Decides which task of an export runs next, besides its searches. A pure function.
  *
- * The stage of the export shows what is stored at the destination: nothing yet read (`loading`), no plan (`planning`), a plan (`planned`)
- * or an export manifest (`complete`).
+ * The stage shows what is known about the destination: not read (`loading`), no plan (`planning`), a plan (`planned`),
+ * a manifest (`complete`).
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Coverage } from '../../destination/coverage.ts';
 import type { ExportDecision } from './export-decision.ts';
 import type { StoredExport } from './stored-export.ts';
 
-/** Work on an export other than searches, such as reading the destination or writing the export manifest. */
+/** Work on an export other than searches. */
 export type Task =
-  /** Reads the plan, the commit records and the export manifest from the destination. */
+  /** Reads the plan, the commit records and the manifest. */
   | { readonly kind: 'load' }
-  /** Removes uploads that ended processes have left at the destination. */
+  /** Removes uploads of ended processes. */
   | { readonly kind: 'tidy' }
-  /** Writes a probe file, which shows whether the destination can be written. */
+  /** Writes a probe file to test the destination. */
   | { readonly kind: 'probe' }
   | { readonly kind: 'plan' }
   | { readonly kind: 'readRecords' }
-  /** Compares the written rows of these intervals with figures that the service computes (digest). */
+  /** Compares the written rows of these intervals with the service. */
   | { readonly kind: 'prove'; readonly intervals: readonly CommitRecord[]; readonly round: number }
   /** Writes the export manifest. */
   | { readonly kind: 'finish'; readonly coverage: Coverage };
@@ -28,16 +28,16 @@ export interface TaskFacts {
   readonly stored: Pick<StoredExport, 'stage' | 'recordsState' | 'isUntidy' | 'verdicts'>;
   /** True while a failure delays the whole export. */
   readonly isHeld: boolean;
-  /** True if the destination failed, so that a probe file must be written before anything else. */
+  /** True if a probe file must be written, because the destination failed. */
   readonly needsProbe: boolean;
   readonly isPaused: boolean;
   /** True if no limit prevents planning. */
   readonly mayPlan: boolean;
   /** True while another worker of the export plans it. */
   readonly awaitsPlan: boolean;
-  /** True if other workers may have written objects since the destination was last read. */
+  /** True if other workers may have written objects since the last reading. */
   readonly isOutdated: boolean;
-  /** Decision about the searches; undefined while the export has no plan. */
+  /** Decision about the searches; undefined without a plan. */
   readonly decision: ExportDecision | undefined;
   /** Number of running searches. */
   readonly searches: number;

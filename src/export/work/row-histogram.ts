@@ -1,6 +1,6 @@
 /**
- * Counts the written rows of an export in 60 equal parts of its time range, for display. Commit records give rough counts, and histograms
- * of search jobs more exact ones. If only the total for several parts is known, it is divided evenly among them.
+ * Counts the written rows in 60 equal periods of the export's time range, for display. If only the total of several
+ * periods is known, it is divided evenly.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
@@ -11,25 +11,25 @@ interface RowSpan extends Interval {
 }
 
 export const rowSlices = 60;
-/** Value for a part of the time range without a commit record, whose number of rows is unknown. */
+/** Value of a period without a commit record. */
 export const unknownRows = -1;
 
 export class RowHistogram {
   readonly #range: Interval;
-  /** Rows in each part of the time range, for commit records whose search job had a histogram. */
+  /** Rows in each period, for commit records with a histogram. */
   readonly #fine = new Map<string, ReadonlyMap<number, number>>();
 
   constructor({ fromMs, toMs }: Interval) {
     this.#range = { fromMs, toMs };
   }
 
-  /** Stores the histogram of the search job that found the rows of a commit record. */
+  /** Stores the histogram for a commit record. */
   learn(record: CommitRecord, found: MessageHistogram | undefined): void {
     const spans = found && spansOf(record, found);
     if (spans) this.#fine.set(recordKey(record), this.#spread([spanOf(record, 0), ...spans]));
   }
 
-  /** Returns the number of rows in each part of the time range, in order of time; empty if there are no commit records. */
+  /** Returns the row count of each period in order of time; empty without commit records. */
   read(records: readonly CommitRecord[]): readonly number[] {
     if (records.length === 0) return [];
     const counts = Array.from({ length: rowSlices }, () => unknownRows);
@@ -57,7 +57,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Converts a time to a position in the range, from 0 at its start to `rowSlices` at its end. */
+  /** Converts a time to a position from 0 to `rowSlices`. */
   #sliceAt(timeMs: number): number {
     const { fromMs, toMs } = this.#range;
     return ((timeMs - fromMs) * rowSlices) / (toMs - fromMs);
@@ -69,8 +69,7 @@ function spanOf({ fromMs, toMs }: Interval, rows: number): RowSpan {
 }
 
 /**
- * Divides the rows of a commit record among the periods of its search job's histogram. Returns undefined if the histogram contains more
- * rows than were written.
+ * Divides a commit record's rows among histogram periods. Undefined if the histogram has more rows than were written.
  */
 function spansOf(
   { fromMs, toMs, written }: CommitRecord,
@@ -83,7 +82,7 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // The oldest rows of the commit record may be in no complete bucket. They are counted in the period before the first complete bucket.
+  // The oldest rows may be in no complete period, so they count in the one before.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

@@ -1,7 +1,4 @@
-/**
- * The running searches of an export. After each search, updates the delays, the messages for users and the list of intervals to search
- * next.
- */
+/** The running searches of an export, and what follows from their results. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
@@ -18,7 +15,7 @@ export interface Search extends RunningSearch {
   /** Outcome of the search. Never rejects. */
   readonly done: Promise<SearchOutcome>;
   readonly jobs: readonly JobView[];
-  /** Distribution over time of the rows that the search job has found so far. */
+  /** Row counts over time, as the search job has found them so far. */
   histogram(): MessageHistogram | undefined;
   stop(reason: StopReason): void;
   endAsCut(): void;
@@ -30,25 +27,25 @@ export interface RunningSearchesOptions {
   readonly messages: NewestTexts;
   /** Range of the export. */
   readonly range: Interval;
-  /** Called with each commit record that a search finds or writes at the destination. */
+  /** Called with each commit record that a search finds or writes. */
   readonly onCommitted: (record: CommitRecord) => void;
-  /** Called when a search detects that another process writes commit records for this export. */
+  /** Called when another process writes commit records for this export. */
   readonly onOthers: () => void;
   /** Called after the outcome of a search is applied. */
   readonly onEnded: () => void;
 }
 
 export class RunningSearches {
-  /** Intervals that are searched before the rest of their segment. The interval with the latest start comes first. */
+  /** Intervals to search first, the latest start first. */
   narrowed: readonly SearchOrder[] = [];
   /** Bytes scanned by ended searches. */
   endedBytes = 0;
-  /** Number of commit records that this process has written for the export. */
+  /** Number of commit records that this process has written. */
   written = 0;
   readonly #options: RunningSearchesOptions;
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
-  /** Running searches that began before a user changed `incompletePolicy` from `Fail` to `Keep`. */
+  /** Searches that began before a user changed `incompletePolicy` to `Keep`. */
   #ofFormerPolicy = new WeakSet<Search>();
 
   constructor(options: RunningSearchesOptions) {
@@ -64,7 +61,7 @@ export class RunningSearches {
     return this.list.reduce((sum, { scannedBytes }) => sum + scannedBytes, 0);
   }
 
-  /** Number of rows in each of 60 equal parts of the export's time range. */
+  /** Row counts in 60 equal periods of the time range. */
   histogramOf(intervals: readonly CommitRecord[]): readonly number[] {
     return this.#histogram.read(intervals);
   }
@@ -81,19 +78,19 @@ export class RunningSearches {
     this.#searches.set(search, ended);
   }
 
-  /** Applies `incompletePolicy: Keep`. Intervals that could not be proven complete are searched again, and then committed as incomplete. */
+  /** Applies `incompletePolicy: Keep`: incomplete intervals are searched again and committed as incomplete. */
   keepIncomplete(): void {
     this.#options.delays.liftUnproven();
     this.#ofFormerPolicy = new WeakSet(this.#searches.keys());
   }
 
-  /** Stops all searches. The returned promise resolves when they have ended. */
+  /** Stops all searches. Resolves when they have ended. */
   async stop(reason: StopReason): Promise<void> {
     for (const search of this.#searches.keys()) search.stop(reason);
     await Promise.all(this.#searches.values());
   }
 
-  /** Ends the delays and messages of an interval, because a commit record covers it. */
+  /** Ends the delays and messages of a committed interval. */
   forget(record: CommitRecord): void {
     const { segment, toMs } = record;
     this.narrowed = this.narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
@@ -135,7 +132,7 @@ export class RunningSearches {
     }
   }
 
-  /** Shows a message about an interval in the status until the interval is committed. */
+  /** Shows a message in the status until the interval is committed. */
   #tell(order: SearchOrder, message: string): void {
     this.#options.messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
   }
@@ -147,19 +144,19 @@ export class RunningSearches {
 
   #failed(order: SearchOrder, error: LogfleetError): void {
     const { delays, log, onOthers } = this.#options;
-    // If the upload of this search is gone, another process has probably finished the export and removed all uploads.
+    // A missing upload usually means that another process has finished the export.
     if (error.code === 'destination.lost') onOthers();
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('the search of an interval failed', { ...order, error });
     delays.searchFailed(order, error);
   }
 }
 
-/** Usual maximum time in ms until a search job is created, if no other search waits for one. */
+/** Usual maximum time in ms until a search job is created. */
 const usualCreationMs = 10_000;
 
 /**
- * Returns the number of searches whose search job takes unusually long to be created. `delayMs` is the time in ms until the next search
- * counts as slow.
+ * Returns the number of searches that wait unusually long for their search job. `delayMs` is the time until the next
+ * one does.
  */
 export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
   const leftMs = searches
@@ -169,7 +166,7 @@ export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'c
   return { count: leftMs.length - comingMs.length, delayMs: Math.min(Number.POSITIVE_INFINITY, ...comingMs) };
 }
 
-/** Maximum number of messages or warnings shown in status. All are different, and the newest comes first. */
+/** Maximum number of messages in the status, the newest first. */
 const maxTexts = 10;
 
 interface Told {
@@ -185,12 +182,12 @@ export class NewestTexts {
     return this.#told.map(({ text }) => text);
   }
 
-  /** Adds a text to the list. A text that is already listed becomes the newest. */
+  /** Adds a text. A listed text becomes the newest. */
   tell(text: string, of?: string): void {
     this.#told = [{ text, of }, ...this.#told.filter((other) => other.text !== text)].slice(0, maxTexts);
   }
 
-  /** Adds a text to the list. A text that is already listed keeps its position. */
+  /** Adds a text. A listed text keeps its position. */
   keep(text: string): void {
     if (!this.all.includes(text)) this.tell(text);
   }

@@ -1,6 +1,6 @@
 /**
- * Plan, commit records and export manifest of one export, as read from its destination or written by this process. Other processes may have
- * written more (E3), but nothing here is missing at the destination.
+ * Plan, commit records and manifest at the destination of an export, as read or written by this process. Other
+ * processes may have written more (E3).
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -25,30 +25,27 @@ import { checkFiles, type ListedFiles, listFiles } from '../../destination/recor
 import type { ExportTask } from '../search/export-task.ts';
 import type { StoredManifest } from './work-view.ts';
 
-/** Size in bytes of the probe file, which shows whether the destination can be written. Usually enough to notice a full disk or quota. */
+/** Size of the probe file in bytes, usually enough to notice a full disk or quota. */
 const probeBytes = 256 * 1_024;
-/** Age in ms at which an unfinished upload counts as abandoned. Includes 60 s for differences between clocks. */
+/** Age in ms at which an unfinished upload counts as abandoned. Includes 60 s for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
-/**
- * Contradictory commit records are read again from time to time: all of them every 20th time, otherwise only new ones, because an export
- * may have ten thousand commit records.
- */
+/** Contradictory commit records are all read again every 20th time, otherwise only new ones. */
 const readingsOfNames = 20;
 
 /**
- * Whether the commit records in memory are those at the destination.
- * - `old`: another process may have written more commit records.
- * - `doubted`: commit records that were read before may have changed.
- * - `reading`: the commit records are being read.
+ * Whether the commit records in memory are current.
+ * - `old`: another process may have written more.
+ * - `doubted`: some may have changed.
+ * - `reading`: they are being read.
  */
 export type RecordsState = 'current' | 'reading' | 'old' | 'doubted';
 
 export class StoredExport {
-  /** Plan of the export; undefined if the destination has none. */
+  /** Plan of the export; undefined if there is none. */
   plan: ExportPlan | undefined;
-  /** Manifest of the export; undefined if the destination has none. */
+  /** Manifest of the export; undefined if there is none. */
   manifest: StoredManifest | undefined;
-  /** Results of comparing the written rows with the service's figures (digests), in the order of the comparisons. */
+  /** Results of comparing the written rows with the service. */
   verdicts: readonly DigestVerdict[] = [];
   readonly #open: () => Promise<Destination>;
   readonly #task: ExportTask;
@@ -59,18 +56,18 @@ export class StoredExport {
   #recordsState: RecordsState = 'old';
   /** Monotonic time at which the destination was last read. */
   #readAtMs = 0;
-  /** Monotonic time at which an object of another process was last found; until then, the start of this process. */
+  /** Monotonic time at which an object of another process was last found; at first, the start of this process. */
   othersSeenAtMs: number;
   /** Number of times that contradictory commit records were read again. */
   #readsInDisorder = 0;
   #hasFailedToFinish = false;
-  /** Name of the probe file. All probes of this process use the same name, unless the store keeps the file locked. */
+  /** Name of the probe file. Always the same, unless the store locks the file. */
   #probe: string | undefined;
   #mayProbeStand = false;
-  /** Monotonic time of the next attempt to remove uploads of ended processes; infinite if no such uploads are left. */
+  /** Monotonic time of the next attempt to remove old uploads; infinite if there are none. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
-  /** `open` opens the destination and changes nothing there. */
+  /** `open` opens the destination without changing it. */
   constructor(open: () => Promise<Destination>, task: ExportTask, clock: Clock) {
     this.#open = open;
     this.#task = task;
@@ -79,8 +76,8 @@ export class StoredExport {
   }
 
   /**
-   * Stage of the export: `loading` until the destination is read, then `planning` until there is a plan, `planned` until there is an export
-   * manifest, and `complete`.
+   * `loading` until the destination is read, `planning` until there is a plan, `planned` until there is a manifest,
+   * then `complete`.
    */
   get stage(): 'loading' | 'planning' | 'planned' | 'complete' {
     if (!this.#isRead) return 'loading';
@@ -101,7 +98,6 @@ export class StoredExport {
     return this.#clock.monotonic() - this.#readAtMs;
   }
 
-  /** Commit records of the export, in no particular order. */
   get records(): readonly CommitRecord[] {
     return [...this.#records.values()];
   }
@@ -111,36 +107,33 @@ export class StoredExport {
     return this.#destination && `${this.#destination.url}/${this.#task.layout.folder}`;
   }
 
-  /** Number of files without a commit record that stay at the destination, because the store keeps them locked. */
+  /** Number of unneeded files that the store keeps locked. */
   get lockedFiles(): number {
     return this.#destination?.lockedFiles?.size ?? 0;
   }
 
-  /** True if uploads of other processes are now so old that their processes must have ended. */
+  /** True if uploads of other processes are old enough to be removed. */
   get isUntidy(): boolean {
     return this.#tidyAtMs <= this.#clock.monotonic();
   }
 
-  /** Time in ms until uploads of other processes may be removed; infinite if they can be removed now, or if there are none. */
+  /** Time in ms until old uploads may be removed; infinite if now, or if there are none. */
   get tidyDelayMs(): number {
     return this.isUntidy || this.manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
   }
 
   /**
-   * Removes unfinished uploads of processes that have ended (E15). If a process ran on another machine or in another container, the age of
-   * its uploads is the only sign that it has ended.
+   * Removes unfinished uploads of ended processes (E15). On other machines, only their age shows that a process has
+   * ended.
    */
   async tidy(): Promise<void> {
-    // The time of the next attempt is set first, in case the removal fails.
+    // Sets the next time first, in case the removal fails.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * Opens the destination, removes uploads of processes that have certainly ended (E15), and reads plan, commit records and export
-   * manifest.
-   */
+  /** Opens and reads the destination, and removes uploads of ended processes (E15). */
   async load(): Promise<void> {
     const { layout } = this.#task;
     this.#destination ??= await this.#open();
@@ -164,7 +157,7 @@ export class StoredExport {
     await this.#destination?.close();
   }
 
-  /** Uses the plan at the destination. Throws if the plan's time range differs from the export's. */
+  /** Uses the plan at the destination. Throws if its time range differs. */
   adopt(plan: ExportPlan): void {
     const { layout, identity } = this.#task;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
@@ -173,28 +166,25 @@ export class StoredExport {
     this.plan = plan;
   }
 
-  /** Requests a reading of the new commit records of other processes. */
+  /** Requests a reading of new commit records. */
   recordsWritten(): void {
     if (this.#recordsState !== 'doubted') this.#recordsState = 'old';
   }
 
-  /** Requests that all commit records are read again, because some may have changed. */
+  /** Requests that all commit records are read again. */
   doubtRecords(): void {
     this.#recordsState = 'doubted';
   }
 
-  /** Requests from time to time that contradictory commit records are read again, because a user may have removed the cause. */
+  /** Requests from time to time that contradictory commit records are read again. */
   recheckDisorder(): void {
     if (this.#recordsState !== 'current' || this.#clock.monotonic() - this.#readAtMs < stallRetryMs) return;
     this.#readsInDisorder++;
-    // From time to time all commit records are read again, because a user may have changed one that was already read.
+    // A user may have changed a commit record that was already read.
     this.#recordsState = this.#readsInDisorder % readingsOfNames === 0 ? 'doubted' : 'old';
   }
 
-  /**
-   * Reads the commit records. If a commit record has disappeared, the plan may have disappeared, too, so it is written again before another
-   * process can write a different plan (E2).
-   */
+  /** Reads the commit records. If one has disappeared, writes the plan again, because it may be missing, too (E2). */
   async readRecords(): Promise<void> {
     const { layout } = this.#task;
     const before = this.records;
@@ -219,7 +209,7 @@ export class StoredExport {
       throw error;
     }
     this.#readAtMs = this.#clock.monotonic();
-    // If another process wrote a commit record during the reading, the commit records are read again.
+    // If a commit record was written meanwhile, they are read again.
     if (this.recordsState === 'reading') this.#recordsState = 'current';
   }
 
@@ -228,10 +218,7 @@ export class StoredExport {
     this.#records.set(recordKey(record), record);
   }
 
-  /**
-   * Stores the result of a digest, unless another process has stored the result of the same comparison. Removes the files of commit records
-   * that are no longer valid.
-   */
+  /** Stores the result of a comparison, and removes the files of invalid commit records. */
   async judge(verdict: DigestVerdict): Promise<void> {
     const { layout } = this.#task;
     const existing = await crossing('export.proof', () => settleVerdict(this.destination, layout, verdict));
@@ -242,13 +229,13 @@ export class StoredExport {
     for (const name of names) await this.destination.remove(layout.within(name)).catch(() => {});
   }
 
-  /** Writes and removes a probe file, to test whether the destination can be written. Rejects with the error of the destination. */
+  /** Writes and removes a probe file. Rejects with the error of the destination. */
   async probe(token: string): Promise<void> {
     if (this.#probe !== undefined) await this.#removeProbe(this.#probe);
     const name = this.#probe ?? this.#task.layout.within(`data/probe-${token}`);
     this.#probe = name;
     const upload = await this.destination.open(name, 'temporary');
-    // The probe file may exist even if writing it failed.
+    // The probe file may exist even if writing failed.
     this.#mayProbeStand = true;
     try {
       await upload.write(Buffer.alloc(probeBytes));
@@ -258,7 +245,7 @@ export class StoredExport {
       throw error;
     }
     await this.#removeProbe(name);
-    // The destination works again, so uploads that could not be removed before are removed.
+    // Removes uploads that could not be removed before.
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
   }
 
@@ -268,10 +255,7 @@ export class StoredExport {
     if (this.destination.lockedFiles?.has(name)) this.#probe = undefined;
   }
 
-  /**
-   * Writes the export manifest when commit records cover the whole export, and removes unneeded files. After a failed attempt, commit
-   * records are read again first, because a user may have removed some of them.
-   */
+  /** Writes the manifest when the whole time range is exported, and removes unneeded files. */
   async finish(coverage: Coverage): Promise<void> {
     const { layout, identity } = this.#task;
     let found = coverage;
@@ -289,7 +273,7 @@ export class StoredExport {
     await this.#complete(manifest, listed, found.voided);
   }
 
-  /** Checks and uses an existing export manifest. Users may have changed it, or removed files that it lists. */
+  /** Checks an existing manifest. Users may have changed it or removed files. */
   async #believe(manifest: Manifest): Promise<void> {
     const { layout, identity } = this.#task;
     checkManifest(manifest, identity, layout);
@@ -298,10 +282,7 @@ export class StoredExport {
     await this.#complete(manifest, listed, await this.#voided());
   }
 
-  /**
-   * Commit records of a complete export that are no longer valid, because a digest found differences and their intervals were searched
-   * again.
-   */
+  /** Commit records that became invalid, because their intervals differed and were searched again. */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#task;
     const verdicts = await readVerdicts(this.destination, layout);
@@ -310,7 +291,7 @@ export class StoredExport {
     return plan ? coverageOf(plan, await readRecords(this.destination, layout), verdicts).voided : [];
   }
 
-  /** Removes all unfinished uploads, so that no file can appear later. Then lists the files of the export. */
+  /** Removes all unfinished uploads, then lists the files of the export. */
   async #listed(): Promise<ListedFiles> {
     const { layout } = this.#task;
     await this.destination.abortLeftovers(layout.folder, 'all');
@@ -318,8 +299,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes files that no commit record names, and then uses the export manifest. The files are removed even if the export manifest already
-   * exists, because the process that wrote it may have ended before it removed them.
+   * Removes files that no commit record names, and then uses the manifest. An earlier process may have written the
+   * manifest without removing them.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;

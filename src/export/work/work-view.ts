@@ -1,4 +1,4 @@
-/** Input and output of the work on an export: its limits, and its state for the status. */
+/** Limits of the work on an export, and its state for the status. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Manifest } from '../../destination/manifest.ts';
@@ -6,7 +6,7 @@ import type { JobView } from '../search/search-tools.ts';
 import type { ExportLimits, ExportProgress, Wait } from './export-decision.ts';
 import type { Trouble, Unproven } from './export-delays.ts';
 
-/** Limits of the work on an export, such as those in its spec. */
+/** Limits of the work, such as those in the spec. */
 export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
   readonly incompletePolicy: 'Fail' | 'Keep';
   /** How rows are proven, if the query allows it (E6). */
@@ -14,14 +14,14 @@ export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
 }
 
 export type WorkStage =
-  /** The state of the export is being read from the destination. */
+  /** The destination is being read. */
   | 'loading'
   /** The first segments are being determined. */
   | 'planning'
   | 'exporting'
-  /** All intervals are committed. The service must still confirm their rows by an aggregation, the digest. */
+  /** All intervals are committed, and the service must still confirm their rows. */
   | 'proving'
-  /** All rows are written and proven. The export manifest is written next. */
+  /** All rows are written and checked. The manifest is written next. */
   | 'finishing'
   | 'complete';
 
@@ -37,45 +37,42 @@ export interface WorkView {
   readonly stage: WorkStage;
   /** URL of the export's folder; undefined before the destination is opened. */
   readonly location: string | undefined;
-  /** Progress of the export; undefined until the destination has been read. */
+  /** Progress; undefined until the destination has been read. */
   readonly progress: ExportProgress | undefined;
   /** Expected time in ms until the digest has confirmed all rows; 0 if no digest is left, undefined if unknown. */
   readonly digestMs: number | undefined;
   /** Committed intervals in order of time. */
   readonly intervals: readonly CommitRecord[];
-  /** Returns the number of rows in each of 60 equal parts of the time range. */
+  /** Returns the row counts in 60 equal periods of the time range. */
   readonly histogram: () => readonly number[];
   /** Number of running searches. */
   readonly searches: number;
-  /** Number of searches whose search job takes unusually long to be created. */
+  /** Number of searches that wait unusually long for their search job. */
   readonly waitingSearches: number;
   readonly jobs: readonly JobView[];
-  /** Reason why no search starts although parts of the export are left to search. */
+  /** Reason why no search starts although rows are missing. */
   readonly waitsFor: Wait | undefined;
-  /** Time in ms by which the service's clock is behind the clock of logfleet; at least 0. */
+  /** Time in ms by which the service's clock is behind; at least 0. */
   readonly clockBehindMs: number;
-  /** True once the service has created a search job for any export of this process, which shows that the service works. */
+  /** True once the service has created a search job. */
   readonly hasServiceAnswered: boolean;
   /** Failure that currently delays the whole export. */
   readonly trouble: Trouble | undefined;
-  /** Last failure of the export; undefined if a search or another task has succeeded since. */
+  /** Last failure; undefined after a success. */
   readonly lastError: LogfleetError | undefined;
-  /** True if the last failure is unlikely to end without a user's action, because many failures preceded it. */
+  /** True if the last failure probably needs a user's action. */
   readonly isTroubleLasting: boolean;
   readonly unproven: readonly Unproven[];
-  /** Messages about failed searches of intervals that still have no commit record, newest first. */
+  /** Messages about failed searches, newest first. */
   readonly messages: readonly string[];
   /** Warnings of search jobs, newest first. */
   readonly warnings: readonly string[];
-  /**
-   * Names in `output.fields` that the service does not describe. Empty if another process read some of the rows, because this process does
-   * not know the fields of those rows.
-   */
+  /** Unknown names in `output.fields`. Empty if another process read some of the rows. */
   readonly undescribedFields: readonly string[];
-  /** Number of files without a commit record that stay at the destination, because the store keeps them locked. */
+  /** Number of unneeded files that the store keeps locked. */
   readonly lockedFiles: number;
-  /** Manifest of a complete export; undefined for other exports. */
+  /** Manifest of a complete export; undefined for others. */
   readonly manifest: StoredManifest | undefined;
-  /** Time in ms after which this state may change without an event; infinite if only an event can change it. */
+  /** Time in ms after which this state may change without an event; infinite if it cannot. */
   readonly requeueAfterMs: number;
 }
