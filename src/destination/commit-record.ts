@@ -40,7 +40,7 @@ const committedFile = object({
   bytes: integer(),
   /** Size of the file in bytes before compression. */
   encodedBytes: integer(),
-  /** Number of values that do not match the type of their column. They are stored in the extra column. */
+  /** Number of values that do not match the type of their column and are stored in the extra column. */
   misfits: integer(),
   /** SHA-256 of the file, in hexadecimal digits. */
   sha256: text(/^[0-9a-f]{64}$/),

@@ -10,7 +10,7 @@ export interface Coverage {
   readonly remaining: readonly Segment[];
   /** Commit records that contradict others. They exist only if a user changed files. */
   readonly strays: readonly CommitRecord[];
-  /** Commit records that became invalid, because the service counted something else. */
+  /** Commit records that became invalid, because the service later counted other rows. */
   readonly voided: readonly CommitRecord[];
 }
 
@@ -69,7 +69,7 @@ function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
   return holes;
 }
 
-/** Finds the commit records of one segment, and the time that must still be searched. */
+/** Finds the commit records of one segment, and the part of its time range that must still be searched. */
 function walk(segment: Segment, holes: readonly TimeRange[], byKey: ReadonlyMap<string, CommitRecord>) {
   const downwards: CommitRecord[] = [];
   let { toMs } = segment;

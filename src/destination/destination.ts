@@ -70,7 +70,7 @@ export interface Destination {
   /** Removes unfinished uploads in a folder and its subfolders, and returns their number (E15). */
   abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number>;
 
-  /** Closes all connections. Finish or abort all uploads before. */
+  /** Closes all connections. The caller must finish or abort all uploads before. */
   close(): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ import {
   trueOrAbsent,
 } from './stored-json.ts';
 
-/** Start (included) and end (excluded) in ms since the epoch. */
+/** Start (included) and end (excluded) of a time range in ms since the epoch. */
 const range = { fromMs: moment, toMs: moment };
 const timeRange = object(range);
 export type TimeRange = Stored<typeof timeRange>;

@@ -119,7 +119,10 @@ export function partitionOf(name: string): string {
   return name.split('/').slice(1, -1).join('/');
 }
 
-/** Returns the extension of a data file. Parquet files are compressed inside, so theirs names no compression. */
+/**
+ * Returns the extension of a data file. The extension of Parquet files names no compression, because they are
+ * compressed inside.
+ */
 function extension({ format, compression }: Pick<ExportOutput, 'format' | 'compression'>): string {
   if (format === 'Parquet') return '.parquet';
   const suffix = { None: '', Gzip: '.gz', Zstd: '.zst' }[compression];

@@ -8,7 +8,10 @@ import { type FigureColumn, FigureSum, type FileContent, figureColumns } from '.
 import type { ExportOutput } from './fingerprint.ts';
 import { readParquet } from './parquet-file.ts';
 
-/** Reads a data file. Rejects if its bytes are invalid. `sliceMs` is the length of the time slices to count. */
+/**
+ * Reads a data file. Rejects if its bytes are invalid. `sliceMs` is the length of the periods for which rows are
+ * counted.
+ */
 export async function readContent(
   { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
   file: AsyncIterable<Uint8Array>,
@@ -25,7 +28,7 @@ export async function readContent(
   return { rows: reader.end(), figures: async () => sum.figures };
 }
 
-/** Prevents a decompressor from buffering chunks, because the caller reuses their memory. */
+/** Prevents a decompressor from buffering chunks, because their memory is reused. */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 interface TextReader {

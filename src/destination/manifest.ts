@@ -135,7 +135,10 @@ export function readManifest(destination: Destination, layout: ExportLayout): Pr
   return manifestKind.read(destination, layout.manifest);
 }
 
-/** Removes data files that no commit record lists, and returns their number. Call it only when no search runs. */
+/**
+ * Removes data files that no commit record lists, and returns their number. Call it only when the whole time range is
+ * exported.
+ */
 export async function removeStrays(
   destination: Destination,
   layout: ExportLayout,

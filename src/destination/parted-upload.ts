@@ -71,7 +71,7 @@ export class PartedUpload implements FileUpload {
 
   async write(chunk: Uint8Array): Promise<void> {
     for (let offset = 0; offset < chunk.length; ) {
-      // A full part is sent when more data follows, so that a small file is sent without parts.
+      // A full part is sent when more data follows. A small file is therefore sent without parts.
       if (this.#filledBytes === partBytes) await this.#sendPart();
       this.#buffer ??= this.#buffers.take();
       const taken = chunk.subarray(offset, offset + partBytes - this.#filledBytes);

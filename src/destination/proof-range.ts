@@ -15,11 +15,11 @@ import {
 } from './digest-verdict.ts';
 import { choice, object, optional, type Stored } from './stored-json.ts';
 
-/** Checks that a time range contains all its rows, from the strongest to the weakest. */
+/** How it was checked that no rows are missing, from the strongest check to the weakest. */
 export const proofLevels = [
-  /** The service counted the rows after the search, and its counts, sizes and times equal the written ones. */
+  /** The service counted the rows after the search, and its counts, sizes and times equal those of the written rows. */
   'Digest',
-  /** The number of written rows equals the service's aggregation. */
+  /** The number of written rows equals the number that an aggregation of the service counted. */
   'Count',
   /** The number of written rows equals the number that the search job reported. */
   'Search',
@@ -47,8 +47,8 @@ export function proofRangesOf(
 }
 
 /**
- * Returns all valid values of the manifest's field `proof`. There can be several, because processes may know different
- * comparison results.
+ * Returns all valid values of the manifest's field `proof`. They differ because processes may know different comparison
+ * results.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],

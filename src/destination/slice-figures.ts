@@ -1,6 +1,6 @@
 /**
- * Counts messages in short time slices of equal length, to compare them with the service (E6). Slices start at
- * multiples of their length since the epoch.
+ * Counts messages in short periods of equal length (time slices), to compare them with the service (E6). Slices start
+ * at multiples of their length since the epoch.
  */
 
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ const sliceFigures = object({
   /** Times (`_messagetime`) of the first and the last message in ms since the epoch. */
   oldestMs: instant,
   newestMs: instant,
-  /** Sum of the message times, in ms from the slice's start. Absent if too large to be exact. */
+  /** Sum of the message times in ms, each counted from the start of the time slice. Absent if too large to be exact. */
   offsetsMs: optional(integer()),
 });
 export type SliceFigures = Stored<typeof sliceFigures>;
@@ -61,8 +61,8 @@ export function isSummable(name: SliceFigureName): name is SummableName {
 const weightedSum = text(/^[0-9a-f]{16}$/);
 
 /**
- * Weighted sums of the messages' counts, sizes and times, for intervals by receipt time. The sums of all intervals add
- * up to the sum of all time slices, which hashes cannot do.
+ * Weighted sums of message counts, sizes and times for intervals by receipt time. Unlike hashes, the sums of several
+ * intervals can be added up.
  */
 export const weightedSums = object({
   lengthMs: integer(1),
@@ -208,8 +208,8 @@ function hexOf(sum: bigint): string {
 }
 
 /**
- * Returns a pseudo-random odd number of 64 bits for a time slice (SplitMix64). The weighted sum therefore changes if a
- * value moves to another slice.
+ * Returns a pseudo-random odd number of 64 bits for a time slice (SplitMix64). The weighted sum changes if a value
+ * moves to another time slice.
  */
 function weightOf(fromMs: number): bigint {
   let weight = BigInt.asUintN(64, BigInt(fromMs) + 0x9e3779b97f4a7c15n);

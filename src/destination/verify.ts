@@ -130,7 +130,7 @@ function recordedValues(
   return [slices.whole[name], ...slices.shared.map((slice) => [slice.fromMs, slice[name]])];
 }
 
-/** Compares the manifest's proof with its intervals and the stored comparison results. */
+/** Compares the manifest's field `proof` with its intervals and the stored comparison results. */
 function proofDifferences({ proof, intervals }: Manifest, verdicts: readonly DigestVerdict[]): readonly Difference[] {
   const isPossible =
     verdicts.length === 0 || possibleProofs(intervals, verdicts).some((each) => sameValue(each, proof));

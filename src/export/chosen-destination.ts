@@ -26,7 +26,7 @@ import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {
   readonly settings: DestinationSettings;
-  /** Hash of the settings and credentials. Changes with each of them. */
+  /** Hash of the settings and credentials of the destination. */
   readonly fingerprint: string;
 }
 
@@ -46,7 +46,7 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
-  /** Monotonic time of the last call of `forget`. Older Secrets are read again. */
+  /** Monotonic time of the last call of `forget`. Secrets that were read earlier are read again. */
   #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
@@ -67,7 +67,7 @@ export class DestinationChoice {
     return chosen;
   }
 
-  /** Discards the Secret. Called after refused credentials, or when a user requested a retry. */
+  /** Discards the Secret in memory, because the store refused its credentials or a user requested a retry. */
   forget(): void {
     this.#known = undefined;
     this.#forgottenAtMs = this.#options.clock.monotonic();
@@ -200,7 +200,7 @@ function incomplete(secret: string, problem: string): LogfleetError {
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
   const secrets: string[] = [];
-  // Adds the real credentials, because JSON contains `[secret]` instead of them.
+  // Adds the real credentials to the hash, because JSON contains `[secret]` instead of them.
   const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
     const original = this[key];
     if (original instanceof SecretText) secrets.push(original.reveal());

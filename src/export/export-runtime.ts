@@ -69,7 +69,7 @@ export class ExportRuntime {
   readonly #publisher: StatusWriter<'SearchExport'>;
   readonly #pace = new ExportPace();
   #hasPace = false;
-  /** Account, destination and settings as last read; undefined before the first time. */
+  /** Account, destination and settings as last read; undefined until they were read. */
   #means: Means | undefined;
   #begun: Begun | undefined;
   /** True if the export is complete. */
@@ -80,11 +80,13 @@ export class ExportRuntime {
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
-  /** Number of committed intervals when this process started; undefined until read. */
+  /**
+   * Number of committed intervals that this process found at its start; undefined until it has read the destination.
+   */
   #doneAtFirst: number | undefined;
   /** True if this process has replaced the conditions of an earlier process. */
   #hasVerdict = false;
-  /** Last failure for which credentials were read again. Prevents reading them twice for one failure. */
+  /** Last failure after which credentials were read again. */
   #lastCredentialsFailure: LogfleetError | undefined;
   /** Error to show while the service rejects the access key (401): it names the Secret and no single request. */
   #rejection: LogfleetError | undefined;
@@ -121,7 +123,7 @@ export class ExportRuntime {
       : this.#goOn(resource);
   }
 
-  /** True if there is nothing to do and no status to write. The runtime can then be dropped. */
+  /** True if no work is left and no status must be written. The runtime can then be dropped. */
   get isDormant(): boolean {
     const { heldBack } = this.#publisher;
     return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
@@ -215,7 +217,7 @@ export class ExportRuntime {
     return untilRemoval(this.#publisher.latest(resource), this.#options, delayMs, isIdle);
   }
 
-  /** Reads account, destination and settings. Returns the error if this fails. */
+  /** Reads the account, the destination and the settings of the export. Returns the error if this fails. */
   async #readMeans(resource: SearchExport): Promise<LogfleetError | undefined> {
     try {
       const { account, task } = await resolveTask(resource, this.#options.accounts);

@@ -39,7 +39,10 @@ export function recordColumns(chosen: readonly string[], known: readonly Describ
   return { columns, restName: restNameBeside(columns), keepsOthers: chosen.length === 0 };
 }
 
-/** Returns the name in lower case, because the service spells its field names differently. */
+/**
+ * Returns the name of a service's own field in lower case, because the service spells these names differently. Other
+ * names stay unchanged.
+ */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;
 }

@@ -26,7 +26,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
     this.#connection = connection;
   }
 
-  /** Reads a blob as a stream. Continues a broken download where it ended. */
+  /** Reads a blob as a stream. Continues a broken download where it ended, unless the blob has changed. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const blob = this.#blob(name);
     const silence = new AbortController();

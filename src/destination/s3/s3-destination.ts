@@ -33,7 +33,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
   readonly #client: S3Client;
   #respectsCondition = false;
 
-  /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
+  /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name`. */
   constructor(options: StoreOptions<S3Settings>) {
     checkSettings(options.settings);
     super(options, `s3://${options.settings.bucket}`, s3Errors);
@@ -99,7 +99,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     });
   }
 
-  /** Reads an object as a stream. Continues a broken download where it ended. */
+  /** Reads an object as a stream. Continues a broken download where it ended, unless the object has changed. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     let offset = 0;
     let etag: string | undefined;
@@ -116,7 +116,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
           offset += chunk.length;
           yield chunk;
         }
-        // Without a length in the answer, the end of the body completes the object.
+        // If the answer states no length, the object is complete when the body ends.
         if (total === undefined || offset === total) return;
         throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
       } catch (cause) {

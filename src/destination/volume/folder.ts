@@ -1,5 +1,5 @@
 /**
- * An open folder for file operations. Nobody can redirect the operations by replacing the folder with a symbolic link.
+ * An open folder for file operations. Replacing the folder by a symbolic link does not redirect them.
  *
  * Node has no `openat`, so paths begin with `/proc/self/fd/N` on Linux. Other systems use normal paths and lack this
  * protection.

@@ -163,7 +163,7 @@ export class JobRuntime {
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
     }
-    // A new Job is created when no Job and no pod of the export is left.
+    // A new Job must wait until all pods of the previous Job have ended.
     if (jobs.length > 0 || this.#hasPods(store)) return { health: waiting(reasons.jobPending, afterFormerJob) };
     this.#startedAtMs ??= clock.now();
     return this.#create(resource, account, input, store, shares);
@@ -234,7 +234,7 @@ export class JobRuntime {
     throw mendable(reasons.jobRefused, `${message}. Correct spec.execution.job.`);
   }
 
-  /** Throws if the export may not use its ServiceAccount. Returns whether the pods may write progress. */
+  /** Throws if the export may not use its ServiceAccount. Returns whether its pods may write progress to the status. */
   async #checkServiceAccount({ spec }: SearchExport, store: WorkerJobs): Promise<boolean> {
     const { serviceAccountName: name } = spec.execution.job ?? {};
     if (name === undefined) return false;
@@ -259,11 +259,11 @@ export class JobRuntime {
     throw mendable(reasons.claimNotShared, message);
   }
 
-  /** Returns the request limits for the Job. Throws if too little is left. */
+  /** Returns the request limits for the Job. Throws if the limits of the service's user are too low. */
   #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
-    // A query that cannot be split and a row limit allow only one worker.
+    // The export gets one worker if its query cannot be split or its number of rows is limited.
     const isForOne = !isSplittable || spec.limits?.maxMessages !== undefined;
     const workers = isForOne ? 1 : (spec.execution.job?.workers ?? 1);
     if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
@@ -361,7 +361,7 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 }
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
-  // A Job is also replaced if the credentials now belong to another user.
+  // A Job is also replaced if the Secret now contains credentials of another user.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
   return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }
@@ -374,7 +374,7 @@ function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   return failed?.observedGeneration === metadata.generation ? shownHealth(failed) : undefined;
 }
 
-/** Returns the error to report before Jobs and pods were listed, such as a missing permission. */
+/** Returns the error while Jobs and pods cannot be listed, such as a missing permission. */
 function listProblem(store: WorkerJobs): LogfleetError {
   const problem = store.problem();
   if (problem?.code === 'host.forbidden') return noJobs(`${problem.message}; or ${component}`);

@@ -41,7 +41,7 @@ export class JobShares {
     return this.#options.shares.get(keyText(job));
   }
 
-  /** Reserves request limits for a Job, at most what it wants. Returns undefined if nothing is left. */
+  /** Reserves request limits for a Job, at most `wanted`. Returns undefined if nothing is left. */
   reserve(job: ResourceKey, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const { shares, accounts } = this.#options;
     const name = keyText(job);
@@ -86,7 +86,7 @@ export class JobShares {
     for (const timer of this.#reservations.values()) timer.cancel();
   }
 
-  /** Ends the reservation of a Job that does not exist after a while. */
+  /** Ends the reservation of a Job that was never created. */
   #expire(job: ResourceKey): void {
     const { clock, store } = this.#options;
     const timer = clock.after(reservationMs, async () => {
@@ -105,7 +105,7 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // Reads the annotation of any Job or pod, because a user may have removed it from others.
+  // A user may have removed the annotation from some pods, so any Job or pod is read.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     if (held) found.push({ job, held, hasEnded: ended });

@@ -40,7 +40,7 @@ export interface PlanOptions {
 
 /** State of a planning that waits until its time range is old enough (E11). */
 export interface PlanningWait {
-  /** Wall time at which the planning continues; undefined if it does not wait. */
+  /** Wall time at which the planning continues; undefined if the planning does not wait. */
   readonly settlesAtMs: number | undefined;
   /** True if the service has accepted credentials and query. */
   readonly isTried: boolean;
@@ -68,7 +68,7 @@ export type RowsBasis =
 
 /** Expected effort of an export: its segments, rows and requests. */
 export interface ExportForecast {
-  /** Segments in order of time, without the time that is too recent. */
+  /** Segments in order of time. Leaves out the part of the range that is too recent to be searched. */
   readonly segments: readonly SegmentCount[];
   readonly rowsBasis: RowsBasis;
   /** True if the service was asked to count the rows, but gave no valid count. */
@@ -91,7 +91,7 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
   const { destination, task } = tools;
   const { plan, first } = await proposePlan(tools, options);
   const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
-  // With an equal plan, the open search job becomes its first search.
+  // If another process wrote the same plan, the open search job is still used.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
     options.jobs.release(first.job);
     return { plan: existing, first };
@@ -107,10 +107,11 @@ export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise
 
 /** Maximum wait in ms for the first search. After a longer search, the range is one segment. */
 const longestWaitMs = 30 * 60_000;
-/** Maximum wait in ms for a free search job to count rows. The planning itself may use the last free job. */
+/** Maximum wait in ms for a free search job to count rows. The planning may itself use the last free job. */
 const longestTurnMs = 60_000;
 /**
- * Maximum number of rows in a segment by receipt time, as a ratio of the message limit. Their rows are only estimated.
+ * Maximum number of rows in a segment by receipt time, as a ratio of the message limit. Row counts by receipt time are
+ * estimates.
  */
 const receiptRatio = 0.9;
 /** Length in ms of a short wait, during which no test search runs. */
@@ -171,7 +172,7 @@ class RangePlanning {
     }
   }
 
-  /** Waits until at least half of the range is old enough, and returns that time range. */
+  /** Waits until at least half of the range is old enough to be searched, and returns the part that is old enough. */
   async #settledRange(): Promise<Interval> {
     const { task, quirks } = this.#tools;
     const { onWait, jobs } = this.#options;
@@ -250,7 +251,7 @@ class RangePlanning {
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
-    // After a cut search by receipt time, rows may be missing anywhere.
+    // If the service cut a search by receipt time short, rows may be missing anywhere.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) {
@@ -262,7 +263,7 @@ class RangePlanning {
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // An older row outside the newest segment proves that the segment is complete.
+      // The oldest row found is outside the newest segment, which proves that the segment is complete.
       const foundRows = progress.messageCount - 1;
       const most = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
@@ -283,7 +284,7 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // The search was complete, so a limit above its row count avoids a second search.
+    // The search was complete, so the limit is above its number of rows.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
@@ -306,7 +307,7 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
-/** Newest part of the range that a cut search has found completely; undefined if there is none. */
+/** Newest part of the range that a search has found completely, although the service cut it short. */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };

@@ -89,7 +89,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // A round row count, such as 20,000, looks like a cut search (`isRoundCount`). Planned segments avoid it.
+    // The service probably cut a search short if its row count is round, such as 20,000. Planned segments avoid round
+    // counts.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

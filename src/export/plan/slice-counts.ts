@@ -55,7 +55,7 @@ export function slicesOf(
     seen.add(startMs);
     // Ignores rows at the end of the interval, which the service may include (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // A period may begin before the interval. Its rows count at the start of the interval.
+    // A counted period may begin before the interval. Its rows count at the interval's start.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

@@ -131,7 +131,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // The last group gets all later periods, so that their rows count as a difference.
+  // The last group gets all later periods, so that rows after the last interval count as a difference.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
 }
@@ -186,7 +186,9 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
   return outcomes.includes('unknown') ? 'unknown' : 'same';
 }
 
-/** Compares the values of each period. Returns undefined if the service uses other periods than the commit records. */
+/**
+ * Compares the values of each period. Returns undefined if the periods of the service and the commit records differ.
+ */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
   slices: readonly DigestSlice[],
@@ -335,8 +337,8 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns new segments for intervals whose row counts differ. They get fewer rows, because the service may have cut the
- * earlier searches short.
+ * Returns new segments for intervals whose row counts differ. If rows are missing, the new segments are smaller than
+ * the earlier ones.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,
@@ -349,7 +351,7 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // The message limit is unknown, so the maximum is halved in each round, and is at most the largest earlier search.
+  // The service's message limit is unknown. The largest earlier search shows how many rows a search can return.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices
@@ -372,7 +374,7 @@ export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
 /** Maximum number of messages in one query by id, because a query has at most 10,000 characters. */
 export const mostConfirmed = 100;
 
-/** Messages that were received more than once. Undefined if there are none, too many, or unlisted ones. */
+/** Messages that were received more than once. Undefined if there are none, or too many for one query. */
 export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = intervals.flatMap((interval) => interval.repeated ?? []);
   const areNamed = intervals.every((interval) => interval.duplicates === 0 || interval.repeated !== undefined);

@@ -173,7 +173,7 @@ class DenseSearch implements DenseFiles {
     return this.#read.reduce((sum, { figures }) => sum + figures[figure], 0);
   }
 
-  /** True if as many rows were found as counted. Repeated messages may count once or twice. */
+  /** True if the searches found as many rows as an aggregation counted. */
   get #isAsCounted(): boolean {
     const { rows } = this.#dense;
     const written = this.#sumOf('written');
@@ -184,8 +184,7 @@ class DenseSearch implements DenseFiles {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')} rows in total`;
-    // A lost answer may have contained the error that explains the difference (E5), so the attempt does not count as
-    // failed.
+    // The lost answer may have contained an error (E5), so the attempt does not count as failed.
     return {
       kind: 'again',
       isFailure: !hasLostStatus,
@@ -316,7 +315,7 @@ class DenseSearch implements DenseFiles {
   }
 }
 
-/** True if only the number of rows suggests a cut search. */
+/** True if only the number of rows suggests that the service cut the search short. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

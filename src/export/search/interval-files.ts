@@ -21,8 +21,8 @@ import type { SearchOrder, SearchTools } from './search-tools.ts';
 export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'log'>;
 
 /**
- * Maximum number of files that accept rows at the same time, one for each partition. Late messages need more by receipt
- * time.
+ * Maximum number of files that accept rows at the same time. Partitions by receipt time need more, because messages can
+ * arrive late.
  */
 const maxOpenParts = { byMessageTime: 2, byReceiptTime: 8 } as const;
 

@@ -38,7 +38,7 @@ import {
 import type { BegunSearch } from './service-quirks.ts';
 import { settlingMs } from './settling.ts';
 
-/** Maximum number of attempts to write a commit record. Without it, the interval must be searched again. */
+/** Maximum number of attempts to write a commit record. If all of them fail, the interval must be searched again. */
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
 const tooNew =
@@ -68,7 +68,7 @@ export class IntervalSearch implements RunningSearch {
   readonly #tools: SearchTools;
   readonly #opened: OpenedJob | undefined;
   readonly #jobs: JobSet;
-  /** Time in ms by which the service's clock was behind when the search began. */
+  /** Time in ms by which the service's clock was behind logfleet's clock when the search began. */
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
@@ -128,7 +128,7 @@ export class IntervalSearch implements RunningSearch {
 
   /** Ends the search job before it reaches eight hours, and commits the rows found so far (E13). */
   endAsCut(): void {
-    // A finished job has found all rows. Ending it would only lose late errors (E5).
+    // A finished job has found all rows. Ending it could only lose errors (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#cutShort.resolve();
   }
@@ -186,7 +186,7 @@ export class IntervalSearch implements RunningSearch {
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // The job may have covered a longer range, so its duration says nothing about others.
+    // The job may have searched a longer range, so its duration says nothing about other searches.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -282,7 +282,7 @@ export class IntervalSearch implements RunningSearch {
   /** Searches a millisecond with too many rows by the last digits of the message ids, and commits the rows. */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
-    // These searches may scan many bytes, so the limit is checked first.
+    // Searches by digits may scan many bytes, so the limit of scanned bytes is checked first.
     if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
@@ -356,7 +356,7 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, task.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // A refused write may have succeeded, so the commit record is read back.
+        // The destination may have stored the commit record although the write failed, so the record is read back.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);

@@ -1,6 +1,6 @@
 /**
- * Reads the result pages of one search job, newest rows first. Each reading uses other page sizes, so that a row that
- * the service repeats between two pages is found (E9).
+ * Reads the result pages of one search job, newest rows first. Each reading uses other page sizes, so that errors
+ * between two pages do not repeat (E9).
  */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -47,7 +47,7 @@ export class JobPages {
     while (this.#offset < end) if (!(await this.#readPage(filter, rows))) return;
   }
 
-  /** Reads one page. Resolves to false if no more rows come, although the job reported more. */
+  /** Reads one page. Resolves to false if the service returns fewer rows than it reported. */
   async #readPage(filter: PageFilter, rows: RowReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;
     const onPage = (page: MessagePage) => {
@@ -74,7 +74,7 @@ export class JobPages {
     return (await this.#rowAt(count - 1)).timeMs;
   }
 
-  /** Requests the last row of a short page again. Returns true if another row comes, so the page lacked rows (E9). */
+  /** Requests the last row of a short page again. Returns true if the service now returns another row (E9). */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
     return end !== undefined && !(await this.#rowAt(offset - 1)).bytes.equals(end);

@@ -76,7 +76,7 @@ export class JobSet {
     return job;
   }
 
-  /** Remembers the duration of a count for the next one. */
+  /** Remembers the duration of a counting aggregation as the expected duration of the next one. */
   counted(job: SearchJob): void {
     this.#options.quirks.countMs = job.tookMs;
   }

@@ -1,6 +1,6 @@
 /**
- * Decides whether the service returned only the newest messages of a search, up to its limit (E4). A wrong guess costs
- * one search, but an overlooked cut loses rows.
+ * Decides whether the service cut a search short at its message limit (E4). A wrong guess costs one more search, but a
+ * missed cut loses rows.
  */
 
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
@@ -26,8 +26,8 @@ const roundStep = 1_000;
 const leastRound = 10_000;
 
 /**
- * Returns the sign of a cut search; undefined if the search is complete. `smallestLimit` is the smallest cut row count
- * so far.
+ * Returns the sign that the service cut a search short; undefined if the search is complete. `smallestLimit` is the
+ * smallest row count of such a search.
  */
 export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
@@ -43,7 +43,7 @@ export function isRoundCount(messageCount: number): boolean {
   return messageCount >= leastRound && messageCount % roundStep === 0;
 }
 
-/** Returns the smallest number of rows of a cut search, including this one. */
+/** Returns the smallest row count at which the service has cut a search short. */
 export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | undefined): number | undefined {
   const { messageCount, isLimitReached, state } = facts;
   const isLimit = (isLimitReached || state === 'forcePaused') && messageCount > 0;
@@ -76,7 +76,7 @@ export type Cut =
 export function cutOf(interval: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const { fromMs, toMs } = interval;
   const lastMs = toMs - 1;
-  // Pages are in order of message time, so a cut search by receipt time may lack any rows.
+  // Pages are in order of message time. If the service cuts a search by receipt time short, any rows may be missing.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
   if (isUnordered) return fromMs === lastMs ? { kind: 'dense', atMs: fromMs } : bisected(interval);
   return oldestMs === lastMs ? { kind: 'dense', atMs: lastMs } : { kind: 'at', atMs: oldestMs + 1 };
@@ -86,7 +86,7 @@ function bisected({ fromMs, toMs }: Interval): Cut {
   return { kind: 'bisect', atMs: fromMs + Math.floor((toMs - fromMs) / 2) };
 }
 
-/** Returns the start of the complete newest part of a cut search, by its histogram (E6). Undefined if there is none. */
+/** Returns the start of the newest part that a search has found completely, although the service cut it short (E6). */
 export function wholeBuckets(
   histogram: MessageHistogram,
   { fromMs, toMs }: Interval,

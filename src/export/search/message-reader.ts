@@ -88,8 +88,7 @@ export class MessageReader extends ResultReader {
   }
 
   /**
-   * Time from which rows of a cut search are written. Older rows, including the oldest millisecond, are left to the
-   * next search.
+   * Time from which rows are written after the service cut the search short. Older rows are left to the next search.
    */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
     const { fromMs, toMs } = this.#options.order;
@@ -101,7 +100,7 @@ export class MessageReader extends ResultReader {
     return Math.max(fromMs, Math.min(lastMs + 1, toMs - 1));
   }
 
-  /** Start of the time whose row count is known from a histogram or an aggregation. */
+  /** Start of the time range whose row count is known from a histogram or an aggregation. */
   #knownBegin({ sign, progress, isDone }: SearchEnd): number | undefined {
     const { job, order, countedRows } = this.#options;
     const wanted = this.#isWider ? order.fromMs : undefined;
@@ -122,7 +121,7 @@ export class MessageReader extends ResultReader {
 
   async #readPages(filter: RowFilter, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // Reads one row more than counted. If it is in the counted time, the count was too small.
+    // Reads one row more than were counted, to notice a count that is too small.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     await this.#pages.readTo(wanted, filter, files.receiver(filter));
   }

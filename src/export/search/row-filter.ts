@@ -25,7 +25,7 @@ export interface RowFigures {
   readonly duplicates: number;
   /** Number of duplicates of written rows. */
   readonly duplicatesOfWritten: number;
-  /** Number of rows left to the next search, because this search was cut short (E4). */
+  /** Number of rows left to the next search, because the service cut this search short (E4). */
   readonly left: number;
   /** Number of rows exactly at the excluded end of the interval (E10). */
   readonly atEnd: number;
@@ -90,7 +90,7 @@ export class RowFilter {
     this.repeatedAtStart = 0;
   }
 
-  /** Called when the previous page lacked rows, so this page may repeat some. */
+  /** Called when the previous page lacked rows. The current page may then repeat some. */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;
   }

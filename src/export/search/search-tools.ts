@@ -1,4 +1,4 @@
-/** What a search of an interval needs, and its possible outcomes. */
+/** Types for the search of one interval: its input and its possible outcomes. */
 
 import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -71,7 +71,7 @@ export interface SearchTools extends ExportTools {
   readonly searchesAtOnce: () => number;
 }
 
-/** Search job that the planning created. Its range may begin before the interval. */
+/** Search job that the planning created. Its time range may begin before the interval. */
 export interface OpenedJob {
   readonly job: SearchJob;
   /** Number of rows according to an aggregation (E6); undefined if not counted. */
@@ -96,7 +96,7 @@ export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
   /** Another process committed this interval first. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
-  /** The interval has too many rows. `order` is its newer half, which is searched next. */
+  /** The interval has too many rows. Its newer part, `order`, is searched next. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
   /** The interval must be searched again. `isFailure`: the finished search counts as failed. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }

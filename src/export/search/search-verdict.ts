@@ -2,10 +2,8 @@
  * Decides whether a search found all rows of its interval (E4 to E6, E9, E10), or what to do next. The functions are
  * pure.
  *
- * Committed rows meet these conditions:
- * - As many rows were received as the search job reports.
- * - After a cut search or a lost answer, as many rows were written as a histogram or an aggregation counts.
- * - A row is stored twice only if two readings returned it twice.
+ * Rows are committed only if the number of received rows equals the number that the search job reports. After a lost
+ * answer, or if the service cut the search short, the number of written rows must also equal a separate count.
  */
 
 import { assert } from '../../base/assert.ts';
@@ -24,7 +22,7 @@ export interface SearchFacts {
   readonly isSplittable: boolean;
   /** True if the searched range ends 1 ms earlier, because the service includes the end (E10). */
   readonly isEndMoved: boolean;
-  /** Sign that the service cut the search short; undefined without a sign. */
+  /** Sign that the service cut the search short; undefined if there is none. */
   readonly sign: CutSign | undefined;
   /** Number of messages or records that the search job reports. */
   readonly jobCount: number;
@@ -33,12 +31,12 @@ export interface SearchFacts {
   readonly hasLostStatus: boolean;
   /** Result of the latest reading; undefined before. */
   readonly figures: RowFigures | undefined;
-  /** True if only the newest, already counted rows of a cut search were read. */
+  /** True if only the newest rows were read, whose number is already known. */
   readonly isReadInPart: boolean;
   /** True if all rows were read more than once, with different page sizes. */
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
-  /** Time from which rows of a cut search are written, if known before reading. */
+  /** Start of the rows that are written after the service cut the search short. */
   readonly writtenFromMs?: number;
   /** Number of rows according to a histogram or an aggregation. */
   readonly counted?: {
@@ -107,7 +105,7 @@ export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts)
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
-/** Decides what happens after a search. Called first before any row is read. */
+/** Decides what happens after a search. The first call comes before any row is read. */
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
   if (pendingErrors.length > 0) {
@@ -122,7 +120,7 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
-  // Rows at the end of the range count toward the message limit, so a search that ends 1 ms earlier returns more rows.
+  // Rows at the end of the range count toward the message limit. A search that ends 1 ms earlier returns more rows.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
   // The pages may have been wrong, so the rows are read again with other page sizes.
@@ -130,7 +128,7 @@ export function judge(run: SearchFacts): Verdict {
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
-  // The oldest millisecond may lack rows, so the next search reads it.
+  // The oldest millisecond may lack rows, so it is left to the next search.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
@@ -142,12 +140,15 @@ export function judge(run: SearchFacts): Verdict {
   return sign === undefined ? judgeWhole(run, figures) : judgeUnsplittable(run, figures);
 }
 
-/** Number of rows outside the requested range. Rows at its end count only if the range was moved (E10). */
+/**
+ * Number of rows outside the requested range. Some services include the end of a range, so rows there do not count at
+ * first (E10).
+ */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
-/** Decides about a search with rows outside its range: other rows may be missing instead (E6). */
+/** Decides about a search that returned rows outside its range. Rows inside may be missing (E6). */
 function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
@@ -202,7 +203,10 @@ function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
   return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
 }
 
-/** Decides about a cut search whose query cannot be split (E8). Its missing rows cannot be exported. */
+/**
+ * Decides about a search that the service cut short, if its query cannot be split (E8). The missing rows cannot be
+ * exported.
+ */
 function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
   const message = `${stopOf(run)}, and this query cannot be searched in shorter intervals`;
@@ -238,7 +242,7 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 
-/** Commits the rows from `fromMs` if their number equals the count. */
+/** Commits the rows from `fromMs` if their number equals a separate count. */
 function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
@@ -252,14 +256,13 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
   return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
 }
 
-/** True if all counted rows were read, and one more to show that the count is large enough (E6). */
+/** True if the rows show that the count is not too small (E6). */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RowFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
 /**
- * Requests a count by an aggregation. Rows with duplicates are read again first, because the count closes the search
- * job.
+ * Requests a count by an aggregation. The count closes the search job, so rows with duplicates are read again before.
  */
 function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;
@@ -269,7 +272,7 @@ function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): 
 /** True if as many rows were written as counted. The count may include duplicates. */
 function isAsCounted(run: SearchFacts, figures: RowFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // After a lost answer, a duplicate may hide a missing row.
+  // After a lost answer, a repeated row may hide a missing row.
   const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
@@ -278,7 +281,10 @@ function differenceOf(counted: number, { written }: RowFigures): string {
   return `the service counts ${counted} rows, but the search found ${written}`;
 }
 
-/** Returns the counted rows from `fromMs` on. After a lost answer, histograms are not used (E5). */
+/**
+ * Returns the number of rows from `fromMs` on, by histogram or aggregation. Histograms are not used after a lost answer
+ * (E5).
+ */
 function countOf({ counted, interval, hasLostStatus }: SearchFacts, fromMs: number): SearchFacts['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;
   return hasLostStatus && counted.source === 'Histogram' ? undefined : counted;

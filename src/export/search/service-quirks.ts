@@ -24,9 +24,9 @@ export class ServiceQuirks {
   isEndInclusive = false;
   /** Duration in ms of the latest count; undefined before the first. */
   countMs: number | undefined;
-  /** Smallest number of rows of a cut search (E4); undefined if there was none. */
+  /** Smallest row count at which the service has cut a search short (E4); undefined if there is none. */
   smallestLimit: number | undefined;
-  /** Time in ms by which the service's clock is behind; at least 0 (E11). */
+  /** Time in ms by which the service's clock is behind logfleet's clock; at least 0 (E11). */
   clockBehindMs = 0;
   /** Usual duration of a search in ms; undefined until one has ended. */
   searchMs: number | undefined;
@@ -36,7 +36,7 @@ export class ServiceQuirks {
   /** Resolves when the first search ends; undefined while none runs. */
   #first: PromiseWithResolvers<void> | undefined;
 
-  /** Registers a search. Until a duration is known, only the first search requests its status early. */
+  /** Registers a search. Until the usual duration is known, only the first search requests its status early. */
   begins(): BegunSearch {
     if (this.searchMs !== undefined) return { expectedMs: this.searchMs, ends: () => {} };
     if (this.#first) return { expectedMs: Number.POSITIVE_INFINITY, shown: this.#first.promise, ends: () => {} };
@@ -60,7 +60,7 @@ export class ServiceQuirks {
     this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;
   }
 
-  /** Maximum time in ms by which the service's clock may be behind. */
+  /** Maximum time in ms by which the service's clock may be behind logfleet's clock. */
   get foreseenBehindMs(): number {
     return this.#isDateKnown ? this.clockBehindMs + dateRoundingMs : 0;
   }

@@ -13,7 +13,7 @@ const lengths = [
 );
 const dayMs = 86_400_000;
 
-/** Minimum length in ms by receipt time. Messages can be received late, so their message times may span years. */
+/** Minimum length in ms of the periods in exports by receipt time. */
 const leastByReceiptMs = 600_000;
 
 export interface SliceLength {
@@ -22,7 +22,7 @@ export interface SliceLength {
   readonly lengthMs: number;
 }
 
-/** Returns the shortest length whose counts fit into one page of results. */
+/** Returns the shortest period length for which all counts fit into one page of results. */
 export function sliceLength({ fromMs, toMs }: Interval, minimumMs = 0): SliceLength {
   const leastMs = Math.max((toMs - fromMs) / (maxPageRows - 2), minimumMs);
   const days = Math.ceil(leastMs / dayMs);

@@ -76,7 +76,7 @@ const failed = { ...stalled, isFailed: true } as const;
 export const atWork = { ...noFlags, ready: 'False', reconciling: true } as const;
 const outage = { ...atWork, outage: true } as const;
 
-/** Clock difference in ms from which messages mention it. */
+/** Minimum difference in ms between two clocks that messages mention. */
 const noteworthyBehindMs = 60_000;
 /** Maximum number of unknown field names in a message. */
 const namedFields = 3;
@@ -266,7 +266,7 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   return `Correct the query${where}, or ${again}.`;
 }
 
-/** Reports a failure that lasts for several attempts or needs a change from outside. */
+/** Reports a failure that lasts for several attempts, or that only a user can end. */
 function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (!view || !error || !(view.isTroubleLasting || error.handling.kind === 'wait')) return undefined;

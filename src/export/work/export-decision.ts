@@ -34,7 +34,7 @@ export interface ExportLimits {
   readonly maxBytesScanned: number | undefined;
   /** Wall time after which no search starts. */
   readonly deadlineMs: number | undefined;
-  /** Smallest number of rows of a cut search; undefined if there was none. */
+  /** Smallest row count at which the service has cut a search short; undefined if there is none. */
   readonly smallestLimit: number | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly delays: readonly IntervalDelay[];
   /** Monotonic time before which no search starts after a failure of the whole export. */
   readonly troubleUntilMs?: number | undefined;
-  /** Intervals to search first, because the search of a longer interval was cut short. */
+  /** Intervals to search first, because the service cut the search of a longer interval short. */
   readonly narrowed: readonly SearchOrder[];
   /** Bytes scanned by search jobs that have ended. */
   readonly scannedBytes: number;
@@ -67,7 +67,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
 export interface ExportMoment {
   readonly wallMs: number;
   readonly monotonicMs: number;
-  /** Time in ms by which the service's clock is behind; at least 0. */
+  /** Time in ms by which the service's clock is behind logfleet's clock; at least 0. */
   readonly clockBehindMs: number;
 }
 
@@ -115,7 +115,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly requeueAfterMs: number;
 }
 
-/** Stands for the segment number if a delayed time range extends over several segments. */
+/** Replaces the segment number of a delay that concerns several segments. */
 export const digestSegment = -1;
 
 /** Maximum duration of a search in ms: the service's eight hours, minus 20 minutes to read the rows. */
@@ -234,7 +234,8 @@ function stopsOf<S extends RunningSearch>(
 }
 
 /**
- * Returns why a running search must stop; undefined if it may continue. `endMs` is the end of its segment's open time.
+ * Returns why a running search must stop; undefined if it may continue. `endMs` is the end of the time that is not
+ * committed yet.
  */
 function stopReason(
   input: ExportDecideInput,
@@ -289,9 +290,7 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
 
-/**
- * Returns what the comparison with the service waits for: a user, after the last repeated search, or the first worker.
- */
+/** Returns why the comparison with the service waits: for a user, or for the first worker. */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;
   const delayed = input.delays.filter(({ segment }) => segment === digestSegment);
@@ -357,10 +356,7 @@ const aimedRatio = 0.6;
 /** Maximum length of the next search, as a multiple of the previous interval. */
 const widest = 4;
 
-/**
- * Start of the next search by receipt time, estimated from the previous interval. A search with too many rows is halved
- * (E4).
- */
+/** Start of the next search by receipt time, estimated from the previous interval. */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;
   const aimedRows = aimedRatio * (smallestLimit ?? usualLimit);

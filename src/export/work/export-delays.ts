@@ -29,7 +29,7 @@ export interface Trouble {
 }
 
 const longestIntervalHoldMs = 300_000;
-/** Failures that only another export can avoid, so this one tries again after long delays. */
+/** Failures that only another export can avoid. The export tries again after long delays. */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
   reasons.rangeRefused,
@@ -110,9 +110,7 @@ export class ExportDelays {
     this.#inVain.set(recordKey(order), { fromMs: order.fromMs, times: this.failedBefore(order) + 1 });
   }
 
-  /**
-   * Delays the whole export after a failure. `isCostly`: the next attempt repeats a search or a check of every file.
-   */
+  /** Delays the whole export after a failure. `isCostly` is true if the next attempt takes much work. */
   failed(error: LogfleetError, isCostly = false): void {
     if (this.trouble) return;
     const failures = countBefore(error, this.lastError, this.#failuresInRow++);
@@ -142,7 +140,7 @@ export class ExportDelays {
     this.#unproven.set(recordKey(unproven.order), unproven);
   }
 
-  /** Ends the delays after a success, also of the interval `order`. */
+  /** Ends the delays after a success. `order` is the interval that was searched. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;

@@ -58,7 +58,7 @@ export interface ExportWorkOptions extends ExportTools {
 const minSettleWaitMs = 1_000;
 /** Maximum number of comparisons with the service before a user must request more. */
 const mostRounds = 3;
-/** Text for a differing range with repeated rows that could not be confirmed by id (E6). */
+/** Text about repeated rows that the service could not confirm (E6). */
 const repeatsText =
   `; result pages repeated more than ${mostConfirmed} rows, so logfleet cannot ask the service whether it stores them more than once. ` +
   'If the service does, set spec.proof to Count';
@@ -95,7 +95,7 @@ export class ExportWork {
   #task: RunningTask | undefined;
   #taskEnded: Promise<void> | undefined;
   #limits = noLimits;
-  /** Bytes scanned by earlier processes, and by ended plannings and comparisons of this one. */
+  /** Bytes scanned before: by earlier processes, and by plannings and comparisons that have ended. */
   #scannedBefore: number;
   #isClosed = false;
 
@@ -117,7 +117,7 @@ export class ExportWork {
   /** True while the planning has search jobs whose results must not be lost. */
   get isPlanning(): boolean {
     const planning = this.#planning;
-    // A waiting planning has only a test search, which may be lost.
+    // While the planning waits, its only search job is a test, whose rows are not used.
     if (!planning || planning.settlesAtMs !== undefined || planning.jobs.signal.aborted) return false;
     return planning.jobs.views.length > 0;
   }
@@ -189,7 +189,7 @@ export class ExportWork {
     return this.#stored.othersSeenAtMs + patienceMs;
   }
 
-  /** Monotonic time from which this process may replace the first worker. 0 for the first worker itself. */
+  /** Monotonic time from which this process may replace the first worker. */
   get #standInAtMs(): number {
     return this.#options.part.index === 0 ? 0 : standInAtMs(this.#stored.othersSeenAtMs, this.#options.part);
   }
@@ -250,7 +250,7 @@ export class ExportWork {
   #abortTask(decision: ExportDecision | undefined): void {
     const { kind, abort, settleDelayMs } = this.#task ?? {};
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
-    // `settleDelay` changes which rows are old enough (E11).
+    // A change of `settleDelay` changes which rows are old enough to be searched (E11).
     const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || this.#halt;
     if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
@@ -347,7 +347,10 @@ export class ExportWork {
     for (const record of this.#stored.records) this.#searches.forget(record);
   }
 
-  /** Stores the result of a comparison. With `incompletePolicy: Fail`, a last difference is reported instead. */
+  /**
+   * Stores the result of a comparison. With `incompletePolicy: Fail`, differences after the last search are only
+   * reported.
+   */
   async #judge(shown: DigestResult, round: number): Promise<void> {
     const isLast = shown.differing.length > 0 && round > this.#maxRounds;
     if (isLast && this.#limits.incompletePolicy !== 'Keep') this.#differs(shown);

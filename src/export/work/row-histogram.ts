@@ -82,7 +82,7 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // The oldest rows may be in no complete period, so they count in the one before.
+  // The oldest rows may be in no complete period. They count in the period before the first complete one.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

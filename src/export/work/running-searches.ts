@@ -1,4 +1,4 @@
-/** The running searches of an export, and what follows from their results. */
+/** The running searches of an export. Their results update delays, messages and the next intervals. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
@@ -155,8 +155,8 @@ export class RunningSearches {
 const usualCreationMs = 10_000;
 
 /**
- * Returns the number of searches that wait unusually long for their search job. `delayMs` is the time until the next
- * one does.
+ * Returns the number of searches that wait unusually long for their search job. `delayMs` is the time until another one
+ * does.
  */
 export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
   const leftMs = searches
@@ -171,7 +171,7 @@ const maxTexts = 10;
 
 interface Told {
   readonly text: string;
-  /** What the message is about, such as an interval; undefined for a general message. */
+  /** Subject of the message, such as an interval; undefined for a general message. */
   readonly of: string | undefined;
 }
 

@@ -112,12 +112,12 @@ export class StoredExport {
     return this.#destination?.lockedFiles?.size ?? 0;
   }
 
-  /** True if uploads of other processes are old enough to be removed. */
+  /** True if unfinished uploads of other processes are old enough to be removed. */
   get isUntidy(): boolean {
     return this.#tidyAtMs <= this.#clock.monotonic();
   }
 
-  /** Time in ms until old uploads may be removed; infinite if now, or if there are none. */
+  /** Time in ms until unfinished uploads may be removed; infinite if there are none to wait for. */
   get tidyDelayMs(): number {
     return this.isUntidy || this.manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
   }
@@ -209,7 +209,7 @@ export class StoredExport {
       throw error;
     }
     this.#readAtMs = this.#clock.monotonic();
-    // If a commit record was written meanwhile, they are read again.
+    // Another process wrote a commit record meanwhile, so they are read again.
     if (this.recordsState === 'reading') this.#recordsState = 'current';
   }
 

@@ -52,7 +52,7 @@ export interface WorkView {
   readonly jobs: readonly JobView[];
   /** Reason why no search starts although rows are missing. */
   readonly waitsFor: Wait | undefined;
-  /** Time in ms by which the service's clock is behind; at least 0. */
+  /** Time in ms by which the service's clock is behind logfleet's clock; at least 0. */
   readonly clockBehindMs: number;
   /** True once the service has created a search job. */
   readonly hasServiceAnswered: boolean;

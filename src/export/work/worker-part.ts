@@ -21,13 +21,14 @@ export function standInAtMs(othersSeenAtMs: number, { index }: WorkerPart): numb
   return othersSeenAtMs + index * patienceMs;
 }
 
-/** Time in ms after which a worker reads new objects of others before it starts a search. */
+/** Time in ms after which a worker reads what other workers have written, before it starts a search. */
 export const rereadMs = 3_000;
 /** Time in ms after which a worker with running searches reads new commit records of others. */
 export const busyRereadMs = 15_000;
 
 /**
- * Time in ms after which an idle worker reads new objects of others: a tenth of the time since the last one was found.
+ * Time in ms after which an idle worker reads what other workers have written: a tenth of the time since their last
+ * object.
  */
 export function idleRereadMs(sinceOthersMs: number): number {
   return Math.min(busyRereadMs, Math.max(1_000, sinceOthersMs / 10));
@@ -58,15 +59,12 @@ export function segmentsOfWorker(
   ];
 }
 
-/** Number of segments left to the worker that owns them: those it probably searches now, and half of the others. */
+/** Number of segments that this worker leaves to the worker that owns them: a little more than half. */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
 
-/**
- * Number of workers from this one to the owner of a segment; 0 for its own segments. The first worker owns the last
- * segment.
- */
+/** Number of workers between this one and the owner of a segment; 0 for its own segments. */
 function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: WorkerPart): number {
   return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
 }

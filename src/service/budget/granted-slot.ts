@@ -9,7 +9,10 @@ export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
 
 /** Time in ms for which a cancelled request counts as concurrent, because the service may still work on it (B2). */
 const abandonedHoldMs = 10_000;
-/** The same time for a cancelled status request, which the service answers quickly (B2). */
+/**
+ * Time in ms for which a cancelled status request counts as concurrent. The service answers these requests quickly
+ * (B2).
+ */
 const abandonedPollHoldMs = 2_000;
 
 export interface GrantedSlotOptions {
@@ -79,7 +82,7 @@ export class GrantedSlot implements Slot, Occupant {
   }
 
   finished(outcome: SlotOutcome): void {
-    // If nobody recorded the start of the request, it counts as started now.
+    // Without a recorded start, the request counts as started now.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') {

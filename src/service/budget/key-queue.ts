@@ -8,7 +8,7 @@ import { requestClasses } from './turn-order.ts';
 
 /** Ratio of the concurrent requests that page reads may use, so that slow pages never block keep-alives (B3). */
 const workShare = 0.8;
-/** Time in ms after a request for a search job in which its keep-alives are expected. */
+/** Time in ms during which keep-alives are expected after a request about a search job. */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 
@@ -42,7 +42,7 @@ export class KeyQueue {
     requestClasses.map((requestClass) => [requestClass, []]),
   ) as unknown as Readonly<Record<RequestClass, Waiter[]>>;
   readonly #occupants = new Set<Occupant>();
-  /** Serial number of the last request of each class. The access key with the lowest number is served next. */
+  /** Serial number of the last request of each class. The access key that was served longest ago comes next. */
   readonly #turns = new Map<RequestClass, number>();
   /** Time until which half of the concurrent requests is reserved for those of a former leader (B6). */
   readonly #halfUntilMs: () => number;

@@ -15,7 +15,7 @@ export const marginBounds = {
   initialMs: 20,
   /** Maximum time in ms allowed for network delays. `rate-limiter.ts` handles longer delays. */
   mostMs: 250,
-  /** Time in ms that the first answer with 429 adds. Each further 429 doubles it. */
+  /** Time in ms that the first answer with 429 adds to the allowed network delay. Each further 429 doubles it. */
   cautionStepMs: 25,
   /** Minimum number of answers of a class before its fastest answer counts as not delayed. */
   youngAnswers: 32,
@@ -24,9 +24,9 @@ export const marginBounds = {
 /** Weight of a slow answer in the average delay: four times that of a fast answer. */
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
-/** Factor by which each answer other than 429 reduces the added time. 35 answers halve it. */
+/** Factor by which each answer other than 429 reduces the added delay. 35 answers halve it. */
 const cautionDecay = 0.98;
-/** Length of a measuring period in ms. Only the current and the previous period count. */
+/** Length of a measuring period in ms. Older measurements are forgotten after two periods. */
 const baselineWindowMs = 60_000;
 
 /** Class of requests, or connection handshakes. Only round trips of the same kind are compared. */
@@ -62,7 +62,7 @@ export class PathMargin {
   /** Learns from one round trip. Returns the possible network delay of the request in ms. */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // Compares with the same class, because the service needs more time for some classes.
+    // Compares requests of the same class, because the service needs more time for some classes.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
     const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);

@@ -67,7 +67,7 @@ export class RateLimiter {
     reservation.allowedDelayMs = this.#margin.measuredMs;
   }
 
-  /** Counts requests that a former leader may have sent just before (B6). */
+  /** Counts requests that a former leader may have sent just before this process became the leader (B6). */
   inherit(sinceMs: number): void {
     for (let count = 0; count < this.#pace.whole.starts; count++) {
       const reservation = this.reserve('listing', undefined);
@@ -116,7 +116,7 @@ export class RateLimiter {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
 
-  /** Next time at which a test connection could show an arrival; Infinity if never. */
+  /** Next time at which a test connection could show that a request has arrived; Infinity if never. */
   nextDoubtMs(nowMs: number): number {
     const timesMs = this.#live.map((reservation) => this.#doubtAtMs(reservation));
     return Math.min(...timesMs.filter((atMs) => atMs > nowMs), Number.POSITIVE_INFINITY);
@@ -132,7 +132,7 @@ export class RateLimiter {
     return Math.max(wholeAtMs, this.#freeAtMs(work, pace, nowMs));
   }
 
-  /** Concludes that requests to the same origin that were sent much earlier have arrived, too. */
+  /** Concludes that requests to the same origin that were sent much earlier have also arrived. */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
       if (latestMs(reservation) > sentAtMs) continue;
@@ -164,7 +164,7 @@ export class RateLimiter {
   }
 }
 
-/** Latest arrival of a request if nothing stalls; Infinity until it is sent. */
+/** Latest arrival of a request if neither network nor service stalls; Infinity until it is sent. */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
 }

@@ -38,7 +38,7 @@ export class RatePace {
     return paceOf(this.requestsPerSecond * this.#factorAt(nowMs));
   }
 
-  /** Halves the rate after an answer with 429, once for all requests that were sent before. */
+  /** Halves the rate after an answer with 429. Further answers to requests that were sent before have no effect. */
   slowDown(sentAtMs: number, nowMs: number): boolean {
     if (sentAtMs <= this.#slowedAtMs) return false;
     this.#factor = Math.max(slowestFactor, this.#factorAt(nowMs) / 2);
@@ -61,7 +61,7 @@ export class RatePace {
   }
 }
 
-/** Number of whole steps since `sinceMs`. Exact when a step's timer fires, so the timer does not fire twice. */
+/** Number of whole steps since `sinceMs`. Exact at the time of a step, so that its timer fires only once. */
 export function stepsSince(sinceMs: number, stepMs: number, nowMs: number): number {
   const steps = Math.floor((nowMs - sinceMs) / stepMs);
   return sinceMs + (steps + 1) * stepMs <= nowMs ? steps + 1 : steps;

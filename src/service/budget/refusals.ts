@@ -4,10 +4,7 @@
  */
 import type { RequestClass } from './request-slot.ts';
 
-/**
- * Maximum age in ms of a successful request that shows that the rate is not too high. Longer than the time between two
- * keep-alives.
- */
+/** Maximum age in ms of a successful request that shows that the request rate is not too high. */
 const evidenceMs = 15_000;
 /** Maximum wait in ms after `Retry-After`. */
 const longestRetryAfterMs = 300_000;

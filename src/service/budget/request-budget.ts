@@ -225,7 +225,7 @@ export class RequestBudget {
     }
   }
 
-  /** Opens a test connection if requests wait only because earlier ones may not have arrived. */
+  /** Opens a test connection if requests wait only because earlier requests may not have arrived. */
   #probeDoubtful(nowMs: number): void {
     if (this.waiting === 0) return;
     for (const { path = this.#anyPath() } of this.#limiter.doubtful(nowMs)) {
@@ -255,7 +255,10 @@ export class RequestBudget {
     return requestClasses.flatMap((requestClass) => this.#candidate(requestClass, nowMs) ?? []);
   }
 
-  /** First waiting request of a class. Keep-alives come in order of due time, other requests in turn by access key. */
+  /**
+   * First waiting request of a class: the one that is due first (keep-alives), or whose access key was served longest
+   * ago.
+   */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
     let dueMs = Number.POSITIVE_INFINITY;
@@ -342,7 +345,7 @@ export class RequestBudget {
   }
 }
 
-/** Whether `left` is sent before `right`, which has the same class. */
+/** Returns whether the request `left` is sent before `right`. */
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;
   return left.queue.turnOf(left.class) < right.queue.turnOf(right.class);

@@ -28,7 +28,7 @@ export interface SlotRequest {
   readonly path?: Path | undefined;
   /** Monotonic time in ms at which the request is due; now by default. */
   readonly dueMs?: number | undefined;
-  /** Whether the request asks for a search job's status. Cancelled status requests count for a shorter time (B2). */
+  /** Whether the request asks for a search job's status. A cancelled status request counts for a shorter time (B2). */
   readonly isPoll?: boolean | undefined;
   /** Cancels the wait: `acquire` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;

@@ -33,7 +33,7 @@ export class NotLeadingError extends LogfleetError {
 class GrantedDeparture {
   /** Monotonic time in ms of the write. */
   readonly atMs: number;
-  /** Never set. Makes the compiler reject other objects as a proof. */
+  /** Never set. Makes the compiler reject other objects as this type. */
   declare protected readonly brand: never;
 
   constructor(atMs: number) {

@@ -18,7 +18,7 @@ const ranks: Readonly<Record<RequestClass, number>> = {
 };
 export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 
-/** Time in ms after which a waiting request may precede higher classes. */
+/** Time in ms after which a waiting request may be sent before requests of higher priority. */
 export const patienceMs = 2_000;
 /**
  * Time in ms after which a late keep-alive precedes all requests. The service cancels a job after 20 s without requests
@@ -41,7 +41,7 @@ export interface ClassHead {
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /** Number of requests since the last one that was sent because it had waited too long. */
+  /** Number of requests chosen by rank since the last one that was chosen because it waited too long. */
   #inRank = 0;
   /** Number of keep-alives that may be sent before the next page read. */
   #pollsAhead = mostPollsAhead;
@@ -68,7 +68,8 @@ export class TurnOrder {
   }
 
   /**
-   * Returns the request with the lowest number from `weigh`. Among equals, the class that was served longest ago wins.
+   * Returns the request with the lowest number from `weigh`. If several have this number, the class that was served
+   * longest ago wins.
    */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;

@@ -47,7 +47,7 @@ function errorsIn({ progress }: AggregationJob): Aggregated | undefined {
   return errors.length === 0 ? undefined : { kind: 'errors', errors };
 }
 
-/** Returns a field of a record as a whole number; undefined if it is none. Ignores the case of the name. */
+/** Returns a field of a record as a whole number; undefined for other values. Ignores the case of the name. */
 export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
   const value = textOf(record, name);
   const figure = value === '' ? Number.NaN : Number(value);

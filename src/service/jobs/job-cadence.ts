@@ -25,7 +25,7 @@ const leastWaitMs = 500;
 const shortSearchMs = 10_500;
 
 export interface SearchProgress {
-  /** Time in ms from the job's creation to this status request. */
+  /** Time in ms from the job's creation to the request for this status. */
   readonly elapsedMs: number;
   /** Maximum time in ms for which the search has been running. */
   readonly searchingMs: number;

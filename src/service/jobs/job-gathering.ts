@@ -23,8 +23,8 @@ export interface JobProgress {
   /** Warnings from all answers of the search job. */
   readonly warnings: readonly string[];
   /**
-   * True if the service reported that its message limit cut the search. The service may also cut without a report
-   * (10.2, E4).
+   * True if the service reported that its message limit cut the search short. It may also do so without a report (10.2,
+   * E4).
    */
   readonly isLimitReached: boolean;
   /** True if an answer was lost that may have contained an error (E5). */
@@ -70,7 +70,7 @@ export class JobGathering {
     return found * Math.min(1, Math.max(0, (toMs - reachedMs) / (toMs - fromMs)));
   }
 
-  /** Adds a status, and returns whether it is the newest. An older one adds only errors, warnings and buckets. */
+  /** Adds a status, and returns whether it is the newest. An older status adds only errors, warnings and buckets. */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
     const isNewest = sentAtMs >= this.#askedAtMs;
     const former = this.#progress;
@@ -129,7 +129,7 @@ export interface MessageHistogram {
   /** Message counts of short periods, ordered by time. */
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
-  /** Whether the buckets contain as many messages as the job has found. */
+  /** Whether the histogram contains as many messages as the job has found. */
   readonly addsUp: boolean;
 }
 

@@ -22,7 +22,7 @@ export interface PageSource {
   readonly fetch: (query: PageQuery, signal: AbortSignal) => Promise<number>;
   /** Number of rows of the current page that the receiver has taken. */
   readonly given?: () => number;
-  /** Returns undefined if the receiver accepts rows now, otherwise a promise for that. */
+  /** Returns undefined if the receiver accepts rows now, otherwise a promise that resolves when it does. */
   readonly drained?: () => Promise<void> | undefined;
 }
 

@@ -82,8 +82,8 @@ export const maxPageRows = 10_000;
 /** Receives the rows of a page while it arrives. An error that it throws cancels the page. */
 export interface RowReceiver extends RowSink {
   /**
-   * Returns undefined if more rows are accepted now, otherwise a promise for that. A page that is paused for 5 s is
-   * cancelled and continued later (B3).
+   * Returns undefined if the receiver accepts rows now, otherwise a promise that resolves when it does. A page that is
+   * paused for 5 s is cancelled and continued later (B3).
    */
   drained?(): Promise<void> | undefined;
 }

@@ -42,7 +42,7 @@ export class FieldValue {
     this.expected = expected;
   }
 
-  /** Sets the kind and position of the value. Of an object or array, only the first byte counts. */
+  /** Sets the kind and position of the value. For an object or array, only the first byte is included. */
   set(kind: Token, start: number, end: number): void {
     this.kind = kind;
     this.start = start;

@@ -15,7 +15,9 @@ export interface Call {
   readonly beforeSend?: (() => void) | undefined;
   /** Called after a failed request on which the service may still have acted. */
   readonly mayHaveActed?: (() => void) | undefined;
-  /** Class of the request, if not the operation's, and the monotonic time in ms at which it is due. */
+  /**
+   * Class of the request, if it differs from the operation's class, and the monotonic time in ms at which it is due.
+   */
   readonly requestClass?: RequestClass | undefined;
   readonly dueMs?: number | undefined;
   /** Search job that the call uses or creates. */
@@ -27,7 +29,7 @@ export type Decode<T> = (body: Uint8Array) => T;
 
 export type Reading<T> = Decode<T> | Streaming<T>;
 
-/** A successful answer, and the monotonic send time of its request in ms. */
+/** A successful answer with the monotonic send time of its request in ms. */
 export interface Answer<T> {
   readonly value: T;
   readonly sentAtMs: number;

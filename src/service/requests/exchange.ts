@@ -35,7 +35,7 @@ import { type Failure, type SettingNames, toServiceError } from './service-failu
 
 /** Time in ms after which an unanswered status request may be cancelled for a keep-alive (B4). */
 const pollPatienceMs = 2_000;
-/** Outcomes without a request, which say nothing about the service. */
+/** Outcomes of requests that were never sent, and therefore say nothing about the service. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
 /** Address, credentials and request budget for requests to the service. */
@@ -46,7 +46,7 @@ export interface ServiceSettings {
   /** Hosts to which redirects may lead, as `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
   readonly budget: KeyBudget;
-  /** Names of the settings in messages; by default, the keys of a Secret. */
+  /** Names of the settings for messages; by default, the keys of a Secret. */
   readonly names?: SettingNames;
 }
 
@@ -63,7 +63,7 @@ interface SentAnswer<T> {
   readonly sentAtMs: number;
   /** Value of the `Cookie` header that was sent. */
   readonly cookie: string | undefined;
-  /** Stream that read the answer; undefined for other answers. */
+  /** Stream that read the answer; undefined for answers that were not streamed. */
   readonly stream: AnswerStream<T> | undefined;
 }
 

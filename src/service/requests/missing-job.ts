@@ -4,9 +4,9 @@
  */
 import type { jobMissings } from './outcome.ts';
 
-/** Time in ms after its creation in which some replicas may not know a job (10.2). */
+/** Time in ms after a job's creation in which some replicas may not know the job (10.2). */
 const replicaGraceMs = 10_000;
-/** The same time in ms after one replica has shown that it knows the job. */
+/** Time in ms after a job's creation in which some replicas may not know the job, although one replica does. */
 const heardReplicaGraceMs = 4_000;
 /** Time in ms without requests after which the service may have cancelled a job (3.1). */
 const silenceMs = 20_000;
@@ -25,7 +25,10 @@ export interface NoSuchJob {
   readonly isAstray: boolean;
 }
 
-/** The same request with what logfleet knows about the job. Times are monotonic, in ms. */
+/**
+ * A request to which the service answered that the job does not exist, and what logfleet knows about the job. Times are
+ * monotonic, in ms.
+ */
 export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the job. */
   readonly createdAtMs: number;

@@ -34,7 +34,7 @@ export const jobMissings = [
   'jobGone',
 ] as const;
 
-/** How a caller handles an error. `retryAfter`: wait as long as the answer's header says. */
+/** How a caller handles an error. `retryAfter`: the caller waits as long as the answer's header says. */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
 export interface Treatment {
@@ -88,7 +88,7 @@ const rows = {
     ...unsure,
     again: 2,
     reason: 'ServiceUnreachable',
-    // Some rows may have been received, so the reader of the page requests the others.
+    // Some rows may have arrived. The reader of the page requests the missing rows itself.
     of: { ...unsure.of, listMessages: { again: 0 } },
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },

@@ -85,7 +85,7 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Waiting callers receive the error. Without such callers it is ignored.
+    // Callers that wait for this connection receive the error. Without such callers, the error is ignored.
     opening.catch(() => {});
   }
 

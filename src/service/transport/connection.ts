@@ -23,7 +23,7 @@ export class Connection {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
-    // The service sends nothing before the first request. Any data before it makes the connection unusable.
+    // The service sends nothing before the first request. Any earlier data makes the connection unusable.
     socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
     this.#client = new Client(origin, {
@@ -74,7 +74,7 @@ export class Connection {
     this.#unused.cancel();
     this.#socket.off('readable', this.discard);
     this.#socket.ref();
-    // undici must finish its own bookkeeping before the callback.
+    // Calls back later, because undici must first finish its own bookkeeping.
     queueMicrotask(() => {
       if (given) callback(null, this.#socket);
       else

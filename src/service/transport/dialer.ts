@@ -18,7 +18,7 @@ export interface DialerOptions {
   readonly environment: Environment;
 }
 
-/** TLS connection. Node cannot combine its records into chunks behind a proxy, so `GatheringSocket` does. */
+/** TLS connection. Behind a proxy, a `GatheringSocket` combines small records into larger chunks. */
 export type SecureSocket = GatheringSocket | TLSSocket;
 
 export class Dialer {

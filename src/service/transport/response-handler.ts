@@ -93,7 +93,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
       const drained = this.#request.receiver?.write(chunk);
       if (drained === undefined) return;
       controller.pause();
-      // undici allows this only while its parser is not active.
+      // undici allows resuming only while its parser is not active.
       drained.then(
         () => controller.resume(),
         (error: unknown) => this.#giveUp(error),
