@@ -203,7 +203,7 @@ export class JobRuntime {
     }
     if (!accounts.isWithinLimits(account)) {
       const message =
-        'The Kubernetes Job starts when enough requests of the operator to the service have ended, because the Job needs a share of the request limits.';
+        "The Kubernetes Job starts when some of the operator's requests to the service have ended, because both share the request limits.";
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
     // Only the leader may create a Job, and leadership may have changed meanwhile.
@@ -270,8 +270,8 @@ export class JobRuntime {
     const { requestsPerSecond, maxConcurrentRequests } = limits;
     const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} at once)`;
     const left = size
-      ? `leave shares for ${counted(size.workers, 'worker')}, and the export wants ${workers}. Lower spec.execution.job.workers`
-      : 'leave no share for a Kubernetes Job: the operator keeps one request per second and two at once, and a worker needs two at once. Create another export with spec.execution.mode Operator';
+      ? `allow only ${counted(size.workers, 'worker')}, but the export wants ${workers}. Lower spec.execution.job.workers`
+      : 'are too low for a Kubernetes Job: the operator keeps one request per second and two at once, and a worker needs two at once. Create another export with spec.execution.mode Operator';
     const message = `${what} ${left}, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
     throw mendable(reasons.shareTooSmall, message);
   }
@@ -347,7 +347,7 @@ function waiting(reason: string, message: string): ExportHealth {
 /** Message for a Job with fewer workers than requested; otherwise empty. */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
-  return ` with ${workers} of ${wanted.workers} workers, because other Jobs use the other shares of the request budget`;
+  return ` with ${workers} of ${wanted.workers} workers, because other Jobs use the rest of the request limits`;
 }
 
 function readEnd(job: WorkerJob, store: WorkerJobs): boolean {
