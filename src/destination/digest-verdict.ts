@@ -44,7 +44,7 @@ export type RangeFigures = Stored<typeof rangeFigures>;
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
-/** Rows that the service stores more than once. logfleet writes each of them once (E9). */
+/** Rows that the service stores more than once. logfleet writes each row once (E9). */
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 

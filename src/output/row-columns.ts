@@ -26,7 +26,7 @@ const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
 
 export class RowColumns {
-  /** Memory with the current row. Positions refer to it. */
+  /** Memory that contains the current row. All positions are indexes into this memory. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
   /** Kind of the value for each column. `starts` and `ends` are its positions, including quotes. */

@@ -76,7 +76,7 @@ export class AzureUpload implements UploadRequests {
   }
 }
 
-/** Returns the id of a block. All block ids of a blob must have the same length. */
+/** Returns the id of a block. Azure requires block ids of equal length. */
 function blockId(number: number): string {
   return Buffer.from(String(number).padStart(6, '0')).toString('base64');
 }

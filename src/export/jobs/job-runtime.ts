@@ -206,7 +206,7 @@ export class JobRuntime {
         "The Kubernetes Job starts when some of the operator's requests to the service have ended, because both share the request limits.";
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
-    // Only the leader may create a Job, and leadership may have changed meanwhile.
+    // Only the leader may create a Job. Another process may have become the leader meanwhile.
     if (!host.leadership.isLeader()) return { health: waiting(reasons.jobPending, 'Another operator leads.') };
     try {
       const result = await store.create(job, buildJob({ ...input, share, showsProgress }).manifest);

@@ -36,7 +36,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
   const end = endOf(job);
   if (end) {
     const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
-    // One complete pod is enough, even if others failed.
+    // The export is complete if one pod reports so, even if other pods failed.
     const complete = reports.find((report) => report.end === 'complete');
     const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
     const report = complete ?? (phase === 'failed' ? reports[0] : undefined);

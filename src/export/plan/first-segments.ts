@@ -72,7 +72,7 @@ export function requestsOfSegments(segments: readonly SegmentCount[], limit: num
   return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
 }
 
-/** A segment with too many rows needs several searches and counts. */
+/** A segment with more rows than one search returns needs several searches and counts. */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);
   return cuts * (requestsOf(limit) + requestsOfCount) + requestsOf(rows - cuts * limit);

@@ -108,7 +108,7 @@ function shifted(figure: Figure | undefined, by: number): Figure | undefined {
   return figure && { value: figure.value + by, reach: figure.reach };
 }
 
-/** Neighbouring intervals that share a period. They are compared together. */
+/** Neighbouring intervals that share a period, and are therefore compared together. */
 export interface DigestGroup {
   readonly intervals: readonly CommitRecord[];
   readonly slices: readonly DigestSlice[];
@@ -120,7 +120,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // The interval shares a period with the previous group, so it joins that group.
+    // The interval joins the previous group if both share a period.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);

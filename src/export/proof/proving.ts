@@ -38,7 +38,7 @@ export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** Ranges with too many repeated rows to confirm them by id. */
+  /** Ranges that contain too many repeated rows to confirm each row by its id. */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
   /** Segments that replace the differing ranges. */
   readonly segments: readonly TimeRange[];

@@ -74,7 +74,7 @@ export class IntervalSearch implements RunningSearch {
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
-  /** Shows other searches how long this one takes. Undefined if the planning created the job. */
+  /** Tells other searches how long this search takes. Undefined if the planning created the job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   /** True if a commit record may name the files, so that they must not be removed. */

@@ -31,7 +31,7 @@ export interface SearchProgress {
   readonly searchingMs: number;
   /** Completed ratio of the search's time range, 0 to 1; undefined if unknown. */
   readonly doneShare: number | undefined;
-  /** Number of answered status requests, including this one. */
+  /** Number of answered status requests of the job so far. */
   readonly statuses: number;
 }
 

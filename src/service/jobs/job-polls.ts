@@ -33,7 +33,7 @@ export class JobPolls {
   readonly #options: JobPollsOptions;
   readonly #inFlight = new Set<Poll>();
   #queued: Poll | undefined;
-  /** Status request that was sent last; undefined once it has ended. */
+  /** Status request that was sent last; undefined once this request has ended. */
   #newest: Poll | undefined;
   /** Number of status requests since the last answer. */
   #tries = 0;
