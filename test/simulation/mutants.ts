@@ -278,8 +278,8 @@ export const mutants: readonly Mutant[] = [
     'the cutoff is zero',
     'windows',
     'policy/schedule/maintenance-calendar.ts',
-    'this.#cutoffMs = parseDuration(cutoff) ?? 0;',
-    'this.#cutoffMs = 0 * (parseDuration(cutoff) ?? 0);',
+    'this.#cutoffMs = cutoffMs(maintenance);',
+    'this.#cutoffMs = 0 * cutoffMs(maintenance);',
     'window:',
   ),
   mutant(
