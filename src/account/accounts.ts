@@ -1,9 +1,9 @@
 /**
- * Accounts of the log service. An account consists of a client and a request budget for the credentials in a Secret. Secrets
- * with equal content share one client. All access keys of a user share one request budget, even across namespaces.
+ * Accounts of the log service. An account is a client and a request budget for the credentials in a Secret. Secrets
+ * with equal content share one client.
  *
- * Invariant: `resolve` returns the same `Account` while the Secret does not change. This module sends no requests to the
- * service. Callers report rejected credentials (401) to `unauthorized`.
+ * Invariant: `resolve` returns the same `Account` while the Secret does not change. Callers report rejected credentials
+ * (401) to `unauthorized`.
  */
 
 import { failure, type LogfleetError } from '../base/errors.ts';
@@ -24,23 +24,22 @@ import type { RequestLimits, WorkerShares } from './worker-shares.ts';
 
 export interface Account {
   /**
-   * Identity of the service: its normalised base URL. Each ledger (stored state of a policy) contains this identity, so that
-   * logfleet notices a ledger that belongs to another service (U1).
+   * Identity of the service: its normalised base URL. Each ledger contains it, so that a ledger of another service is
+   * noticed (U1).
    */
   readonly serviceId: string;
   /**
-   * Identity of the account: `serviceId` and access id. All policies with the same access id see the same collectors, so they
-   * share one collector listing.
+   * Identity of the account: `serviceId` and access id. Policies with the same access id share one collector listing.
    */
   readonly id: string;
   readonly service: UpgradeService;
-  /** Client for search jobs, which uses the credentials and the request budget of the account. */
+  /** Client for search jobs of this account. */
   readonly searches: SearchJobs;
-  /** Maximum number of requests per second that the account's Secret sets. Default: 4, the limit of the service. */
+  /** Maximum number of requests per second. Default: 4, the limit of the service. */
   readonly requestsPerSecond: number;
-  /** Identity of the account's user. The service's rate limits apply to all requests of a user together. */
+  /** Identity of the user, to whom the service's rate limits apply. */
   readonly user: string;
-  /** Digest of the credentials. The credentials cannot be computed from the digest. */
+  /** Digest that does not reveal the credentials. */
   readonly fingerprint: string;
 }
 
@@ -52,18 +51,15 @@ const idleMs = 3_600_000;
 export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly secrets: SecretReader;
   readonly connect: Connect;
-  /** Leadership of this process. Without leadership, no request is sent (L1). */
+  /** Leadership of this process. Only the leader sends requests (L1). */
   readonly leadership: Leadership;
-  /**
-   * Shares of the request limits that workers (pods of Kubernetes Jobs) use. The operator itself does not use these shares
-   * (B8).
-   */
+  /** Shares of the request limits that worker pods use instead of the operator (B8). */
   readonly shares?: WorkerShares;
-  /** Request limits of this process if it is a worker. A worker may use only its own share of the user's limits. */
+  /** Request limits of this process if it is a worker. */
   readonly limits?: RequestLimits;
 }
 
-/** Client for one set of credentials. All Secrets with the same content share this client. */
+/** Client for one set of credentials. All Secrets with the same content share it. */
 interface Shared {
   readonly account: Account;
   readonly credentials: Credentials;
@@ -78,15 +74,12 @@ interface Refusal {
   readonly untilMs: number;
 }
 
-/** Known state of one Secret, with the client that was created from the Secret's content. */
+/** State of one Secret, with the client that was created from it. */
 interface SecretEntry {
   shared: Shared | undefined;
   readAtMs: number;
   usedAtMs: number;
-  /**
-   * Monotonic time in ms at which the content of the Secret was found to be outdated; undefined while the content is current.
-   * Only a read that starts after this time makes it current again.
-   */
+  /** Monotonic time in ms at which the Secret was found to be outdated. A later read makes it current again. */
   staleAtMs: number | undefined;
   /** Number of observed changes of Secrets (`AwaitedSecrets.changes`) before the last read. */
   changes: number;
@@ -95,7 +88,7 @@ interface SecretEntry {
 
 export class Accounts {
   readonly #options: AccountsOptions;
-  /** Reads Secrets, and waits until their content changes. */
+  /** Reads Secrets, and waits for their changes. */
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
@@ -117,10 +110,9 @@ export class Accounts {
   }
 
   /**
-   * Returns the account of a Secret. Reads the Secret before its first use, 60 s after the last read, and while its access
-   * key is rejected (401) or its change is observed.
-   * Rejects with the error of the read, or with a `LogfleetError` that has one of these reasons: SecretNotFound,
-   * SecretIncomplete, SecretInvalid, AddressInvalid, or Unauthorized (the service rejected the access key recently).
+   * Returns the account of a Secret. Reads the Secret before its first use, every 60 s, and after a 401. Rejects with
+   * the error of the read, or with a `LogfleetError` that has one of these reasons: SecretNotFound, SecretIncomplete,
+   * SecretInvalid, AddressInvalid, or Unauthorized (the service rejected the access key recently).
    */
   async resolve(key: ResourceKey): Promise<Account> {
     const nowMs = this.#options.clock.monotonic();
@@ -135,9 +127,8 @@ export class Accounts {
   }
 
   /**
-   * Reports that the service rejected the credentials of this Secret (401), so that the next `resolve` reads the Secret
-   * again. Returns the error to show, which names the Secret and no single request. Returns `error` itself if the Secret no
-   * longer belongs to `account`. An error that was reported before has no further effect.
+   * Reports that the service rejected these credentials (401), so that the next `resolve` reads the Secret again.
+   * Ignored if the Secret no longer belongs to `account`.
    */
   unauthorized(key: ResourceKey, account: Account, error: LogfleetError): LogfleetError {
     const entry = this.#entries.get(keyText(key));
@@ -171,13 +162,13 @@ export class Accounts {
     if (entry?.shared && refusal) entry.shared.refusal = { ...refusal, untilMs: Math.min(refusal.untilMs, nowMs) };
   }
 
-  /** Request limits of the account's user. The shares of workers are a part of these limits (B8). */
+  /** Request limits of the user, including the shares of workers (B8). */
   limitsOf(account: Account): RequestLimits {
     const shared = this.#find(account);
     return shared ? this.#budgets.limitsOf(spenderOf(shared)) : serviceLimits;
   }
 
-  /** True if the user's number of requests in flight is within the limits of this process. */
+  /** Returns whether the user's requests in flight are within the limits of this process. */
   isWithinLimits(account: Account): boolean {
     const shared = this.#find(account);
     return shared === undefined || this.#budgets.isWithinLimits(spenderOf(shared));
@@ -226,7 +217,7 @@ export class Accounts {
     return isYoung && !isRefused && entry.staleAtMs === undefined ? entry.shared : undefined;
   }
 
-  /** Reads a Secret and creates a client from it. Concurrent callers share one read of the Secret. */
+  /** Reads a Secret and creates a client from it. Concurrent callers share one read. */
   #read(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     entry.reading ??= this.#readNow(key, entry).finally(() => {
       entry.reading = undefined;
@@ -238,8 +229,7 @@ export class Accounts {
     const readAtMs = this.#options.clock.monotonic();
     const { changes } = this.secrets;
     const members = await this.secrets.get(key, entry.staleAtMs);
-    // The old client is removed before the new content is decoded, because decoding may fail. A Secret with unusable
-    // content must not leave its old credentials in use.
+    // Removed before the decoding, which may fail: unusable content must not leave the old credentials in use.
     entry.shared = undefined;
     const place = this.#placeOf(key);
     const shared = this.#connect(decodeCredentials(place, members), place);
@@ -286,7 +276,7 @@ export class Accounts {
     if (this.#options.clock.monotonic() < untilMs) throw refused(this.#placeOf(key), shared.account.serviceId);
   }
 
-  /** Forgets unused Secrets, and closes clients whose credentials are no longer in any Secret. */
+  /** Forgets unused Secrets, and closes clients whose credentials are in no Secret. */
   #closeUnused(nowMs: number): void {
     for (const [name, entry] of this.#entries) {
       if (nowMs - entry.usedAtMs >= idleMs) this.#entries.delete(name);

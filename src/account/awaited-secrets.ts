@@ -1,11 +1,11 @@
 /**
- * Reads Secrets for many resources. One read serves all callers within five seconds. While resources wait for a Secret to
- * change, the Secret is read every five seconds. A change wakes all waiting resources (C2).
+ * Reads Secrets for many resources. One read serves all callers within five seconds. A change of a Secret wakes all
+ * resources that wait for it (C2).
  *
  * Invariants:
  * - Each call of `wait` wakes its resource at most once.
  * - Checks for changes read at most 20 Secrets per second.
- * - Values of a Secret are kept for at most five seconds. Later checks for changes compare digests.
+ * - Values of a Secret are kept for at most five seconds. Later checks compare digests.
  */
 
 import { createHash } from 'node:crypto';
@@ -17,10 +17,7 @@ import type { ResourceKey, SecretReader } from '../host/host.ts';
 
 export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 
-/**
- * Time in ms for which the content of a Secret is reused after a read. Also the interval between reads while resources wait
- * for the Secret to change.
- */
+/** Time in ms for which a read of a Secret is reused, and interval between reads while resources wait for a change. */
 const freshMs = 5_000;
 const shortestDelayMs = 50;
 
@@ -48,7 +45,7 @@ export interface AwaitedSecretsOptions {
 export class AwaitedSecrets {
   readonly #options: AwaitedSecretsOptions;
   readonly #reads = new Map<string, Read>();
-  /** Digest of the last known content of each Secret that was read recently or that resources wait for. */
+  /** Digest of the last known content of each Secret. */
   readonly #digests = new Map<string, string>();
   /** Secrets that resources wait for, ordered by the time of the next read. */
   readonly #awaited = new Map<string, Awaited>();
@@ -62,14 +59,14 @@ export class AwaitedSecrets {
     this.#options = options;
   }
 
-  /** Whether environment variables replace this Secret. If so, the Secret is not read. */
+  /** Returns whether environment variables replace this Secret. */
   takesVariables(key: ResourceKey): boolean {
     return this.#options.secrets.takesVariables?.(key) ?? false;
   }
 
   /**
-   * Returns the content of a Secret; undefined if the Secret does not exist. Rejects with the error of the read. The
-   * result of an earlier read is used only if that read began after `sentAfterMs` (monotonic time).
+   * Returns the content of a Secret; undefined if the Secret does not exist. Rejects with the error of the read. Reuses
+   * only reads that began after `sentAfterMs` (monotonic time).
    */
   get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretContent> {
     const nowMs = this.#options.clock.monotonic();
@@ -79,17 +76,17 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Number of Secret changes observed so far. A caller gets it before reading Secrets and passes it to `wait`, so that no
-   * change in between is missed.
+   * Number of Secret changes so far. A caller gets it before reading Secrets and passes it to `wait`, so that no change
+   * is missed.
    */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Calls `wake` once when one of these Secrets changes. `changes` is the value of the property `changes` before the caller
-   * read the Secrets. If the property has changed since, `wake` is called immediately. A new call replaces the earlier wait
-   * of the same resource. A call with an empty list only ends that wait.
+   * Calls `wake` once when one of these Secrets changes, or immediately if `changes` is outdated. Replaces the earlier
+   * wait of the same resource. An empty list only ends that wait.
+   * @param changes value of the property `changes` before the caller read the Secrets
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
     this.leave(waiter);
@@ -101,8 +98,7 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // The last content of the Secret is not known any more, so a change since then could not be noticed. The next read
-      // therefore counts as a change.
+      // Without a known content, the next read counts as a change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
@@ -117,7 +113,7 @@ export class AwaitedSecrets {
     this.#waiters.delete(waiter);
   }
 
-  /** Ends all waits, for example when this process stops leading, because only the leader reads Secrets. */
+  /** Ends all waits, for example when this process stops leading. */
   leaveAll(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -134,15 +130,14 @@ export class AwaitedSecrets {
     const name = keyText(key);
     const members = this.#options.secrets.get(key);
     const read = { sentAtMs, members };
-    // The Secret is moved to the end of the map, which is ordered by the time of the read.
+    // The map is ordered by the time of the read.
     this.#reads.delete(name);
     this.#reads.set(name, read);
     this.#dropStale(sentAtMs);
     members.then(
       (found) => this.#note(name, digestOf(found)),
       (error: unknown) => {
-        // After a temporary error, the next caller reads the Secret again. An error that a person must fix is returned to
-        // all callers for five seconds.
+        // A temporary error is not reused. An error that a user must fix is returned to all callers for five seconds.
         if (needsPerson(error)) this.#note(name, `failed: ${error.code}`);
         else if (this.#reads.get(name) === read) this.#reads.delete(name);
       },
@@ -198,7 +193,7 @@ export class AwaitedSecrets {
     });
   }
 
-  /** Reads the Secret whose next check for changes is due first. */
+  /** Reads the Secret whose next check is due first. */
   async #readNext(): Promise<void> {
     const [next] = this.#awaited;
     if (!next) return;
@@ -206,7 +201,7 @@ export class AwaitedSecrets {
     this.#isReading = true;
     const nowMs = this.#options.clock.monotonic();
     awaited.dueMs = nowMs + freshMs;
-    // The Secret is moved to the end of the map, which is ordered by the time of the next read.
+    // The map is ordered by the time of the next read.
     this.#awaited.delete(name);
     this.#awaited.set(name, awaited);
     await this.#read(awaited.key, nowMs).catch(() => undefined);

@@ -1,8 +1,8 @@
 /**
- * Request budgets of the process, one for each user of a service, because the service counts requests per user. All
- * Secrets of a user share the budget. If they set different limits, the smallest limit applies.
+ * Request budgets, one for each user, because the service counts requests per user. If Secrets of a user set different
+ * limits, the smallest applies.
  *
- * Invariant: a budget is kept while any credentials of the user may have requests in flight.
+ * Invariant: a budget is kept while the user may have requests in flight.
  */
 
 import { createHash } from 'node:crypto';
@@ -15,7 +15,7 @@ import type { KeyBudget } from '../service/budget/request-slot.ts';
 import type { SendRight, Term } from '../service/budget/send-right.ts';
 import { limitsWithout, type RequestLimits, type WorkerShares } from './worker-shares.ts';
 
-/** Credentials that use a request budget, with the limits that their Secret sets. */
+/** Credentials that use a request budget, with their limits. */
 export interface Spender {
   readonly serviceId: string;
   readonly accessId: string;
@@ -27,7 +27,6 @@ export interface Spender {
 interface UserBudget {
   readonly budget: RequestBudget;
   readonly keys: Map<string, KeyBudget>;
-  /** Smallest limits that the Secrets of the user set. */
   limits: RequestLimits;
 }
 
@@ -35,12 +34,9 @@ export interface BudgetsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly right: SendRight;
-  /**
-   * Shares of the request limits that workers (pods of Kubernetes Jobs) use. The operator itself does not use these shares
-   * (B8).
-   */
+  /** Shares of the request limits that worker pods use instead of the operator (B8). */
   readonly shares?: WorkerShares;
-  /** Request limits of this process: the limits of the service or, for a worker, the limits of the worker's own share. */
+  /** Request limits of this process. Default: the limits of the service. */
   readonly limits?: RequestLimits;
 }
 
@@ -54,16 +50,16 @@ export class Budgets {
     this.#observe(metrics);
   }
 
-  /** Returns the budget of one access key, which is a part of the user's budget. `share` sets its limits. */
+  /** Returns the budget of one access key, which is a part of the user's budget. */
   of(spender: Spender): KeyBudget {
     const user = this.#user(spender);
     return getOrAdd(user.keys, spender.accessId, () => user.budget.key(spender.accessId));
   }
 
   /**
-   * Sets the limits of each budget to the smallest limits that the Secrets of its user set, and forgets unused budgets.
-   * `leaving` are credentials that are no longer in any Secret, but still have requests in flight. Their limits apply only if
-   * no current Secret belongs to the same user.
+   * Sets each budget to the smallest limits that the user's Secrets set, and forgets unused budgets.
+   * @param leaving credentials in no Secret that still have requests in flight; their limits apply only if the user has
+   * no other Secret
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {
@@ -74,17 +70,17 @@ export class Budgets {
     }
   }
 
-  /** Smallest limits that the Secrets of a user set. The shares of workers are a part of these limits. */
+  /** Smallest limits that the user's Secrets set, including the shares of workers. */
   limitsOf(spender: Spender): RequestLimits {
     return this.#users.get(nameOf(spender))?.limits ?? serviceLimits;
   }
 
-  /** True if the user's number of requests in flight is within the current limits of this process. */
+  /** Returns whether the user's requests in flight are within the limits of this process. */
   isWithinLimits(spender: Spender): boolean {
     return this.#users.get(nameOf(spender))?.budget.isWithinLimits() ?? true;
   }
 
-  /** Creates the metrics of the request budgets. Each metric is the sum over all users of the log service in this process. */
+  /** Creates the metrics of the request budgets, summed over all users. */
   #observe(metrics: Metrics): void {
     const observe = (name: string, help: string, read: (budget: RequestBudget) => number) =>
       metrics.observedGauge(`logfleet_service_budget_${name}`, help, [], () => [
@@ -128,14 +124,13 @@ export class Budgets {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));
       if (own.length === 0) keys.delete(accessId);
-      // The shares of workers are recorded per user. They reduce the limit of each access key of the user, although a
-      // worker uses only one key.
+      // A worker's share reduces the limit of each access key of the user, although it uses only one.
       else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
     }
   }
 }
 
-/** Text that identifies a user of the service without showing the user's name. */
+/** Digest that identifies a user without showing the name. */
 export function userIdOf(spender: Pick<Spender, 'serviceId' | 'user'>): string {
   return hashOf(nameOf(spender));
 }
@@ -148,20 +143,17 @@ function effective(spenders: readonly Spender[], leaving: readonly Spender[]): r
   return spenders.length > 0 ? spenders : leaving;
 }
 
-/** Returns the smallest of these values: the limit of the service, and the limits that Secrets set. */
+/** Returns the smallest of the service's limit and the limits that Secrets set. */
 function smallest(limit: number, named: readonly (number | undefined)[]): number {
   return Math.min(limit, ...named.map((value) => value ?? limit));
 }
 
-/**
- * Key of a request budget: host name of the service, and user. The path of the service's URL is not part of the key,
- * so a Secret keeps its budget when the path is corrected.
- */
+/** Key of a request budget: host name of the service, and user. A corrected path in the URL keeps the budget. */
 function nameOf({ serviceId, user }: Pick<Spender, 'serviceId' | 'user'>): string {
   return `${new URL(serviceId).host} ${user}`;
 }
 
-/** Right of this process to send requests to the service. Only the leader has this right (L1). */
+/** Right of this process to send requests to the service: only the leader has it (L1). */
 export class LeadershipRight implements SendRight {
   readonly #leadership: Leadership;
   readonly #clock: Clock;
@@ -171,8 +163,7 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // The term of leadership is read now and not at the first request, so that `sinceMs` is the beginning of the
-    // leadership.
+    // Read now, so that `sinceMs` is the beginning of the leadership.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

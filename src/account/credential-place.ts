@@ -1,4 +1,4 @@
-/** Source of credentials: the keys of a Secret, or environment variables that replace a Secret. */
+/** Source of credentials: a Secret, or environment variables that replace it. */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretNames } from '../service/requests/service-failure.ts';
@@ -6,11 +6,11 @@ import { type CredentialMember, requiredMembers } from './credential-rules.ts';
 
 export interface CredentialPlace {
   readonly kind: 'secret' | 'variables';
-  /** Secret that contains the credentials, or whose place the environment variables take. */
+  /** Secret with the credentials, or that environment variables replace. */
   readonly key: ResourceKey;
 }
 
-/** Environment variables that replace keys of the Secret. `LOGFLEET_CA_FILE` names a file that contains the value. */
+/** Environment variables that replace keys of the Secret. `LOGFLEET_CA_FILE` names a file. */
 export const variables = {
   baseURL: 'LOGFLEET_BASE_URL',
   accessId: 'LOGFLEET_ACCESS_ID',
@@ -27,19 +27,19 @@ const variableNames: SettingNames = {
     'give logfleet a user that no other client uses, or replace the LOGFLEET_ variables by a Secret that sets requestsPerSecond',
 };
 
-/** Returns the names of the connection settings for messages: keys of a Secret, or environment variables. */
+/** Names of the connection settings in messages: keys of a Secret, or environment variables. */
 export function settingNamesOf({ kind }: CredentialPlace): SettingNames {
   return kind === 'secret' ? secretNames : variableNames;
 }
 
-/** Name of a key of the credentials, as the first words of a sentence in a message. */
+/** Name of a key of the credentials, for the beginning of a message. */
 export function nameOf({ kind, key }: CredentialPlace, member: CredentialMember): string {
   if (kind === 'secret') return `${secretOf(key)}: ${member}`;
   if (member === 'ca.crt') return `The file that ${variables[member]} names`;
   return Object.hasOwn(variables, member) ? variables[member as keyof typeof variables] : member;
 }
 
-/** Short name of the place of credentials, for logs. */
+/** Short name of the source of credentials, for logs. */
 export function renderPlace({ kind, key }: CredentialPlace): string {
   return kind === 'secret' ? keyText(key) : 'environment';
 }

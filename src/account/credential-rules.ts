@@ -1,5 +1,5 @@
 /**
- * Rules for the keys of a Secret with credentials. They are used to decode a Secret and to check its Kubernetes manifest.
+ * Rules for the keys of a Secret with credentials.
  *
  * Invariant: no message contains a secret value.
  */
@@ -9,7 +9,7 @@ import { SecretText } from '../base/secret-text.ts';
 import { parseAllowedHosts } from '../service/requests/redirect.ts';
 import { parseServiceAddress, type ServiceAddress } from '../service/requests/service-address.ts';
 
-/** Parsed value of a key, or the problem with the value. The text of the problem follows the name of the key in messages. */
+/** Parsed value of a key, or the problem with it, as text after the name of the key. */
 export type Parsed<T> = { readonly kind: 'value'; readonly value: T } | ({ readonly kind: 'problem' } & Explanation);
 
 export type Rule<T> = (text: string) => Parsed<T>;
@@ -24,13 +24,13 @@ function problem(what: string, remedy: string): Parsed<never> {
 
 export const requiredMembers = ['baseURL', 'accessId', 'accessKey'] as const;
 
-/** Rules for all keys of the credentials, including optional keys. The rules receive values that are trimmed and not empty. */
+/** Rules for all keys of the credentials. The values are trimmed and not empty. */
 export const memberRules = {
   baseURL: (text: string): Parsed<ServiceAddress> => {
     const parsed = parseServiceAddress(text);
     return parsed.kind === 'address' ? value(parsed.address) : parsed;
   },
-  /** The access id is the user name of HTTP Basic credentials, so it contains no colon and no line break (RFC 7617). */
+  /** The user name of HTTP Basic credentials must not contain a colon or a line break (RFC 7617). */
   accessId: (text: string) =>
     /[:\p{Cc}]/u.test(text)
       ? problem('contains a colon or a control character', 'write only the access ID')
@@ -54,7 +54,7 @@ export type CredentialMember = keyof typeof memberRules;
 
 const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** Extracts all PEM certificates from the text and ignores the text between them. */
+/** Extracts all PEM certificates from the text. */
 function certificates(text: string): Parsed<string> {
   const found = text.match(certificateForm) ?? [];
   if (found.length === 0) {

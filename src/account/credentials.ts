@@ -1,7 +1,4 @@
-/**
- * Decodes the content of a Secret into credentials for one access id of the service. Each possible problem has its own
- * reason and remedy. No message contains a value of the Secret.
- */
+/** Decodes the content of a Secret into credentials. No message contains a value of the Secret. */
 
 import { createHash } from 'node:crypto';
 import { renderExplanation } from '../api/finding.ts';
@@ -17,7 +14,7 @@ export interface Credentials {
   readonly accessKey: SecretText;
   readonly caCertificates: string | undefined;
   readonly allowedHosts: readonly string[];
-  /** User of the service whose rate limit applies to the access id; by default the access id itself. */
+  /** User to whom the service's rate limit applies; by default the access id. */
   readonly user: string;
   readonly requestsPerSecond: number | undefined;
   readonly maxConcurrentRequests: number | undefined;
@@ -38,18 +35,12 @@ function secretError(reason: SecretReason, message: string): LogfleetError {
 
 type Members = ReadonlyMap<string, SecretText>;
 
-/**
- * Returns the value of a key without surrounding white space, because values that were copied from files often end in a
- * newline.
- */
+/** Returns the value of a key without surrounding white space. Values from files often end in a newline. */
 function textOf(members: Members, name: CredentialMember): string | undefined {
   return members.get(name)?.reveal().trim() || undefined;
 }
 
-/**
- * Decodes the credentials of a Secret. Throws a `LogfleetError` whose reason names the problem. With the reason
- * `SecretIncomplete`, the message lists all missing keys.
- */
+/** Decodes the credentials of a Secret. Throws a `LogfleetError` whose reason names the problem. */
 export function decodeCredentials(place: CredentialPlace, members: Members | undefined): Credentials {
   if (!members) throw secretError('SecretNotFound', renderAbsent(place));
   const missing = requiredMembers.filter((name) => textOf(members, name) === undefined);
@@ -76,7 +67,7 @@ export function decodeCredentials(place: CredentialPlace, members: Members | und
   };
 }
 
-/** Digest of credentials. The digest is equal for Secrets with the same content and does not reveal the access key. */
+/** Digest of credentials that does not reveal the access key. */
 export function fingerprintOf(credentials: Credentials): string {
   const content = { ...credentials, accessKey: credentials.accessKey.reveal() };
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');

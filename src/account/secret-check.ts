@@ -1,7 +1,4 @@
-/**
- * Checks the manifest of a Secret with credentials: the required keys and the form of their values. Only the service can tell
- * whether the credentials are valid.
- */
+/** Checks the manifest of a Secret with credentials: the required keys and the form of their values. */
 import { error, type Finding, warning } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
 import { checkSecret } from '../api/secret-manifest.ts';
@@ -29,7 +26,7 @@ function* checkMember(name: string, text: string, path: JsonPath): Generator<Fin
   else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);
 }
 
-/** Warns about a request limit in the Secret that is above the service's own limit, and therefore has no effect. */
+/** Warns about a request limit above the service's own limit, because it has no effect. */
 function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: string, path: JsonPath) {
   const limit = serviceLimits[name];
   if (Number(text) <= limit) return;

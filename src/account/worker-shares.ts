@@ -1,27 +1,21 @@
-/**
- * Divides a user's request limits between the operator and its workers (pods of Kubernetes Jobs, B8): computes the size of a
- * worker's share, and records the shares in use. Reads no clock and sends no requests.
- */
+/** Divides a user's request limits between the operator and its worker pods (B8), and records the shares in use. */
 
-/** Limits of one process: requests per second of a user, and concurrent requests of an access key. */
+/** Limits of a process: requests per second of a user, and concurrent requests of an access key. */
 export interface RequestLimits {
   readonly requestsPerSecond: number;
   readonly maxConcurrentRequests: number;
 }
 
-/** Part of a user's request limits that the operator always keeps for itself. */
+/** Requests that the operator always keeps for itself. */
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
 /** Maximum number of workers of one user. */
 const maxWorkers = 4;
 /**
- * Minimum number of concurrent requests of a worker. With fewer, a worker could not keep search jobs alive while it reads a
- * page.
+ * Minimum number of concurrent requests of a worker. With one, a worker could not keep search jobs alive while it reads
+ * a page.
  */
 const minConcurrent = 2;
-/**
- * Number of units into which one request per second is divided. Each share is a whole number of units, so sums have no
- * rounding errors.
- */
+/** Number of units of one request per second. Shares are whole numbers of units, to avoid rounding errors. */
 const stepsPerRequest = 1_000;
 
 export interface ShareSize {
@@ -32,8 +26,8 @@ export interface ShareSize {
 }
 
 /**
- * Returns the size of a worker's share; undefined if the limits are too small for a worker. The size depends only on
- * the user's limits, so the order in which exports start does not matter.
+ * Returns the size of a worker's share; undefined if the limits are too small. The size does not depend on the order in
+ * which exports start.
  */
 export function shareSize(limits: RequestLimits): ShareSize | undefined {
   const concurrent = limits.maxConcurrentRequests - operatorMinimum.maxConcurrentRequests;
@@ -48,7 +42,7 @@ export function shareSize(limits: RequestLimits): ShareSize | undefined {
   return { workers, share };
 }
 
-/** Limits that remain for the operator while workers use these shares. */
+/** Limits of the operator while workers use these shares. */
 export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
   if (shares.length === 0) return limits;
   let steps = stepsOf(limits.requestsPerSecond);
@@ -57,8 +51,7 @@ export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[
     steps -= workers * stepsOf(share.requestsPerSecond);
     concurrent -= workers * share.maxConcurrentRequests;
   }
-  // The limits of a Secret may be lowered while Jobs run. If the Jobs then leave less than the operator's minimum, the
-  // operator still uses its minimum.
+  // If the limits are lowered while Jobs run, the operator still keeps its minimum.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
@@ -69,9 +62,9 @@ function stepsOf(requestsPerSecond: number): number {
   return Math.max(1, Math.floor(requestsPerSecond * stepsPerRequest + 1e-6));
 }
 
-/** Share that the workers of one Kubernetes Job use. */
+/** Request limits that the workers of one Kubernetes Job use. */
 export interface HeldShare {
-  /** User of the service, as `userIdOf` names it. */
+  /** User of the service, from `userIdOf`. */
   readonly user: string;
   readonly workers: number;
   /** Share of each worker. */
@@ -79,25 +72,22 @@ export interface HeldShare {
 }
 
 /**
- * Time in ms for which a share stays in use after its Job and pods are gone. In this time, the Job controller of Kubernetes
- * may still create a pod, because it notices the deletion late, and logfleet may observe that pod up to 30 s late.
+ * Time in ms for which a share stays in use after its Job is gone, because Kubernetes may still create a pod, which
+ * logfleet may observe up to 30 s late.
  */
 const lingerMs = 60_000;
 
 interface Entry {
   readonly held: HeldShare;
-  /** True while the share is only reserved, because its Job was not observed yet. */
+  /** True until the Job is observed. */
   isReserved: boolean;
-  /**
-   * Monotonic time in ms at which the Job and its pods were first observed to be gone or to have ended; undefined
-   * while they run.
-   */
+  /** Monotonic time in ms at which the Job was first observed to have ended; undefined while it runs. */
   goneAtMs: number | undefined;
-  /** True if Job and pods were observed to have ended, so that no further pod can start. */
+  /** True if no further pod of the Job can start. */
   hasEnded: boolean;
 }
 
-/** Job with the state of its pods, as observed. */
+/** An observed Job with its share of the request limits. */
 export interface ObservedShare {
   /** Namespace and name of the Job. */
   readonly job: string;
@@ -111,9 +101,8 @@ export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * Reserves up to `wanted.workers` shares before a Job is created; fewer if not enough shares are free. A Job that
-   * has reserved shares keeps them. Returns undefined if no share is free, or if a former Job of the same name has
-   * ended and its pods may still use its shares.
+   * Reserves up to `wanted.workers` shares before a Job is created. Returns undefined if no share is free, or if pods
+   * of a former Job of the same name may still run.
    */
   reserve(job: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const known = this.#entries.get(job);
@@ -133,13 +122,13 @@ export class WorkerShares {
     return this.#entries.get(job)?.held;
   }
 
-  /** Releases a reserved share because its Job was not created. Does nothing if the Job was observed. */
+  /** Releases a reserved share because its Job was not created. */
   cancel(job: string): void {
     if (this.#entries.get(job)?.isReserved) this.#entries.delete(job);
   }
 
   /**
-   * Records the shares of all existing Jobs as used, and frees the shares of Jobs that are gone. Returns the time in ms until
+   * Records the shares of all existing Jobs, and frees the shares of Jobs that are gone. Returns the time in ms until
    * another share may become free.
    */
   observe(observed: readonly ObservedShare[], nowMs: number): number {
@@ -166,7 +155,7 @@ export class WorkerShares {
   }
 }
 
-/** True if these shares leave enough of the request limits to the operator. */
+/** Returns whether these shares leave enough of the limits to the operator. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const steps = shares.reduce((sum, { workers, share }) => sum + workers * stepsOf(share.requestsPerSecond), 0);
   const concurrent = shares.reduce((sum, { workers, share }) => sum + workers * share.maxConcurrentRequests, 0);

@@ -32,16 +32,15 @@ import { type ObservableResource, UnobservedChanges } from './unobserved-changes
 import { WorkQueue } from './work-queue.ts';
 
 export interface ControllerOptions extends Ports {
-  /** Label for metrics and logs: the kind of the resources in lower case. */
+  /** Kind of the resources in lower case, for metrics and logs. */
   readonly name: string;
   readonly reconciler: Reconciler;
-  /** Source of the resources that the controller reconciles. */
   readonly source: ResourceSource<ObservableResource>;
   readonly workers: number;
   readonly leadership: Leadership;
 }
 
-/** Outcome of a reconcile, used as a label of metrics. `aborted`: the reconcile was stopped early, and its result is ignored. */
+/** Outcome of a reconcile, for metrics. `aborted`: the reconcile was stopped early, and its result is ignored. */
 export type ReconcileOutcome =
   | 'settled'
   | 'requeue_after'
@@ -62,10 +61,10 @@ export class Controller {
 
   readonly #inFlight = new Set<Promise<void>>();
 
-  /** Keys of resources that had work left after their last reconcile. They are reconciled again even without a change. */
+  /** Keys of resources with work left. They are reconciled again even without a change. */
   readonly #unsettled = new Set<string>();
 
-  /** Term of leadership, in which this process starts reconciles. `abort` stops the running reconciles when the term ends. */
+  /** Current term of leadership. `abort` stops its reconciles when the term ends. */
   #reign: { readonly term: number; readonly abort: AbortController } | undefined;
 
   #state: 'new' | 'running' | 'ended' = 'new';
@@ -91,8 +90,7 @@ export class Controller {
       () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
     );
     this.#outcomes = metrics.counter('logfleet_reconciles_total', 'Reconciles, by outcome.', ['controller', 'outcome']);
-    // The counter must exist with the value 0, because an alert on its increase would otherwise miss the first internal
-    // error.
+    // An alert on an increase needs a counter that exists from the beginning.
     this.#outcomes.add({ controller: name, outcome: 'bug' }, 0);
     this.#durations = metrics.histogram(
       'logfleet_reconcile_duration_seconds',
@@ -102,7 +100,7 @@ export class Controller {
     );
   }
 
-  /** Runs reconciles until `signal` is aborted, and resolves when all running reconciles have ended. Never rejects. Call it only once. */
+  /** Runs reconciles until `signal` is aborted, and resolves when all have ended. Never rejects. Can be called once. */
   async run(signal: AbortSignal): Promise<void> {
     assert(this.#state === 'new', 'a controller runs once');
     this.#state = 'running';
@@ -123,20 +121,16 @@ export class Controller {
   }
 
   /**
-   * Reconciles a resource as soon as possible. If a reconcile of the resource is running, another one follows.
+   * Reconciles a resource as soon as possible, or again after a running reconcile.
    * @param isUnderWay true if there are new results for the resource's work in progress
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // The queue reports a ready key only once. If it did so before the first list of resources was complete, the reconcile
-    // is started here.
+    // The queue may have reported the key before the first list of resources was complete.
     this.#startSoon();
   }
 
-  /**
-   * Returns whether logfleet can do no more work without a person. Periodic reconciles of resources without work left do not
-   * count as work.
-   */
+  /** Returns whether logfleet can do no more work without a user. */
   idle(): boolean {
     return (
       this.#state === 'running' &&
@@ -147,7 +141,7 @@ export class Controller {
     );
   }
 
-  /** Resolves as soon as logfleet can do no more work without a person. */
+  /** Resolves as soon as logfleet can do no more work without a user. */
   whenSettled(): Promise<void> {
     return new Promise((resolve) => {
       this.#settledListeners.push(resolve);
@@ -155,7 +149,7 @@ export class Controller {
     });
   }
 
-  /** Reconciles all resources at the beginning of each term of leadership, because data from an earlier term may be outdated. */
+  /** Reconciles all resources when this process becomes the leader, because older data may be outdated. */
   #followLeadership(): void {
     const { leadership, source } = this.#options;
     const leads = leadership.isLeader();
@@ -172,7 +166,7 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Starts reconciles in a microtask, so that the code that reported a change finishes first. */
+  /** Starts reconciles in a microtask, after the code that reported a change. */
   #startSoon(): void {
     if (this.#startPending) return;
     this.#startPending = true;
@@ -218,7 +212,7 @@ export class Controller {
     }
   }
 
-  /** Puts the key of an aborted reconcile back into the queue, so that the reconcile is repeated in the next term of leadership. */
+  /** Queues the key of an aborted reconcile again, for the next term of leadership. */
   #takeBack(key: string): ReconcileOutcome {
     this.#queue.add(key);
     return 'aborted';

@@ -1,15 +1,9 @@
-/**
- * Health verdict of a resource (ready, in progress, stalled or in an outage), and its conversion to status conditions
- * as kstatus expects them.
- */
+/** Health of a resource (ready, in progress, stalled or in an outage), and its conversion to conditions for kstatus. */
 
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type { ResourceEvent } from '../host/host.ts';
 
-/**
- * Condition reasons for problems in the spec and the Secrets. The operator and the commands find these problems before any
- * request to the service.
- */
+/** Condition reasons for problems in the spec and the Secrets, which are found without a request to the service. */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
   reasons.paused,
   reasons.invalidSpec,
@@ -22,41 +16,33 @@ export const reasonsOfSpecAndSecrets: readonly string[] = [
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;
-  /** Message of the health verdict: a sentence that says why nothing happens, and one that says what a person can do about it. */
+  /** Two sentences: why nothing happens, and what the user can do about it. */
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
-  /**
-   * True while logfleet retries because the service, or the destination of an export, fails or limits the request rate (H2).
-   */
+  /** True while logfleet retries because the service or a destination does not work (H2). */
   readonly outage?: boolean;
-  /**
-   * True if the message already says when the outage began, because it comes from another process, for example from a pod of
-   * an export.
-   */
+  /** True if the message already says when the outage began. */
   readonly mentionsOutageStart?: boolean;
 }
 
-/**
- * Fields of `Health` for three situations: nothing to do now, work in progress, and a resource that cannot continue
- * until a person acts.
- */
+/** Fields of `Health`: nothing to do, work in progress, and a resource that waits for the user. */
 export const resting = { reconciling: false, stalled: false } as const;
 export const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
 export const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
 
 export interface ShownHealth {
   readonly conditions: readonly Condition[];
-  /** Start of the current outage. Absent if there is no outage. */
+  /** Start of the current outage, if there is one. */
   readonly outageStartTime?: string;
 }
 
-/** Duration in ms after which an outage gets its own condition `Outage`, for alerts (H2). */
+/** Duration in ms after which an outage sets the condition `Outage`, for alerts (H2). */
 export const lastingOutageMs = 600_000;
 
 /**
- * Sets the conditions `Ready`, `Reconciling`, `Stalled` and `Outage` from the health verdict, and keeps other conditions. An outage keeps
- * its start time when its reason changes. A start time that is invalid or in the future is ignored.
+ * Sets the conditions `Ready`, `Reconciling`, `Stalled` and `Outage`, and keeps others. An outage keeps its start time
+ * when its reason changes.
  */
 export function describeHealth(
   before: Partial<ShownHealth> | undefined,
@@ -85,23 +71,20 @@ export function describeHealth(
   return { conditions, ...(since === undefined ? {} : { outageStartTime: since }) };
 }
 
-/**
- * Milliseconds until the current outage has lasted long enough for the condition `Outage`. Infinity if the condition is
- * already set, or if there is no outage.
- */
+/** Milliseconds until the condition `Outage` is due. Infinity if it is already set, or without an outage. */
 export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth>, wallMs: number): number {
   if (outageStartTime === undefined || findCondition(conditions, 'Outage')) return Number.POSITIVE_INFINITY;
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** Condition reasons that need a person's attention although the resource is not stalled. */
+/** Condition reasons that need a user although the resource is not stalled. */
 const needsAttention: ReadonlySet<string> = new Set([
   reasons.awaitingApproval,
   reasons.rollingBack,
   reasons.exportedIncomplete,
 ]);
 
-/** Returns the Events for a change of status: one for a new reason of `Ready`, one for a new condition `Outage` (H1). */
+/** Returns the Events for a change of status: for a new reason of `Ready`, and for a new condition `Outage` (H1). */
 export function transitionsTo(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,
@@ -109,7 +92,7 @@ export function transitionsTo(
 ): readonly ResourceEvent[] {
   const was = findCondition(before, 'Ready');
   const type = stalled || outage || needsAttention.has(reason) ? 'Warning' : 'Normal';
-  // The first status of a resource causes an Event only if work has begun or there is a problem.
+  // The first status causes an Event only if work has begun or there is a problem.
   const hasBegun = reconciling && reason !== reasons.progressing;
   const isNew = was ? was.reason !== reason || was.status !== ready : hasBegun || type === 'Warning';
   const lasting = findCondition(after, 'Outage');

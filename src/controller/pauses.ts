@@ -1,8 +1,8 @@
-/** Finds out whether a resource is paused, and by which setting or annotation. */
+/** Finds the setting or annotation that pauses a resource. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 
-/** Name of the setting or annotation that pauses a resource, as shown to users. Undefined if the resource is not paused. */
+/** Name of the setting or annotation that pauses a resource; undefined if it is not paused. */
 export function pausedByOf({
   spec,
   metadata,

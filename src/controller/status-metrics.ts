@@ -1,10 +1,9 @@
 /**
- * Metrics of a kind, computed at each scrape from the statuses of its resources: the number of resources in each state, and
- * separate series (labelled metrics) for at most 200 resources (C3).
+ * Metrics of a kind, computed from the statuses of its resources: the number of resources in each state, and series of
+ * their own for at most 200 resources (C3).
  *
- * Invariants: resources that most need a person get separate series first, in the order Stalled, Outage, Reconciling,
- * NotReady, others. A resource without a status has no series and is not counted. The label `reason` has few values, because
- * reasons come from conditions (`api/conditions.ts`).
+ * Invariants: resources that most need a user come first: Stalled, Outage, Reconciling, NotReady, others. A resource
+ * without a status is not counted.
  */
 import { type Condition, findCondition } from '../api/conditions.ts';
 import type { Labels, Metrics, Sample } from '../base/metrics.ts';
@@ -12,7 +11,7 @@ import type { ResourceKey } from '../host/host.ts';
 
 export const maxShown = 200;
 
-/** States of resources, from most to least urgent. Ready and Unknown are equally urgent. */
+/** States of resources, from most to least urgent. */
 const ranks = [['Stalled'], ['Outage'], ['Reconciling'], ['NotReady'], ['Ready', 'Unknown']] as const;
 type ResourceState = (typeof ranks)[number][number];
 
@@ -26,8 +25,8 @@ export interface MeasuredResource {
 type StatusOf<R extends MeasuredResource> = NonNullable<R['status']>;
 
 /**
- * Name, description and values of a metric. `read` returns the value for one resource, or a sample for each combination of the
- * additional labels in `labelNames`. The metric has no series for a resource whose value is undefined.
+ * Name, description and values of a metric. `read` returns the value for one resource, or a sample for each combination
+ * of labels; undefined for no value.
  */
 export type StatusFigure<R extends MeasuredResource> = readonly [
   name: string,
@@ -38,17 +37,11 @@ export type StatusFigure<R extends MeasuredResource> = readonly [
 
 interface StatusMetricsOptions<R extends MeasuredResource> {
   readonly metrics: Metrics;
-  /**
-   * Kind of the resources, such as `export`. The kind is a part of metric names, and the name of the label with the
-   * resource's name.
-   */
+  /** Kind of the resources, such as `export`, for metric names and labels. */
   readonly kind: string;
   readonly plural: string;
   readonly figures: readonly StatusFigure<R>[];
-  /**
-   * Returns the resources that are measured. Empty while another process leads, because series from two processes would cause
-   * each alert twice.
-   */
+  /** Returns the resources that are measured. Empty while another process leads, so that no alert fires twice. */
   readonly resources: () => Iterable<R>;
 }
 
@@ -84,7 +77,6 @@ export function measureStatuses<R extends MeasuredResource>(options: StatusMetri
   );
 }
 
-/** A resource, its status, and the state that the metrics report for it. */
 interface Measured<R extends MeasuredResource> {
   readonly resource: R;
   readonly status: StatusOf<R>;

@@ -1,6 +1,4 @@
-/**
- * Functions for parts that all statuses contain: times, texts of limited length, and the last request for a reconcile.
- */
+/** Functions for fields that all statuses contain, such as times. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 
@@ -13,12 +11,12 @@ export function bounded(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
 }
 
-/** Maximum length in characters of an annotation value that is copied into a status. */
+/** Maximum length in characters of an annotation value in a status. */
 const maxRequestLength = 256;
 
 /**
- * Returns the value of the annotation that requests a reconcile. The status repeats the value, so that a waiting
- * client sees that the operator has read the request.
+ * Returns the value of the annotation that requests a reconcile. In the status, it tells a waiting client that the
+ * operator has read the request.
  */
 export function echoOfRequest({ metadata }: { readonly metadata: Pick<ObjectMeta, 'annotations'> }): {
   readonly lastHandledReconcileAt?: string;

@@ -1,7 +1,6 @@
 /**
- * Decides when the status of a resource is written, because every write is sent to all watchers of the resource. A change of the health
- * verdict is written immediately, changed counts and estimates at limited intervals, and an unchanged status never. Also publishes Events
- * about changes of the health verdict.
+ * Decides when the status of a resource is written, because every write is sent to all watchers. Changes of health are
+ * written immediately, changed counts at limited intervals. Also publishes Events.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -14,12 +13,9 @@ export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
 export interface StatusRules<K extends KindName> {
   readonly kind: K;
-  /** Fields of status whose change is written at once. */
+  /** Fields of the status whose change is written immediately. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
-  /**
-   * Returns whether the counts in two statuses differ enough to be written. Without this function, every change of counts is
-   * written.
-   */
+  /** Returns whether the counts in two statuses differ enough to be written. By default, every change is written. */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
 }
 
@@ -27,18 +23,18 @@ export interface StatusWriterOptions<K extends KindName> {
   readonly rules: StatusRules<K>;
   readonly host: Host;
   readonly clock: Clock;
-  /** Minimum interval in ms between two writes of a status in which only counts have changed. */
+  /** Minimum interval in ms between two writes in which only counts have changed. */
   readonly intervalMs: number;
   readonly owner: OwnerRef;
-  /** Returns whether the process is about to end. Changed counts are then written at once, because no later write can follow. */
+  /** Returns whether the process is about to end. Changed counts are then written immediately. */
   readonly draining: () => boolean;
 }
 
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
   /**
-   * Resource versions right before and right after this status was written. If the cache has one of these versions, its
-   * status is not newer than the written one.
+   * Resource versions before and after this status was written. The cache contains no newer status if it has one of
+   * them.
    */
   readonly versions: readonly string[];
 }
@@ -49,7 +45,7 @@ export class StatusWriter<K extends KindName> {
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #heldBack = false;
   #isOutdated = false;
-  /** Status before the first write that got no answer. That write may have taken effect, but no Event has reported it yet. */
+  /** Status before the first write without an answer. No Event has reported that write. */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
   constructor(options: StatusWriterOptions<K>) {
@@ -60,21 +56,18 @@ export class StatusWriter<K extends KindName> {
     return this.#heldBack;
   }
 
-  /** True if the last write of the status failed, because another writer had changed or deleted the resource. */
+  /** True if the last write failed because another writer had changed or deleted the resource. */
   get isOutdated(): boolean {
     return this.#isOutdated;
   }
 
-  /** Resource with the newest status that this process knows. The cache may have an older status. */
+  /** Resource with the newest known status. The cache may have an older one. */
   latest(resource: ResourceOf<K>): ResourceOf<K> {
     const status = this.known(resource);
     return status === resource.status || !status ? resource : { ...resource, status };
   }
 
-  /**
-   * Newest known status of the resource. This is the status that this process wrote last, because the cache may be older. If
-   * another writer has replaced that status, for example by a restore, the status in the cache is the newest.
-   */
+  /** Newest known status: the one that this process wrote last, unless another writer has replaced it. */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
       ? this.#written.status
@@ -83,11 +76,10 @@ export class StatusWriter<K extends KindName> {
 
   /**
    * Writes the status of the resource if a write is due.
-   * - `essentials` contain the fields of the health verdict.
+   * - `essentials` contain the fields about the health.
    * - `figures` returns the other fields, such as counts. It is called only when needed.
-   * - Without `health`, no Event is published.
-   * Returns the delay in ms until the next call, which writes delayed counts or sets the condition `Outage`. Infinity
-   * if no further call is needed.
+   * - Without `health`, no Event is published. Returns the delay in ms until the next call; Infinity if no further call
+   *   is needed.
    */
   async publish(
     resource: ResourceOf<K>,
@@ -113,8 +105,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * If the resource already shows this status, tells this to the host and returns the delay in ms until the next check.
-   * Returns undefined if the status must be written.
+   * Tells the host if the resource already shows this status, and returns the delay in ms until the next check. Returns
+   * undefined if the status must be written.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
     const before = this.known(resource);
@@ -142,27 +134,23 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // Another writer has changed or deleted the resource. The host reports this change, and a new status is then computed.
+      // The host reports the change by the other writer, which leads to a new status.
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;
-      // It is unknown whether the status was written, so the status in the cache is used.
+      // The write may have succeeded, so the status in the cache is used.
       this.#written = undefined;
       this.#unreported ??= { status: before };
       throw error;
     }
-    // The cache uses the same status object, because copies of the statuses of thousands of resources would double the
-    // memory.
+    // The cache shares this object. Copies of thousands of statuses would double the memory.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();
     if (health) this.#report(before, status, health);
   }
 
-  /**
-   * Publishes Events about the changes since the status `before`, or since an older status if its changes are not reported
-   * yet.
-   */
+  /** Publishes Events about the changes since the status `before`, or since an older unreported status. */
   #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
     const { host, owner } = this.#options;
     const reported = this.#unreported ? this.#unreported.status : before;

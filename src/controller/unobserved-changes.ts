@@ -1,13 +1,11 @@
 /**
- * Measures how long changed resources of one kind have waited until their status shows the change. A resource whose status
- * shows an older generation than its metadata is unobserved. A high age means that the operator does not reconcile.
- *
- * Invariant: memory is used only for resources that are unobserved, or were unobserved at their last change.
+ * Measures how long changed resources wait until their status shows the new generation. A high age means that the
+ * operator does not reconcile.
  */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-/** Resource with its generation, and with the generation that its status describes. */
+/** Resource with its generation, and the generation that its status describes. */
 export interface ObservableResource {
   readonly metadata: ResourceKey & { readonly generation?: number };
   readonly status?: { readonly observedGeneration?: number } | undefined;
@@ -24,7 +22,7 @@ export class UnobservedChanges {
   readonly #read: (key: ResourceKey) => ObservableResource | undefined;
   readonly #unobserved = new Map<string, Unobserved>();
 
-  /** @param read returns the newest known content of a resource, or undefined if the resource does not exist */
+  /** @param read returns the newest known content of a resource, if it exists */
   constructor(read: (key: ResourceKey) => ObservableResource | undefined) {
     this.#read = read;
   }
@@ -34,7 +32,7 @@ export class UnobservedChanges {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // The controller is not notified of status writes by this process, so the status may already show the earlier change.
+    // Status writes of this process are not reported, so the status may already show the earlier change.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;
@@ -42,7 +40,7 @@ export class UnobservedChanges {
     this.#unobserved.set(text, { key: { namespace, name }, generation, sinceMs: nowMs });
   }
 
-  /** Returns the age in ms of the oldest change that no status shows yet, or 0 if there is none. */
+  /** Returns the age in ms of the oldest change that no status shows, or 0. */
   oldestMs(nowMs: number): number {
     for (const [text, { key, sinceMs }] of this.#unobserved) {
       if (isUnobserved(this.#read(key))) return nowMs - sinceMs;

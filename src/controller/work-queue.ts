@@ -1,15 +1,11 @@
 /**
- * Queue of keys of resources that wait for their reconcile.
+ * Queue of the keys of resources that wait for their reconcile.
  *
- * - Coalescing: a key that is added many times before it is taken is taken once.
- * - Exclusive: a key in processing is not taken a second time. When it is added meanwhile, it becomes ready again after `done`.
- * - Fair: keys are taken in the order in which they became ready. Keys with work in progress alternate with all others, so that
- *   this work continues while thousands of resources wait for their first reconcile.
- * - Delayed: `addAfter` adds a key after a delay. `addBackoff` adds it after a delay that grows with each call until `forget`.
- * - Bounded: memory is bounded by the resources that exist or were just deleted. Each field below contains a key at most once,
- *   and no field contains a key that was taken, done and forgotten.
- *
- * The owner of the queue decides when to take a key and how to process it.
+ * - Coalescing: a key that is added many times is taken once.
+ * - Exclusive: a key that is being processed is not taken a second time.
+ * - Fair: keys are taken in the order in which they became ready. Keys with work in progress alternate with all others.
+ * - Delayed: `addAfter` adds a key after a delay, `addBackoff` after a delay that grows until `forget`.
+ * - Bounded: memory depends on the number of existing resources.
  */
 
 import type { Timer } from '../base/clock.ts';
@@ -17,14 +13,14 @@ import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
-/** Delay in ms after the first failure, before random shortening. The delay gives a failing service time to recover. */
+/** Maximum delay in ms after the first failure, before the random reduction. */
 const firstDelayMs = 500;
 const maxDelayMs = 300_000;
 
 export interface WorkQueueOptions extends Omit<Ports, 'log'> {
   /** Label of the queue in metrics. */
   readonly name: string;
-  /** Called when a key is ready to be taken from the queue, possibly during a call of `add` or `done`. */
+  /** Called when a key is ready, possibly during a call of `add` or `done`. */
   readonly onReady: () => void;
 }
 
@@ -34,27 +30,21 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /**
-   * Keys that are ready, in the order in which they are taken. Each of these keys is also in `#dirty`, and none is in
-   * `#processing`.
-   */
+  /** Ready keys in order. Each is also in `#dirty`, and none is in `#processing`. */
   readonly #ready: string[] = [];
-  /** Ready keys of resources with work in progress, in the order in which they are taken. */
+  /** Ready keys of resources with work in progress, in order. */
   readonly #readyUnderWay: string[] = [];
   /** Keys from `#dirty` whose resources have work in progress. */
   readonly #underWay = new Set<string>();
   #tookUnderWay = false;
 
-  /** Keys that are ready, or were added again while in `#processing`. The value is the monotonic time of the addition. */
+  /** Keys that are ready, or were added while in `#processing`, with the monotonic time of the addition. */
   readonly #dirty = new Map<string, number>();
 
-  /** Keys that were taken from the queue and are not done yet. */
+  /** Keys that were taken and are not done. */
   readonly #processing = new Set<string>();
 
-  /**
-   * Keys that become ready later, each with the earliest time at which it becomes ready. A key is removed when it is taken
-   * from the queue.
-   */
+  /** Keys that become ready later, with that time. */
   readonly #delayed = new Map<string, Delayed>();
 
   readonly #failures = new Map<string, number>();
@@ -86,8 +76,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key that is ready to be processed. If the key is in processing, it becomes ready after `done`.
-   * @param isUnderWay true if the resource of the key has work in progress
+   * Adds a key that is ready. If the key is being processed, it becomes ready after `done`.
+   * @param isUnderWay true if the resource has work in progress
    */
   add(key: string, isUnderWay = false): void {
     if (this.#closed || this.#dirty.has(key)) return;
@@ -97,7 +87,7 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#makeReady(key);
   }
 
-  /** Adds a key after `delayMs`. When a key has several delays, the shortest applies. */
+  /** Adds a key after `delayMs`. Of several delays, the shortest applies. */
   addAfter(key: string, delayMs: number): void {
     if (this.#closed) return;
     if (delayMs <= 0) {
@@ -117,9 +107,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key again after its processing failed, and returns the delay in ms. The delay grows exponentially with consecutive
-   * failures. The delay is shortened at random by up to half, so that keys that failed together are not retried together. The
-   * minimum is `atLeastMs`.
+   * Adds a key again after a failure, and returns the delay in ms. The delay grows exponentially, and is shortened at
+   * random by up to half, so that keys are not retried together. The minimum is `atLeastMs`.
    */
   addBackoff(key: string, atLeastMs = 0): number {
     const failures = (this.#failures.get(key) ?? 0) + 1;
@@ -134,7 +123,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Takes the next ready key out of the queue, for processing until `done`. Undefined if no key is ready. */
+  /** Takes the next ready key, for processing until `done`. Undefined if no key is ready. */
   take(): string | undefined {
     const isTurn = !this.#tookUnderWay || this.#ready.length === 0;
     this.#tookUnderWay = isTurn && this.#readyUnderWay.length > 0;
@@ -151,24 +140,24 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key. A key that was added during its processing becomes ready again. */
+  /** Ends the processing of a key. A key that was added meanwhile becomes ready. */
   done(key: string): void {
     this.#processing.delete(key);
     if (this.#dirty.has(key) && !this.#closed) this.#makeReady(key);
   }
 
-  /** Returns whether no key is ready or in processing. Delayed keys do not count. */
+  /** Returns whether no key is ready or being processed. Delayed keys do not count. */
   idle(): boolean {
     return this.#dirty.size === 0 && this.#processing.size === 0;
   }
 
-  /** Number of different keys that the queue holds: ready, in processing, delayed or failed. */
+  /** Number of different keys: ready, being processed, delayed or failed. */
   size(): number {
     const keys = [this.#dirty, this.#processing, this.#delayed, this.#failures].flatMap((set) => [...set.keys()]);
     return new Set(keys).size;
   }
 
-  /** Closes the queue. Ready and delayed keys are dropped. `done` may still be called for keys in processing. */
+  /** Closes the queue and drops its keys. `done` may still be called. */
   close(): void {
     this.#closed = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();

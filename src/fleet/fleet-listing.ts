@@ -1,13 +1,11 @@
 /**
  * Collector listing of an account: the last known row of each collector, shared by all policies of the account (U9).
  *
- * Policies request reads (`requestSweep` for the whole list, `requestPage`, `requestBuilds`). One loop sends the requests and
- * notifies the policies. A reconcile never waits for a page: it uses the current rows and is called again after a read. One timer
- * reads the whole list again for all policies. A policy at rest is notified only about changes that concern it. So collectors
- * that need nothing cost one sweep (read of the whole list) and no reconciles.
+ * Policies request reads. One loop sends the requests and notifies the policies, so a reconcile never waits for a page.
+ * A policy at rest is notified only about changes that concern it.
  *
- * The listing is requested for a build that no policy targets and no collector runs. Such a listing shows all collectors, and its
- * pages stay stable during upgrades (U7, `listing-view.ts`).
+ * The listing is requested for a build that no policy targets and no collector runs, because such a listing shows all
+ * collectors (U7, `listing-view.ts`).
  *
  * Invariant: the loop has at most one request in flight, and none while another process leads.
  */
@@ -22,42 +20,40 @@ import { type Listed, ListOrder } from './list-order.ts';
 import { chooseView, type View } from './listing-view.ts';
 import { defaultRows, PageSize, refusesBuild } from './page-size.ts';
 
-/** Error of the last failed read of the collector list, and the time of its retry. */
+/** Error of the last read of the collector list, and the time of its retry. */
 export interface ListingProblem {
   readonly error: LogfleetError;
   readonly retryAtMs: number;
 }
 
-/** Minimum time between sweeps (reads of the whole list) for idle policies, as a multiple of the duration of a sweep (U9). */
+/**
+ * Minimum interval between reads of the whole list for idle policies, as a multiple of the duration of one read (U9).
+ */
 export const restingShare = 10;
 
 export interface FleetListingOptions {
   readonly service: UpgradeService;
   readonly clock: Clock;
   readonly log: Logger;
-  /**
-   * Versions that policies of this service target. The collector list for a version omits collectors that already run this
-   * version.
-   */
+  /** Versions that policies of this service target. The list for a version omits collectors that already run it. */
   readonly targeted: () => ReadonlySet<string>;
-  /** Whether this process may send requests to the service. Only the leader may. */
+  /** Whether this process may send requests to the service: only the leader may. */
   readonly active: () => boolean;
 }
 
-/** Policy that uses a collector listing. */
 export interface ListingUser {
-  /** Secret with the credentials of the policy, as `namespace/name`. */
+  /** Secret with the policy's credentials, as `namespace/name`. */
   readonly secret: string;
-  /** Maximum age in ms that the policy accepts for the rows of the listing. */
+  /** Maximum age of the rows in ms. */
   readonly resyncMs: number;
   /** Called when the policy must be reconciled because of new rows, builds or problems. */
   readonly onNews: () => void;
 }
 
 interface User extends ListingUser {
-  /** Minimum time between sweeps for this policy, as a multiple of the duration of a sweep (U9). */
+  /** Minimum interval between reads of the whole list, as a multiple of the duration of one read (U9). */
   share: number;
-  /** Whether the policy is at rest, so that it is notified only of changes that concern it. */
+  /** Whether the policy is notified only of changes that concern it. */
   isAtRest: boolean;
 }
 
@@ -66,18 +62,15 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /** Secrets for which, since the last sweep began, a policy was asked whether the Secret still belongs to this account. */
+  /** Secrets that a policy was asked to check since the last read of the whole list began. */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /**
-   * Whether policies at rest were notified of a problem of this listing, so that they are also notified when the problem
-   * ends.
-   */
+  /** Whether idle policies were notified of a problem. If so, they are also notified of its end. */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
-  /** Whether the service no longer offers the build for which the list is requested, so that no page of the list can be read. */
+  /** Whether the service no longer offers the build for which the list is requested. */
   #isWithdrawn = false;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
@@ -87,7 +80,7 @@ export class FleetListing {
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
-  /** Merged order of the listings for two builds, which together show all collectors; unset when one listing shows them all. */
+  /** Merged order of the listings for two builds; undefined when one listing shows all collectors. */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
@@ -106,25 +99,25 @@ export class FleetListing {
     return this.rows.get(id);
   }
 
-  /** Builds that the service offers, with the send time of the request for them; undefined until the first answer (4.7). */
+  /** Builds that the service offers, with the time of the request; undefined until the first answer (4.7). */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;
   }
 
-  /** Send time in monotonic ms of the first request of the newest complete sweep; undefined until the first complete sweep. */
+  /** Monotonic time in ms at which the newest complete read of the list began; undefined until there is one. */
   completeSinceMs(): number | undefined {
     return this.#completeSinceMs;
   }
 
   /**
-   * Whether the listing shows collectors that run `version`. False only when the service offers a single build, whose list
-   * hides the collectors that run it (U7).
+   * Returns whether the listing shows collectors that run `version`. A listing for a build hides the collectors that
+   * run it (U7).
    */
   observes(version: string): boolean {
     return this.#view?.observes(version) ?? false;
   }
 
-  /** Total duration in ms of the successful requests of the newest complete sweep, without waits between them (U9). */
+  /** Duration in ms of the requests of the newest complete read, without waits between them (U9). */
   sweepMs(): number {
     return this.#lastSweepMs;
   }
@@ -142,15 +135,12 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Number of rows on one page of the service's list, as learned from its answers so far. */
+  /** Number of rows on one page of the service's list. */
   pageRows(): number {
     return this.#pageSize.rows();
   }
 
-  /**
-   * Page of the list that shows this collector. If the list hides the collector now: page that will show it after its
-   * upgrade.
-   */
+  /** Page of the list that shows this collector, or that will show it after its upgrade. */
   pageOf(id: string): number | undefined {
     const { rows } = this;
     const hidden = this.#view?.builds[0];
@@ -159,23 +149,23 @@ export class FleetListing {
     return position === undefined || position < 0 ? undefined : Math.floor(position / this.#pageSize.rows());
   }
 
-  /** Counter that changes whenever the places of collectors in the order of the list may change. */
+  /** Counter that changes whenever the order of the list may change. */
   orderRevision(): number {
     return this.#orderRevision + this.rows.orderRevision;
   }
 
-  /** Place of a collector in the order of the service's list, for sorting; the largest number when the place is unknown. */
+  /** Place of a collector in the list, for sorting; the largest number if unknown. */
   placeOf(id: string): number {
     const place = this.#order ? this.#order.place(id) : this.rows.get(id)?.position;
     return place === undefined || place < 0 ? Number.MAX_SAFE_INTEGER : place;
   }
 
-  /** Send time in monotonic ms of the last request for this single page since the newest sweep; undefined if there was none. */
+  /** Monotonic time in ms of the last request for this page since the newest read of the whole list. */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
   }
 
-  /** Requests a sweep (read of the whole list) whose requests are all sent at or after `sentAfterMs`. */
+  /** Requests a read of the whole list. All requests are sent at or after `sentAfterMs`. */
   requestSweep(sentAfterMs: number): void {
     if (this.#completeSinceMs !== undefined && this.#completeSinceMs >= sentAfterMs) return;
     if (this.#sweep && this.#sweep.startedAtMs >= sentAfterMs) return;
@@ -189,16 +179,13 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Requests a read of the page with this number (see `pageOf`). The request is sent at or after `sentAfterMs`. */
+  /** Requests a read of a page (see `pageOf`). The request is sent at or after `sentAfterMs`. */
   requestPage(page: number, sentAfterMs: number): void {
     this.#wantPages.set(page, Math.max(this.#wantPages.get(page) ?? 0, sentAfterMs));
     this.#pump();
   }
 
-  /**
-   * Adds or updates a policy that uses the listing. Until the policy is at rest, it is notified of every read and every
-   * problem.
-   */
+  /** Adds or updates a policy that uses the listing. The policy is notified of every read until it is at rest. */
   attend(id: string, user: ListingUser): void {
     const share = this.#users.get(id)?.share ?? restingShare;
     this.#users.set(id, { ...user, share, isAtRest: false });
@@ -207,8 +194,7 @@ export class FleetListing {
 
   /**
    * Sets what a policy needs from the listing until its next decision.
-   * @param isAtRest whether the policy is notified only of changed rows of its collectors, changed builds, and the beginning
-   *   or end of a problem
+   * @param isAtRest whether the policy is notified only of changes that concern it
    */
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
     const user = this.#users.get(id);
@@ -222,7 +208,7 @@ export class FleetListing {
     this.rows.members.leave(id);
   }
 
-  /** Notifies all policies whose Secret may belong to another account now, at most once per complete read of the list. */
+  /** Asks all policies to check their Secret, at most once per complete read of the list. */
   doubtSecret(secret: string): void {
     if (this.#notifiedSecrets.has(secret)) return;
     this.#notifiedSecrets.add(secret);
@@ -236,7 +222,7 @@ export class FleetListing {
     this.#users.clear();
   }
 
-  /** Moves the timer for the next sweep to an earlier time if this policy needs the sweep earlier than planned. */
+  /** Sets the timer for the next read of the list to an earlier time if this policy needs it. */
   #planResync(resyncMs: number, share: number): void {
     const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
     if (atMs === Infinity || (this.#resync && this.#resync.atMs <= atMs)) return;
@@ -249,7 +235,7 @@ export class FleetListing {
     this.#resync = { atMs, timer };
   }
 
-  /** Monotonic time in ms at which the list of builds must be read again; Infinity when a read is already requested. */
+  /** Monotonic time in ms at which the list of builds must be read again; Infinity if already requested. */
   #buildsDueMs(resyncMs: number): number {
     if (!this.#builds || this.#wantBuildsAfter !== undefined) return Infinity;
     return this.#builds.sentAtMs + resyncMs;
@@ -261,7 +247,7 @@ export class FleetListing {
     return this.#completeSinceMs + Math.max(resyncMs, share * this.#lastSweepMs);
   }
 
-  /** Requests all reads that are due, and sets the timer for the next reads. */
+  /** Requests all reads that are due, and sets the timer for the next ones. */
   #readAgain(): void {
     const nowMs = this.#options.clock.monotonic();
     const users = [...this.#users.values()];
@@ -279,7 +265,7 @@ export class FleetListing {
     for (const { resyncMs, share } of this.#users.values()) this.#planResync(resyncMs, share);
   }
 
-  /** Notifies one policy for each Secret. That policy then checks whether the Secret still belongs to this account (U9). */
+  /** Notifies one policy for each Secret, which then checks whether the Secret still belongs to this account (U9). */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
     const bySecret = new Map<string, User>();
@@ -296,7 +282,7 @@ export class FleetListing {
   async #run(): Promise<void> {
     let kind: ReadKind = 'builds';
     try {
-      // The loop starts only after all reads of the current turn of the event loop have been requested.
+      // First, all reads of the current turn of the event loop are requested.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -307,7 +293,7 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(kind, asLogfleetError(thrown));
     } finally {
-      // There is no `await` between the last check for requested reads and this line, so no request can be missed.
+      // No `await` since the last check for requested reads, so no request is missed.
       this.#running = false;
     }
   }
@@ -316,7 +302,7 @@ export class FleetListing {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
       return { kind: 'builds', read: () => this.#readBuilds() };
     }
-    // Requested pages are read before a sweep, because they are few, and upgrades wait for them. A sweep takes longer.
+    // Pages are read before the whole list, because they are few, and upgrades wait for them.
     const page = this.#wantPages.entries().next();
     if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;
@@ -348,7 +334,7 @@ export class FleetListing {
   }
 
   /**
-   * Notifies the policies that use the listing.
+   * Notifies the policies.
    * @param isForAll whether policies at rest are also notified
    */
   #notify(isForAll: boolean): void {
@@ -356,7 +342,7 @@ export class FleetListing {
     for (const [id, { isAtRest, onNews }] of [...this.#users]) if (isForAll || !isAtRest || concerned.has(id)) onNews();
   }
 
-  /** Notifies policies after a successful read. If earlier reads have failed, policies at rest are notified as well. */
+  /** Notifies policies after a successful read. After failed reads, policies at rest are notified, too. */
   #notifyOfRead(isForAll: boolean): void {
     const isOver = this.#isProblemKnown && this.problem() === undefined;
     if (isOver) this.#isProblemKnown = false;
@@ -370,13 +356,12 @@ export class FleetListing {
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#dropWithdrawn(answer.value);
-    // Before the first complete sweep, policies cannot decide anything. So they are not notified when only the list of
-    // builds has arrived.
+    // Before the first complete read of the list, policies cannot decide anything.
     if (this.#completeSinceMs !== undefined || this.#isProblemKnown) this.#notifyOfRead(isNews);
     this.#replan();
   }
 
-  /** Requests another sweep when the service no longer offers a build for which the list is requested. */
+  /** Reads the list again when the service no longer offers the build of the listing. */
   #dropWithdrawn(offered: readonly Build[]): void {
     if (this.#sweep?.view.isOutdated(offered)) {
       this.#wantSweepAfter = Math.max(this.#wantSweepAfter ?? 0, this.#sweep.startedAtMs);
@@ -403,8 +388,7 @@ export class FleetListing {
     if (!answer) return;
     const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // Positions come only from the listing for the first build. A second listing adds the collectors that the first one
-    // hides.
+    // The second listing only adds collectors that the first one hides.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -440,12 +424,11 @@ export class FleetListing {
   }
 
   /**
-   * Checks at the end of a sweep whether its listing hides collectors, such as a new collector on the build for which the
-   * listing was requested. Returns undefined when the sweep must continue with another listing.
+   * Checks after a read of the whole list whether the listing hides collectors. Returns undefined if another listing
+   * must be read.
    *
-   * The listing for a build that no collector runs hides nothing. If such a listing has more rows than the sweep has found,
-   * the sweep starts again with that listing. If every build is in use and a collector may be hidden, the sweep also reads
-   * the listing for a second build.
+   * The listing for a build that no collector runs hides nothing. If every build is in use, the listing for a second
+   * build is also read.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -464,10 +447,7 @@ export class FleetListing {
     return undefined;
   }
 
-  /**
-   * Whether the listing may hide a collector. In the first sweep, the result is true in case of doubt, because a false alarm
-   * is better than a missed collector.
-   */
+  /** Returns whether the listing may hide a collector. In doubt, the first read returns true. */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
     const witness = view.witness(counts, this.#completeSinceMs === undefined);
@@ -481,8 +461,7 @@ export class FleetListing {
     const answer = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
     if (!answer) {
-      // The page size has changed, so the same page number now means other rows. Policies must therefore request their
-      // pages again.
+      // After a change of the page size, a page number means other rows.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -496,10 +475,7 @@ export class FleetListing {
     if (this.#wantPages.size === 0) this.#notifyOfRead(false);
   }
 
-  /**
-   * Whether the sweep has missed a collector. The listing for `build` shows only collectors on other builds. If it has more
-   * rows than the sweep has found there, a collector was missed.
-   */
+  /** Returns whether a collector was missed, because the listing for `build` shows more collectors on other builds. */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
     let shown = 0;
@@ -509,8 +485,7 @@ export class FleetListing {
   }
 
   /**
-   * Answer to a list request; undefined when the service refused the requested number of rows, so that a smaller number is
-   * tried next.
+   * Answer to a list request; undefined if the service refused the number of rows, so that fewer are requested next.
    */
   async #unlessTooLarge<Answer>(limit: number, answer: Promise<Answer>): Promise<Answer | undefined> {
     try {
@@ -554,12 +529,12 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Collectors of each listing that the sweep reads (for one or two builds), in the order of the listing. */
+  /** Collectors of each listing (for one or two builds), in the order of the listing. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
   /** Index of the build whose listing is being read. */
   build: number;
-  /** Whether a comparison with another listing has already proven that the listing of this sweep hides no collector. */
+  /** Whether another listing has already confirmed that this one hides no collector. */
   readonly proven: boolean;
 }
 

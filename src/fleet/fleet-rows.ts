@@ -1,21 +1,18 @@
 /**
- * Last known rows of all collectors of an account. Each changed row is passed to the policies that it concerns
- * (`member-index.ts`).
+ * Last known rows of all collectors of an account. Passes each changed row to the policies that it concerns.
  *
- * Invariant: `seenAtMs` of a row is the send time of the request that showed the row. An older answer that arrives later is
- * ignored.
+ * Invariant: an older answer that arrives later is ignored.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
 
-/** Last known state of a collector, as a listing of the service showed it. */
 export interface Row {
   readonly collector: Collector;
-  /** Send time of the newest request that showed the collector, in monotonic ms. */
+  /** Monotonic time in ms of the newest request that showed the collector. */
   readonly seenAtMs: number;
-  /** Position of the collector in the newest sweep (read of the whole list), from 0; -1 when unknown. */
+  /** Position of the collector in the whole list, from 0; -1 when unknown. */
   readonly position: number;
-  /** Previous version of the collector, according to listings; undefined when no change of version was observed. */
+  /** Previous version of the collector; undefined if no change was observed. */
   readonly formerVersion: string | undefined;
 }
 
@@ -23,13 +20,11 @@ type MutableRow = { -readonly [K in keyof Row]: Row[K] } & { missedSweeps: numbe
 
 export class FleetRows {
   readonly #rows = new Map<string, MutableRow>();
-  /** Collector id at each position of the list, from the newest sweep. */
+  /** Collector id at each position of the list. */
   readonly #places: string[] = [];
-  /** Index that finds the policies that a collector concerns. It is given each added, changed or removed row. */
+  /** Finds the policies that a changed row concerns. */
   readonly members = new MemberIndex();
-  /**
-   * For each field, the collector ids sorted by the field's text. Computed when needed; undefined after any change of a row.
-   */
+  /** Collector ids sorted by the text of each field. Computed when needed; undefined after a change. */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
   #revision = 0;
   #orderRevision = 0;
@@ -46,17 +41,17 @@ export class FleetRows {
     return this.#rows.entries();
   }
 
-  /** Counter that changes whenever the position of a row in the list may change. */
+  /** Counter that changes whenever the position of a row may change. */
   get orderRevision(): number {
     return this.#orderRevision;
   }
 
-  /** Counter that grows whenever the row of a collector is added, changed or removed. */
+  /** Counter that grows with every added, changed or removed row. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Returns the ids of the collectors that meet a condition (anchor) on one field, or all ids without a condition. */
+  /** Returns the ids of the collectors that meet a condition on one field, or all ids. */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
       yield* this.#rows.keys();
@@ -71,17 +66,14 @@ export class FleetRows {
     return countVersions(this.#rows.values(), ({ collector }) => collector.collectorVersion);
   }
 
-  /**
-   * Stores the rows of a page. `offset` is the position of the first row; without it, positions stay unchanged. Returns the
-   * stored collectors.
-   */
+  /** Stores the rows of a page. `offset` is the position of the first row; without it, positions stay unchanged. */
   takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
     return page.map((collector, index) =>
       this.#take(collector, sentAtMs, offset === undefined ? undefined : offset + index),
     );
   }
 
-  /** Clears the position of each collector that is no longer on this page of the list; the next sweep finds its new position. */
+  /** Clears the positions of collectors that are no longer on this page. */
   displace(offset: number, length: number, shown: readonly Collector[]): void {
     const there = new Set(shown.map(({ id }) => id));
     for (const id of this.#places.slice(offset, offset + length)) {
@@ -90,10 +82,7 @@ export class FleetRows {
     }
   }
 
-  /**
-   * Ends a sweep. A row that was missing in this sweep loses its position. A row that was missing in two sweeps is removed
-   * (U7).
-   */
+  /** Ends a read of the whole list. A row that was missing in two reads is removed (U7). */
   endSweep(seen: ReadonlySet<string>): void {
     for (const [id, row] of this.#rows) {
       if (seen.has(id)) {
@@ -107,7 +96,7 @@ export class FleetRows {
     }
   }
 
-  /** Whether a row of the previous sweep is missing in this sweep. */
+  /** Returns whether a row of the previous read is missing. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -119,10 +108,7 @@ export class FleetRows {
     this.members.note(id, collector);
   }
 
-  /**
-   * Yields collector ids in the order of a field's text. Starts at the first text that is not before `from`, and ends when
-   * `isIn` is false.
-   */
+  /** Yields collector ids in the order of a field's text, from the text `from` until `isIn` is false. */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);
     const textAt = (index: number) => this.#textOf(ids[index] as string, field);
@@ -171,14 +157,11 @@ export class FleetRows {
     return row.collector;
   }
 
-  /**
-   * Updates the row of a collector. If the row is unchanged, the old strings are kept, so that the memory of the new page can
-   * be freed.
-   */
+  /** Updates the row of a collector. Unchanged strings are kept, so that the memory of the new page can be freed. */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // An outdated replica of the service may answer with an older `lastSeenAliveMs`, which is ignored.
+    // A delayed replica of the service may answer with an older `lastSeenAliveMs`.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {
@@ -191,13 +174,13 @@ export class FleetRows {
   }
 }
 
-/** Whether two rows of a collector agree in all fields except the time of the last sign of life, which changes all the time. */
+/** Returns whether two rows agree in all fields except `lastSeenAliveMs`, which changes all the time. */
 function sameCollector(left: Collector, right: Collector): boolean {
   const fields = Object.keys(right) as (keyof Collector)[];
   return fields.every((field) => field === 'lastSeenAliveMs' || left[field] === right[field]);
 }
 
-/** Number of collectors by version. Collectors without a version are not counted. */
+/** Returns the number of collectors by version. Collectors without a version are not counted. */
 export function countVersions<T>(all: Iterable<T>, versionOf: (one: T) => string | undefined): Map<string, number> {
   const counts = new Map<string, number>();
   for (const one of all) {

@@ -1,6 +1,6 @@
 /**
- * Collector listings and ownership tables of this process: one listing for each account, and one ownership table for each
- * service. Policies share them. A listing is closed when no policy uses it any more (U9, U13).
+ * Collector listings (one per account) and ownership tables (one per service) of this process. Policies share them (U9,
+ * U13).
  */
 
 import type { Account } from '../account/accounts.ts';
@@ -15,33 +15,27 @@ export interface FleetsOptions {
   readonly log: Logger;
   /** Whether this process may send requests to services. */
   readonly active: () => boolean;
-  /** Called for a policy that may have become the owner of collectors, or may have lost collectors to another policy. */
+  /** Called for a policy that may have gained or lost collectors. */
   readonly onOwnersChanged: (policy: Claimant) => void;
 }
 
 export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
-  /**
-   * Ownership tables by host name of the service. They are kept while this process leads, so that running upgrades of deleted
-   * policies stay known.
-   */
+  /** Ownership tables by host name of the service. They are kept while this process leads. */
   readonly #ownerships = new Map<string, Ownership>();
 
   constructor(options: FleetsOptions) {
     this.#options = options;
   }
 
-  /** Ownership table of a service, by host name, because URLs with different paths lead to the same collectors (U13). */
+  /** Returns the ownership table of a service. URLs with different paths lead to the same collectors (U13). */
   ownership(serviceId: string): Ownership {
     const host = new URL(serviceId).host;
     return getOrAdd(this.#ownerships, host, () => new Ownership(this.#options.onOwnersChanged));
   }
 
-  /**
-   * Returns the listing of an account until `release`. Each account has its own listing, because accounts may see different
-   * collectors.
-   */
+  /** Returns the listing of an account. Accounts may see different collectors. The caller must call `release`. */
   use(account: Account, user: string): FleetListing {
     const known = this.#listings.get(account);
     if (known) {
@@ -71,12 +65,12 @@ export class Fleets {
     this.#listings.delete(account);
   }
 
-  /** Removes a deleted policy. Its collectors may get another owner, but only after its running upgrades have ended (U13). */
+  /** Removes a deleted policy. Its collectors get another owner after its running upgrades have ended (U13). */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }
 
-  /** Forgets all listings and ownership tables after a change of leadership, because another process may have acted since. */
+  /** Forgets all listings and ownership tables after a change of leadership. */
   reset(): void {
     for (const { listing } of this.#listings.values()) listing.close();
     this.#listings.clear();

@@ -1,9 +1,8 @@
 /**
- * Predicts where a collector will appear in a listing that hides it now. When every build is in use, the listing for any build
- * hides the collectors that run that build. Listings for two builds are merged to get the order of all collectors.
+ * Predicts where a hidden collector will appear in a listing. When every build is in use, the listing for any build
+ * hides collectors, so the listings for two builds are merged.
  *
- * The prediction may be wrong, because listings change and their order is undocumented (4.6). If a page does not show the
- * expected collector, its upgrade task or the whole list is read.
+ * The prediction may be wrong, because listings change and their order is undocumented (4.6).
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 
@@ -13,12 +12,12 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each place in the order, the number of collectors before it that the first listing shows. Valid for `#revision`. */
+  /** For each place, the number of earlier collectors that the first listing shows. Valid for `#revision`. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
   /**
-   * Merges two listings. A collector that both listings miss, because it moved during the sweep, keeps its former place.
+   * Merges two listings. A collector that both miss keeps its former place.
    * @param present whether a collector of the former order still exists
    */
   constructor(
@@ -33,14 +32,14 @@ export class ListOrder {
     for (const [place, { id }] of this.#listed.entries()) this.#places.set(id, place);
   }
 
-  /** Place of a collector among all collectors; undefined when neither listing showed it. */
+  /** Place of a collector among all collectors; undefined if neither listing showed it. */
   place(id: string): number | undefined {
     return this.#places.get(id);
   }
 
   /**
-   * Expected position of a collector in the first listing, which may hide it now; undefined when neither listing showed it.
-   * @param revision counter that changes when `shows` (whether the first listing shows a collector) may change
+   * Expected position of a collector in the first listing; undefined if neither listing showed it.
+   * @param revision counter that changes when the result of `shows` may change
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
     const place = this.#places.get(id);
@@ -63,10 +62,7 @@ export class ListOrder {
   }
 }
 
-/**
- * Merges two listings with the same order. Collectors in both listings keep their order. The sort key places the others
- * between them.
- */
+/** Merges two listings with the same order. The sort key places collectors that are only in one of them. */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));
   const inSecond = new Set(second.map(({ id }) => id));
@@ -75,8 +71,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Inserts the collectors that only the second listing contains and that precede `one`, either in the second listing or
-    // by the sort key.
+    // Inserts the collectors that only the second listing contains and that precede `one`.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);
@@ -98,10 +93,7 @@ const byId: Before = (left, right) =>
   left.id.length === right.id.length ? left.id < right.id : left.id.length < right.id.length;
 const byName: Before = (left, right) => left.name < right.name;
 
-/**
- * Returns the sort key of both listings: id or name. If the listings are sorted by neither, collectors of the first listing
- * come first.
- */
+/** Returns the sort key of both listings: id or name. Without one, collectors of the first listing come first. */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {
   return [byId, byName].find((before) => isSorted(first, before) && isSorted(second, before)) ?? (() => false);
 }

@@ -1,6 +1,6 @@
 /**
- * Chooses the build for which the collector list is requested (U7). The list for a build may hide the collectors that run that
- * build, so the best choice is a build that no policy targets and no collector runs.
+ * Chooses the build for which the collector list is requested (U7). The list for a build may hide the collectors that
+ * run it, so a build that nobody uses is best.
  */
 
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
@@ -8,7 +8,10 @@ import { compareText } from '../base/text-order.ts';
 import type { Build } from '../service/collectors/upgrade-service.ts';
 
 export class View {
-  /** Build for which the list is requested (undefined: the latest), and a second build if the first list hides collectors. */
+  /**
+   * Build for which the list is requested (undefined: the latest), and a second build if the first list hides
+   * collectors.
+   */
   readonly builds: readonly [string | undefined, ...string[]];
   readonly #offered: readonly string[];
   readonly #targeted: ReadonlySet<string>;
@@ -23,25 +26,22 @@ export class View {
     this.#targeted = targeted;
   }
 
-  /** Whether one of the listings shows collectors that run this version. */
+  /** Returns whether one of the listings shows collectors that run this version. */
   observes(version: string): boolean {
     return this.builds.some((build) => build !== version);
   }
 
-  /** Whether the service no longer offers one of the builds for which the list is requested. */
+  /** Returns whether the service no longer offers one of the builds of this view. */
   isWithdrawn(offered: readonly Build[]): boolean {
     return this.builds.some((build) => build !== undefined && !isAmong(build, offered));
   }
 
-  /** Whether a build that the service offered when this view was chosen is no longer offered. */
+  /** Returns whether the service no longer offers a build that it offered when this view was chosen. */
   isOutdated(offered: readonly Build[]): boolean {
     return this.#offered.some((build) => !isAmong(build, offered));
   }
 
-  /**
-   * Returns a view for another build that no collector runs, because such a view shows all collectors. Undefined if there is
-   * none.
-   */
+  /** Returns a view for another build that no collector runs, if there is one. */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
     const other = this.#offered.find(
@@ -51,10 +51,9 @@ export class View {
   }
 
   /**
-   * Returns a build whose listing can prove that this view hides collectors; undefined when there is none.
+   * Returns a build whose listing can show that this view hides collectors, if there is one.
    * @param counts number of known collectors by version
-   * @param strict whether to use only a build that no policy targets. The check then misses no collector, but may raise a
-   *   false alarm
+   * @param strict whether to use only a build that no policy targets, which may raise a false alarm
    */
   witness(counts: ReadonlyMap<string, number>, strict: boolean): string | undefined {
     const others = this.#offered.filter((build) => build !== this.builds[0]);
@@ -63,7 +62,7 @@ export class View {
     return others.findLast((build) => this.#targeted.has(build)) ?? leastUsed(untargeted, counts);
   }
 
-  /** Returns this view with a second build, whose listing hides the fewest collectors; undefined if no other build is offered. */
+  /** Returns this view with a second build, if another build is offered. */
   widened(counts: ReadonlyMap<string, number>): View | undefined {
     const [first] = this.builds;
     const second = leastUsed(
@@ -76,9 +75,9 @@ export class View {
 }
 
 /**
- * Chooses the builds for which the next sweep requests the collector list.
+ * Chooses the builds for which the collector list is requested next.
  * @param counts number of known collectors by version
- * @param present current view, which is kept while it is usable, so that positions of collectors stay comparable
+ * @param present current view, kept while it is usable, so that positions stay comparable
  */
 export function chooseView(
   offered: readonly Build[],
@@ -92,7 +91,7 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // The list for this build hides the collectors that run it, so the list for a second build is needed.
+  // The list for this build hides collectors, so a second list is needed.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
 }

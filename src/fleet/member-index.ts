@@ -1,21 +1,17 @@
 /**
- * Index that finds the policies that a changed collector row concerns. Each policy registers its selection, and each changed
- * row is passed only to the policies that select or observe the collector. So the cost of a change depends only on the number
- * of concerned policies.
+ * Finds the policies that a changed collector row concerns, so that other policies need no work.
  *
- * Most selections have an anchor: a condition on one field that every matching collector meets. The policies whose anchor a
- * changed row meets are found by a look-up. A selection without an anchor is evaluated for each changed row.
- *
- * `ownership.ts` decides which policy owns a collector.
+ * Most selectors have an anchor: a condition on one field that every matching collector meets. An anchor is looked up;
+ * other selectors are evaluated for each changed row.
  */
 import { getOrAdd } from '../base/get-or-add.ts';
 import { Multimap } from '../base/multimap.ts';
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 
-/** Name of a collector field that selectors can compare. */
+/** Collector field that selectors can compare. */
 export type SelectorField = Exclude<keyof Collector, 'lastSeenAliveMs'>;
 
-/** Condition on one field of a collector: the field's text is one of `texts`, or begins with one of `prefixes`. */
+/** Condition on a field: its text is one of `texts`, or begins with one of `prefixes`. */
 export interface Anchor {
   readonly field: SelectorField;
   readonly texts: readonly string[];
@@ -23,13 +19,10 @@ export interface Anchor {
 }
 
 export interface Selection {
-  /** Condition that every matching collector meets; undefined when any collector may match. */
+  /** Condition that every matching collector meets; undefined if any collector may match. */
   readonly anchor: Anchor | undefined;
   readonly matches: (collector: Collector) => boolean;
-  /**
-   * Called when a collector of the selection changes, unless earlier changes still wait for the policy's call of
-   * `takeChanged`.
-   */
+  /** Called when a selected collector changes, once until the next `takeChanged`. */
   readonly onChange: () => void;
 }
 
@@ -37,22 +30,22 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of prefixes of each length in `prefixes`, so that only prefixes of these lengths are looked up. */
+  /** Number of prefixes of each length, so that only these lengths are looked up. */
   readonly lengths: Map<number, number>;
 }
 
 export class MemberIndex {
   readonly #selections = new Map<string, Selection>();
   readonly #fields = new Map<SelectorField, FieldIndex>();
-  /** Policies whose selector must be evaluated for each changed row, because no field restricts it. */
+  /** Policies whose selector must be evaluated for each changed row. */
   readonly #unanchored = new Set<string>();
-  /** Policies that observe single collectors, by the id of the collector. */
+  /** Policies that observe single collectors, by collector id. */
   readonly #followers = new Multimap();
-  /** For each policy, the collectors whose rows changed since the policy's last call of `takeChanged`. */
+  /** Collectors that changed since the policy's last call of `takeChanged`, by policy. */
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 
-  /** Replaces the selection of a policy. Changes that the policy has not taken yet are dropped. */
+  /** Replaces the selection of a policy. Earlier changes are dropped. */
   enter(policy: string, selection: Selection): void {
     this.#remove(policy);
     this.#selections.set(policy, selection);
@@ -68,13 +61,13 @@ export class MemberIndex {
     }
   }
 
-  /** Removes the selection of a policy. `unfollow` must be called first for each single collector that the policy observes. */
+  /** Removes the selection of a policy. The caller ends its observation of single collectors first. */
   leave(policy: string): void {
     this.#remove(policy);
     this.#concerned.delete(policy);
   }
 
-  /** Passes every change of this collector's row to the policy, even when the policy's selection does not match. */
+  /** Passes every change of this collector to the policy, even if its selector does not match. */
   follow(policy: string, id: string): void {
     this.#followers.add(id, policy);
   }
@@ -83,7 +76,7 @@ export class MemberIndex {
     this.#followers.delete(id, policy);
   }
 
-  /** Records a changed row: it was added or changed, or it was removed if `collector` is undefined. */
+  /** Records that a row was added or changed, or removed if `collector` is undefined. */
   note(id: string, collector: Collector | undefined): void {
     for (const policy of this.#followers.get(id)) this.#mark(policy, id);
     if (!collector) return;
@@ -99,15 +92,12 @@ export class MemberIndex {
     }
   }
 
-  /** Returns the collectors whose changed rows concern this policy, and clears their list. */
+  /** Returns the changed collectors that concern this policy, and clears their list. */
   takeChanged(policy: string): Iterable<string> {
     return this.#changed.take(policy);
   }
 
-  /**
-   * Returns the policies whose collectors changed since the last call, even if `takeChanged` has already returned these
-   * collectors.
-   */
+  /** Returns the policies whose collectors changed since the last call. */
   takeConcerned(): ReadonlySet<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();
@@ -148,7 +138,7 @@ export class MemberIndex {
   }
 }
 
-/** Field of a collector as text; undefined when the value is absent or empty. */
+/** Field of a collector as text; undefined if absent or empty. */
 export function fieldText(collector: Collector, field: SelectorField): string | undefined {
   const value = collector[field];
   return value === undefined || value === '' ? undefined : String(value);

@@ -1,9 +1,9 @@
 /**
- * Ownership of the collectors of one service: the policy to which each collector belongs, and its upgrade attempt in flight
- * (U13). All policies of the service share the table, across Secrets and namespaces.
+ * Says which policy owns each collector of a service, and which upgrades run (U13). All policies of the service share
+ * the table.
  *
- * Invariant: a collector has at most one owner. A policy with an open attempt keeps the collector until the attempt has ended. An
- * attempt in flight stays known after its policy was deleted, so a policy that is created again still sees it.
+ * Invariant: a collector has at most one owner. A policy keeps a collector until its running upgrade has ended. Running
+ * upgrades of deleted policies stay known.
  */
 
 import { keyText } from '../base/key-text.ts';
@@ -15,41 +15,41 @@ export interface Claimant {
   readonly namespace: string;
   readonly name: string;
   readonly priority: number;
-  /** Creation time of the policy in RFC 3339 format. The older policy takes precedence. */
+  /** Creation time of the policy (RFC 3339). Older policies take precedence. */
   readonly creationTimestamp: string;
-  /**
-   * Whether the policy may start upgrades. A policy that only observes never takes precedence over a policy that may start
-   * upgrades.
-   */
+  /** Whether the policy may start upgrades. Such policies take precedence over policies that only observe. */
   readonly enforcing: boolean;
   readonly targetVersion: string | undefined;
 }
 
 export interface Flight {
-  /** Kubernetes uid of the policy that started the upgrade attempt. */
+  /** Kubernetes uid of the policy that started the upgrade. */
   readonly policy: string;
   readonly toVersion: string;
   readonly taskId: string | undefined;
-  /** Monotonic time in ms since which the attempt is known to be in flight. */
+  /** Monotonic time in ms since which the upgrade is known to run. */
   readonly sinceMs: number;
 }
 
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
-  /** Claims of policies: for each collector, the policies that claim it, and for each policy, the collectors that it claims. */
+  /** Policies that claim each collector, and collectors that each policy claims. */
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
-  /** Last ended attempt of each collector. Another policy may upgrade the collector once a later listing shows its version. */
+  /**
+   * Last ended upgrade of each collector. Another policy may upgrade the collector once a later listing shows its
+   * version.
+   */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
-  /** For each policy, the collectors that may have another owner since the policy's last call of `takeChanged`. */
+  /** Collectors that may have another owner since the policy's last call of `takeChanged`, by policy. */
   readonly #dirty = new Multimap();
-  /** Policies that must still be notified that owners of their collectors may have changed. */
+  /** Policies that must be notified that owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
-  /** Policies whose claims lack the newest rows of their listing, each with the function that updates the claims. */
+  /** Policies whose claims lack new rows of the listing, with the function that updates the claims. */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 
@@ -57,7 +57,7 @@ export class Ownership {
     this.#onChange = onChange;
   }
 
-  /** Adds a policy to the ownership table, or updates its precedence and its target version. */
+  /** Adds a policy to the table, or updates its precedence and target version. */
   introduce(claimant: Claimant): void {
     const before = this.#claimants.get(claimant.uid);
     this.#claimants.set(claimant.uid, claimant);
@@ -66,7 +66,7 @@ export class Ownership {
     this.announce();
   }
 
-  /** Removes a policy that was deleted or now uses another service. Its upgrade attempts in flight stay in the table. */
+  /** Removes a policy that was deleted or uses another service. Its running upgrades stay in the table. */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
     this.#outdated.delete(uid);
@@ -76,12 +76,12 @@ export class Ownership {
     this.announce();
   }
 
-  /** Records that a policy's claims do not include the newest changes of its listing yet; `claimNew` updates the claims. */
+  /** Records that a policy's claims are outdated. `claimNew` updates them. */
   outdate(uid: string, claimNew: () => void): void {
     this.#outdated.set(uid, claimNew);
   }
 
-  /** Updates the outdated claims of all other policies, so that this policy does not take collectors that belong to them. */
+  /** Updates the outdated claims of all other policies, so that this policy does not take their collectors. */
   catchUp(uid: string): void {
     this.announce();
     for (const [other, claimNew] of this.#outdated) {
@@ -103,12 +103,12 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /** Collectors that the policy claims, whether or not it owns them. */
+  /** Collectors that the policy claims, even if another policy owns them. */
   claimed(uid: string): Iterable<string> {
     return this.#claimed.get(uid);
   }
 
-  /** Notifies each policy once if owners of its collectors may have changed since the last call. */
+  /** Notifies each policy whose collectors may have another owner. */
   announce(): void {
     for (const uid of this.#toNotify) {
       this.#toNotify.delete(uid);
@@ -129,10 +129,7 @@ export class Ownership {
     return held ? this.#claimants.get(holder) : this.first(id);
   }
 
-  /**
-   * Of the policies that claim the collector, the one with the highest precedence. It owns the collector, unless an attempt
-   * is in flight.
-   */
+  /** Policy with the highest precedence that claims the collector. It owns the collector, unless an upgrade runs. */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
     for (const uid of this.#claims.get(id)) {
@@ -146,21 +143,20 @@ export class Ownership {
     return this.#flights.get(id);
   }
 
-  /** Upgrade attempt in flight on this collector that a deleted policy started; undefined when there is none. */
+  /** Returns a running upgrade of this collector that a deleted policy started. */
   orphan(id: string): Flight | undefined {
     const flight = this.#flights.get(id);
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
   }
 
-  /** Records an upgrade attempt in flight: the attempt is open, or a listing must still confirm its result. */
+  /** Records an upgrade that runs, or whose result a listing must still confirm. */
   began(id: string, flight: Flight): void {
     this.#flights.set(id, flight);
   }
 
   /**
-   * Monotonic time in ms at which another policy's attempt on this collector ended; undefined when there was none.
-   * @param isForgotten whether this policy's ledger lacks the collector; if so, an accepted attempt of this policy counts as
-   *   well
+   * Monotonic time in ms at which another policy's upgrade of this collector ended, if any.
+   * @param isForgotten whether this policy's ledger lacks the collector; its own upgrades then count, too
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -169,10 +165,7 @@ export class Ownership {
     return counts ? landing.atMs : undefined;
   }
 
-  /**
-   * Records the end of an attempt. Another policy may take over the collector after a later listing has shown its version
-   * (`landedMs`).
-   */
+  /** Records the end of an upgrade. Another policy may take over the collector after a later listing (`landedMs`). */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
     if (flight?.policy !== policy) return;
@@ -183,10 +176,7 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /**
-   * Forgets the attempts of a policy whose ledger was read again. The policy need not be notified, because it is being
-   * reconciled.
-   */
+  /** Forgets the upgrades of a policy whose ledger was read again. */
   forgetFlights(policy: string): void {
     for (const [id, flight] of this.#flights) {
       if (flight.policy !== policy) continue;
@@ -197,13 +187,11 @@ export class Ownership {
   }
 
   /**
-   * Forgets attempts of deleted policies that began before `beforeMs`, because their time limit has passed. Also forgets all
-   * attempts that ended before `beforeMs` and before `seenMs`.
-   * @param seenMs monotonic time in ms: a complete sweep has shown the results of all attempts that ended before this time
-   *   (U8)
+   * Forgets upgrades of deleted policies that began before `beforeMs`, and ended upgrades that no longer matter.
+   * @param seenMs monotonic time in ms; listings have shown all upgrades that ended before it (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
-    // Ended attempts are ordered by their end, so the loop stops at the first attempt that must be kept.
+    // Sorted by end, so the loop stops at the first upgrade to keep.
     for (const [id, { atMs }] of this.#landings) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
@@ -233,7 +221,7 @@ export class Ownership {
 }
 
 /**
- * Orders policies by precedence: policies that may start upgrades first, then by higher priority, greater age, and
+ * Orders policies by precedence: those that may start upgrades, then by higher priority, greater age, and
  * namespace/name.
  */
 export function compareClaimants(left: Claimant, right: Claimant): number {

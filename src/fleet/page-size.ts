@@ -1,31 +1,27 @@
 /**
- * Learns the page size of the service's collector list from its answers. The specification defines a default of 50 rows, no
- * maximum and no minimum (4.6). The service may accept a larger limit, reject it with 400, or silently return fewer rows. Only an
- * empty page ends a list.
+ * Learns the page size of the service's collector list from its answers (4.6). The service may reject a large limit, or
+ * silently return fewer rows. Only an empty page ends a list.
  */
 import { ServiceError } from '../service/requests/service-error.ts';
 
-/** Number of rows per page that the service documents as its default. */
+/** Default number of rows per page, as documented by the service. */
 export const defaultRows = 50;
 const limits = [defaultRows, 100, 500, 1_000, 10_000] as const;
-/** Limit (rows per page) of the first request. A larger limit is tried only after a full page. */
+/** Rows per page in the first request. More are requested only after a full page. */
 const firstLimit = 1_000;
 
 export class PageSize {
   #limit: number = firstLimit;
-  /** Largest limit (rows per page) that the service has not rejected. */
+  /** Largest number of rows that the service has not rejected. */
   #ceiling: number = limits[limits.length - 1] as number;
-  /**
-   * Number of rows on a full page if the service returns fewer rows than requested; undefined if it returns as many as
-   * requested.
-   */
+  /** Number of rows on a full page if the service returns fewer than requested. */
   #cut: number | undefined;
-  /** Largest number of rows on a page since the current read of the list began. */
+  /** Largest number of rows on a page of the current read of the list. */
   #largest = 0;
-  /** Whether the previous page of the list had fewer rows than its limit (rows per page). */
+  /** Whether the previous page had fewer rows than requested. */
   #wasShort = false;
 
-  /** Limit (rows per page) for the next request of a list. */
+  /** Number of rows to request next. */
   limit(): number {
     return this.#limit;
   }
@@ -36,8 +32,8 @@ export class PageSize {
   }
 
   /**
-   * Records a rejected limit (rows per page). Returns false if the limit did not cause the rejection, or if no smaller limit
-   * is left.
+   * Records a rejected number of rows. Returns false if another cause led to the rejection, or if no smaller number is
+   * left.
    */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
@@ -49,13 +45,13 @@ export class PageSize {
     return true;
   }
 
-  /** Records that a request was answered with `rows` rows. Returns whether the list ends with this answer. */
+  /** Records that a request was answered with `rows` rows. Returns whether the list ends here. */
   learn(limit: number, rows: number, offset: number): boolean {
     const continues = offset > 0 && this.#wasShort;
     this.#wasShort = rows < limit;
     if (rows === 0) return true;
     this.#largest = offset === 0 ? rows : Math.max(this.#largest, rows);
-    // The list continues after a page with fewer rows than requested, so the service limits pages to that number of rows.
+    // The list continues after a short page, so the service limits the size of pages.
     if (continues) this.#cut = this.#largest;
     else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
     const larger = limits.find((candidate) => candidate > this.#limit);
@@ -65,7 +61,7 @@ export class PageSize {
   }
 }
 
-/** Whether the service rejected a listing because it does not know the build. The service's list of builds may have changed. */
+/** Returns whether the service rejected a listing because it does not know the build. */
 export function refusesBuild(error: unknown): boolean {
   return error instanceof ServiceError && error.serviceCode === 'collector.version.invalid';
 }

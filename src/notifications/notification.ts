@@ -1,7 +1,6 @@
 /**
- * Notifications about changes of resources that a person waits for, or that need a person. This module chooses the Events
- * that become notifications, and renders them as the body of a webhook request. A body contains only names, reasons and
- * messages that the status of the resource also shows, and no Secret.
+ * Notifications about resources that users wait for, or that need a user. Chooses the Events that become notifications,
+ * and renders webhook requests. A request contains no Secret.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,13 +13,13 @@ import type { OwnerRef, ResourceEvent } from '../host/host.ts';
  * - `Stopped`: a rollout stopped, or is rolled back.
  * - `ApprovalWanted`: a stage of a rollout waits for an approval.
  * - `Completed`: a policy is at its target, an export is complete, or a schedule has ended.
- * - `Incomplete`: logfleet could not prove that an export, or a run of a schedule, is complete.
- * - `Stalled`: a resource cannot continue until a person acts, for any other reason.
+ * - `Incomplete`: logfleet could not prove that an export is complete.
+ * - `Stalled`: a resource needs the user for any other reason.
  */
 export type Subject = 'Stopped' | 'ApprovalWanted' | 'Completed' | 'Incomplete' | 'Stalled';
 
 export interface Notification {
-  /** Id of the change that the notification reports. Repeated deliveries have the same id. */
+  /** Id of the reported change. Repeated deliveries have the same id. */
   readonly id: string;
   /** Time of the change, in ISO format. */
   readonly time: string;
@@ -50,7 +49,7 @@ const subjects: ReadonlyMap<string, Subject> = new Map([
   [reasons.runsFailed, 'Incomplete'],
 ]);
 
-/** Returns the notification about an Event. Undefined if the Event causes no notification. */
+/** Returns the notification about an Event, if it causes one. */
 export function notificationOf(owner: OwnerRef, event: ResourceEvent, timeMs: number): Notification | undefined {
   const subject = subjects.get(event.reason) ?? (event.stalled ? 'Stalled' : undefined);
   if (subject === undefined) return undefined;
@@ -64,7 +63,6 @@ export function notificationOf(owner: OwnerRef, event: ResourceEvent, timeMs: nu
   return { id, time, subject, kind, namespace, name, reason, message };
 }
 
-/** Renders the body of a webhook request. */
 export function renderBody(notification: Notification, format: Format): string {
   switch (format) {
     case 'json':
@@ -86,7 +84,7 @@ function slackText({ subject, kind, namespace, name, reason, message }: Notifica
   return `*${titles[subject]}*: ${kind} ${escaped(`${namespace}/${name}`)} (${reason})\n${escaped(message)}`;
 }
 
-/** Escapes the characters that have a special meaning in Slack messages. */
+/** Escapes the special characters of Slack messages. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

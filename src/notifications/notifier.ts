@@ -1,12 +1,11 @@
 /**
- * Queue of notifications in this process. The queue delivers one notification after another, in the order of the changes.
+ * Queue of notifications in this process. Delivers them one after another.
  *
  * Invariants:
  * - Callers never wait for a notification, and never fail because of it.
- * - The queue holds at most `mostQueued` notifications. Further notifications are dropped and counted.
- * - The delivery of a notification is attempted at most `mostTries` times, with a growing delay.
- * - The queue is not stored: notifications that were not delivered when the process ends are lost. Two processes never
- *   announce the same change, because only the leader publishes Events, and publishes each Event once.
+ * - The queue holds at most `mostQueued` notifications. Further ones are dropped and counted.
+ * - A delivery is tried at most `mostTries` times, with a growing delay.
+ * - The queue is not stored, so undelivered notifications are lost when the process ends.
  */
 
 import { sleep } from '../base/clock.ts';
@@ -19,11 +18,11 @@ import { type Notification, notificationOf } from './notification.ts';
 import { decodeWebhook, invalid, type Webhook } from './webhook.ts';
 
 const mostQueued = 100;
-/** With the delays of `backoffMs`, the last attempt is about five minutes after the first one. */
+/** With the delays of `backoffMs`, the last attempt is about five minutes after the first. */
 const mostTries = 10;
 
 export interface NotifierOptions extends Ports {
-  /** Secret with the address of the webhook. The Secret is read before each delivery, so that a new address applies at once. */
+  /** Secret with the address of the webhook. It is read before each delivery, so that changes apply at once. */
   readonly secret: ResourceKey;
   readonly secrets: Pick<SecretReader, 'get'>;
   /** Sends a notification. Rejects when the signal is aborted. */
@@ -42,7 +41,7 @@ export class Notifier {
     this.#outcomes = notificationCounter(options.metrics);
   }
 
-  /** Queues the notification about an Event. Does nothing if the Event causes no notification. */
+  /** Queues the notification about an Event, if it causes one. */
   announce(owner: OwnerRef, event: ResourceEvent): void {
     const notification = notificationOf(owner, event, this.#options.clock.now());
     if (!notification) return;
@@ -54,7 +53,7 @@ export class Notifier {
     this.#delivery ??= this.#deliverAll();
   }
 
-  /** Ends all deliveries after at most `graceMs`. Notifications that are still queued are dropped. */
+  /** Ends all deliveries after at most `graceMs`. Queued notifications are dropped. */
   async stop(graceMs: number): Promise<void> {
     const timer = this.#options.clock.after(graceMs, () => this.#stopped.abort());
     await this.#delivery;
@@ -100,14 +99,14 @@ export class Notifier {
   }
 }
 
-/** Metric that counts notifications by outcome. The metric also exists without a webhook, because an alert uses it. */
+/** Metric that counts notifications by outcome. An alert uses it, so it also exists without a webhook. */
 export function notificationCounter(metrics: Metrics): Counter {
   const counter = metrics.counter(
     'logfleet_notifications_total',
     'Notifications, by outcome: sent, failed after all attempts, or dropped because the queue was full.',
     ['outcome'],
   );
-  // The counter must exist with the value 0, because an alert on its increase would otherwise miss the first failure.
+  // An alert on an increase needs a counter that exists from the beginning.
   for (const outcome of ['sent', 'failed', 'dropped']) counter.add({ outcome }, 0);
   return counter;
 }

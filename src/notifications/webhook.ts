@@ -10,14 +10,14 @@ export interface Webhook {
   /** Token for the header `Authorization: Bearer`. */
   readonly token: SecretText | undefined;
   readonly format: Format;
-  /** Certificate authorities in PEM form, which replace the certificate authorities of the machine. */
+  /** Certificate authorities in PEM form. They replace those of the machine. */
   readonly caCertificates: string | undefined;
 }
 
-/** Maximum time in ms to connect, and to receive the headers of the response. */
+/** Maximum time in ms to connect, and to receive the response headers. */
 const timeoutMs = 10_000;
 
-/** Reads the webhook from the keys of a Secret. The thrown error names the wrong key, but does not contain its value. */
+/** Reads the webhook from the keys of a Secret. The thrown error names the wrong key, but not its value. */
 export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook {
   const url = members.get('url');
   const type = members.get('type')?.reveal().trim() || 'json';
@@ -29,14 +29,13 @@ export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook
   return { url, token: members.get('token'), format, caCertificates: members.get('ca.crt')?.reveal() };
 }
 
-/** Error for a Secret that does not describe a valid webhook. */
 export function invalid(problem: string): LogfleetError {
   return failed('stall', `the Secret of notifications ${problem}`);
 }
 
 /**
- * Sends a notification. Rejects with an error whose handling is `backoff` if a later attempt may succeed, and otherwise `stall`. Error
- * messages contain no address and no token, because the address of a webhook is a secret. An aborted signal ends the request.
+ * Sends a notification. Rejects with handling `backoff` if a later attempt may succeed, otherwise `stall`. Error
+ * messages contain no address, because the address of a webhook is secret. An aborted signal ends the request.
  */
 export async function sendNotification(
   { url, token, format, caCertificates }: Webhook,
@@ -56,7 +55,7 @@ export async function sendNotification(
       },
       ...{ headersTimeout: timeoutMs, signal },
     });
-    // The body is not read, because an endless response would block the queue.
+    // An endless response would block the queue.
     body.on('error', () => {}).destroy();
     status = statusCode;
   } catch (error) {
@@ -82,7 +81,7 @@ function dispatcherFor(address: URL, environment: Environment, ca: string | unde
   return new ProxyAgent({ uri: proxy.origin, requestTls: tls, ...(user !== '' && { token }) });
 }
 
-/** Code of a network error, such as ECONNREFUSED. The error's message could contain the secret address. */
+/** Code of a network error, such as ECONNREFUSED. Its message could contain the secret address. */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   return String(code ?? name ?? 'unknown error');

@@ -1,7 +1,6 @@
 /**
- * Applies the decision about a policy: stores its ledger changes, sends its upgrade requests (POSTs), requests its reads, and
- * writes the policy's status when a write is due. A POST is sent only after its upgrade attempt has been stored in the ledger
- * (U2).
+ * Applies the decision about a policy: stores the ledger, requests upgrades (POST), starts reads and writes the status.
+ * An upgrade is requested only after its attempt is stored in the ledger (U2).
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -46,7 +45,7 @@ export class Applier {
       decidedAtMs: input.now.monotonicMs,
       moreWait,
     });
-    // A rollout that has nothing to upgrade is reported only by the Event `AllUpdated`, without an Event for its start.
+    // A rollout that has nothing to upgrade publishes only the Event `AllUpdated`.
     if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     for (const kind of ['posts', 'reads'] as const) if (!decision.needs[kind]) binding.unneeded(kind);
@@ -54,27 +53,22 @@ export class Applier {
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // A policy that has a correct status and nothing to do need not wait for the claims of other policies. A change of an
-    // owner triggers a decision (U9).
+    // A policy with a correct status and nothing to do need not wait for other policies.
     const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (keepsShown) return requeue(requeueAfterMs, false);
     }
-    // If the stored changes have made the counts of collectors wrong, another decision follows at once to correct them.
+    // If the stored changes made the counts of collectors wrong, the next decision corrects them immediately.
     this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
     if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
-    // When `logfleet run DIR` is about to end, it writes the status of its policies without delay, so that the final counts
-    // are shown.
+    // Before `logfleet run DIR` ends, it writes each status without delay, so that the status shows the final counts.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
     return requeue(delayMs, settled && statusDelayMs === Infinity);
   }
 
-  /**
-   * Writes the status of a policy whose collectors are unknown or whose service is unreachable. The counts in status stay
-   * unchanged.
-   */
+  /** Writes the status of a policy that cannot read its collectors. The counts in the status stay unchanged. */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#runtime.isStatusOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
@@ -91,8 +85,7 @@ export class Applier {
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-    // The conditions in status still hold, so this write only confirms people's requests. The first complete read of the
-    // collector list triggers a decision.
+    // The shown conditions still hold, so this write only confirms people's requests.
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const recheckDelayMs = Math.min(recheckMs(health, problem), binding.heldForMs());
@@ -102,7 +95,7 @@ export class Applier {
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
   }
 
-  /** Milliseconds until the next candidate build reaches `minAge`; Infinity when the policy waits for no build. */
+  /** Milliseconds until the next build reaches `minAge`; Infinity without such a build. */
   #untilMs(nextBuild: NextBuild | undefined): number {
     return nextBuild ? nextBuild.atMs - this.#runtime.environment.clock.now() : Infinity;
   }
@@ -114,8 +107,7 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // After the failed write, the stored ledger may lack these attempts. They are withdrawn, because their upgrade
-      // requests were not sent.
+      // These attempts may not be stored, so their upgrades are not requested.
       posting.withdraw(post);
       throw error;
     }
@@ -147,7 +139,7 @@ export class Applier {
   }
 }
 
-/** Milliseconds until the next evaluation of a policy that waits for a change that nothing may report to logfleet. */
+/** Milliseconds until the operator evaluates a policy again without an event. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
   // No timer is needed: the policy is notified when its Secret changes (C2), and when a refused request was repeated.

@@ -1,4 +1,4 @@
-/** Input of `decide`, the function that decides about a policy: all known facts about the policy at one time. */
+/** Input of `decide`: all known facts about the policy at one time. */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
@@ -13,12 +13,12 @@ import type { PolicySettings } from './settings.ts';
 
 /** Collectors that this policy selects and that belong to other policies. */
 export interface Overlap {
-  /** Policy (namespace/name) that owns most of the collectors that this policy also selects. */
+  /** Policy (namespace/name) that owns most of these collectors. */
   readonly winner: string;
   readonly collectors: number;
 }
 
-/** Parts of the account's collector listing that a decision needs, read-only. */
+/** The data of the collector listing that a decision needs, read-only. */
 export type ListingFacts = Pick<
   FleetListing,
   'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepMs'
@@ -26,35 +26,35 @@ export type ListingFacts = Pick<
 
 export interface Observation {
   readonly listing: ListingFacts;
-  /** Reason why the service does not offer the target version; undefined when the version is offered. */
+  /** Reason why the service does not offer the target version; undefined when it does. */
   readonly notOffered: string | undefined;
-  /** Whether a newer build becomes the target as soon as it reaches the minimum age (`minAge`). */
+  /** Whether a newer build becomes the target once it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
-  /** Outcomes of upgrade POSTs (accepted, refused or unknown) since the last stored decision, by collector id. */
+  /** Answers to upgrade requests since the last stored decision, by collector id. */
   readonly posted: ReadonlyMap<string, PostOutcome>;
-  /** Statuses of upgrade tasks that were read since the last stored decision, by collector. */
+  /** Statuses of upgrade tasks since the last stored decision, by collector. */
   readonly tasks: ReadonlyMap<string, UpgradeTask>;
   readonly reads: ReadonlyMap<string, TaskReads>;
-  /** Newest message counts for a stage's analysis, or the error of the last search; undefined until a search has ended. */
+  /** Newest message counts of a stage, or the last error; undefined until a search has ended. */
   readonly messages: AnalysisReading | undefined;
-  /** Collectors whose upgrade POST of this process waits to be sent, or was sent and is not answered yet. */
+  /** Collectors with an unsent or unanswered upgrade request of this process. */
   readonly inFlight: ReadonlySet<string>;
-  /** Number of attempts that are stored but not sent yet. They are withdrawn if the policy may no longer start upgrades. */
+  /** Number of stored and unsent upgrades. They are withdrawn if the policy may no longer start upgrades. */
   readonly unsent: number;
-  /** Number of attempts that this decision may start. */
+  /** Maximum number of upgrades that this decision may start. */
   readonly room: number;
-  /** Reason why no attempt may start, as text after "waiting for"; undefined when attempts may start. */
+  /** Reason why no upgrade may start, as text after "waiting for"; undefined when upgrades may start. */
   readonly heldBy: string | undefined;
-  /** Error that prevents the use of the service or its credentials; undefined when there is none. */
+  /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
-  /** Whether a ledger of this policy was ever stored. If so, every change of the ledger is stored. */
+  /** Whether a ledger of this policy was ever stored. */
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
   readonly overlap: Overlap | undefined;
-  /** Name of the setting that pauses all policies of this operator; undefined when they are not paused. */
+  /** Name of the setting that pauses all policies of this operator; undefined when they run. */
   readonly pausedForAll: string | undefined;
-  /** Reason why no policy may start upgrades, such as an unusable Kubernetes manifest (D1); absent when upgrades may start. */
+  /** Reason why no policy may start upgrades, such as an unusable manifest (D1). */
   readonly upgradesBlocked?: string | undefined;
 }
 

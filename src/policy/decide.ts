@@ -1,12 +1,12 @@
 /**
- * Decides what must be done for a policy, from all known facts about the policy. `decide` is pure: it sends, stores and
- * changes nothing. The caller stores the changes of the ledger and then applies them. The steps, in order:
- * - Evaluate open upgrade attempts by answers, task statuses and listings (U3 to U7, U10, U11, `evidence.ts`).
+ * Decides what must be done for a policy. `decide` has no side effects: the caller stores the ledger changes and then
+ * applies the decision. The steps, in order:
+ * - Evaluate open upgrades (`evidence.ts`).
  * - Apply the annotations that people set (`annotation-actions.ts`).
- * - Evaluate the state of the rollout and its failure policy (`rollout-state.ts`).
- * - Select new attempts, if any may start (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`).
- * - Plan the next reads from the service (U9, `read-plan.ts`).
- * - Compute the health verdict, and build the status.
+ * - Evaluate the rollout and its failure policy (`rollout-state.ts`).
+ * - Select new upgrades (`start-rules.ts`, `admission.ts`).
+ * - Plan the next reads from the service (`read-plan.ts`).
+ * - Compute the health, and build the status.
  */
 import { reasons } from '../api/conditions.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -39,45 +39,38 @@ import { describeEssentials, type Essentials } from './status/describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
 import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
 
-/** Counts and estimates for the policy's status, including the rollout and its estimated end when a rollout exists. */
+/** Counts and estimates for the policy's status, and its rollout. */
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
   /**
-   * Whether this decision needs a stored ledger. Without a ledger, the policy's status contains everything that a later
-   * process needs (U1).
+   * Whether this decision must store a ledger. Otherwise the status contains everything that another process needs
+   * (U1).
    */
   readonly needsLedger: boolean;
-  /** Ledger entries of the upgrade attempts that are sent to the service (POST) after `changes` have been stored (U2). */
+  /** Ledger entries of the upgrades to request after `changes` are stored (U2). */
   readonly post: readonly Entry[];
   /** Whether the policy still needs the requests that it sends for itself. A failure of requests that it no longer needs ends. */
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
   readonly watch: ReadPlan;
-  /** State of the rollout, with the ledger header that this decision stores. */
+  /** State of the rollout, with the new ledger header. */
   readonly state: RolloutState;
-  /** Durations of upgrades that have ended since the last decision. */
   readonly durations: readonly DurationSample[];
   readonly health: Health;
-  /** Status of the policy without its counts and estimates, which are computed only when the status is written. */
+  /** Status of the policy without counts and estimates. */
   readonly essentials: Essentials;
-  /** Number of the policy's collectors and their counts by state, after the changes of this decision. */
+  /** Number of collectors, and counts by state, after this decision. */
   readonly fleet: { readonly counts: Counts; readonly matched: number };
-  /** Number of attempts that this decision withdraws. Their upgrade requests (POSTs) were never sent. */
+  /** Number of upgrades that this decision withdraws before they are requested. */
   readonly unsent: number;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
-  /**
-   * Whether nothing is left to do until `requeueAfterMs`; if so, sweeps (reads of the collector list) that show no change
-   * trigger no decision.
-   */
+  /** Whether nothing is left to do until `requeueAfterMs`. */
   readonly isAtRest: boolean;
 }
 
-/**
- * Maximum interval in ms between decisions of a policy with maintenance windows, to keep the next window in its status up to
- * date.
- */
+/** Maximum interval in ms between decisions of a policy with maintenance windows. */
 const longestCalendarMs = 3_600_000;
 
 export function decide(input: DecideInput): Decision {
@@ -94,9 +87,9 @@ export function decide(input: DecideInput): Decision {
   const { observation, ledger } = input;
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
-  // Another decision follows immediately when a stage has started or a person has retried the rollout.
+  // After the start of a stage or a retry, another decision follows immediately.
   const isFollowed = state.started !== undefined || applied.retried;
-  // A decision starts at most one stage. A changed header may allow another stage to start, so another decision follows.
+  // A decision starts at most one stage. The next decision may start another.
   const isContinued = header !== ledger.header && (input.policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
   const isOver = isAtEnd && !isChecking(state);
@@ -162,26 +155,25 @@ export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
 }
 
 /**
- * Whether the counts of a stored decision are still correct (H3). They are not if, for example, a collector whose attempt
- * ended has a new owner (U13).
+ * Returns whether the counts of a stored decision are still correct (H3). They change, for example, when a collector
+ * gets a new owner (U13).
  */
 export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes, fleet }: Decision): boolean {
   const now = new PendingChanges(ledger, memberIndex, changes);
   return now.matched === fleet.matched && sameValue(now.counts(), fleet.counts);
 }
 
-/** Results of the steps of `decide` that come before the health verdict. */
 interface Found extends DecisionSoFar {
   readonly watch: ReadPlan;
 }
 
-/** Applies new answers, listing rows and people's annotations to the entries and the header of the ledger. */
+/** Applies answers, listings and people's annotations to the ledger. */
 function applyEvidence(input: DecideInput) {
   const { policy, ledger, memberIndex, observation, now } = input;
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = evaluateAttempts(input, pending);
   evaluateEndings(input, pending);
-  // A person's retry is applied after new failures were counted, so that the retry also resets these failures.
+  // New failures are counted before a retry, so that the retry resets them.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) forgive(input, pending);
@@ -189,7 +181,7 @@ function applyEvidence(input: DecideInput) {
   return { pending, durations, applied };
 }
 
-/** Evaluates the rollout, selects the attempts to start, and plans the next reads. */
+/** Evaluates the rollout, selects upgrades to start, and plans the next reads. */
 function admitAll(input: DecideInput, pending: PendingChanges, applied: AppliedAnnotations): Found {
   const state = evaluate(input, pending, {
     header: applied.header,
@@ -219,10 +211,7 @@ function healthInput(
   };
 }
 
-/**
- * Ledger header that the decision stores, with new attempt counts, the digest of the selector, and the completion of the
- * rollout.
- */
+/** Ledger header that the decision stores. */
 function headerOf(
   input: DecideInput,
   { state, admission, pending }: Found,
@@ -242,7 +231,7 @@ function headerOf(
   });
 }
 
-/** Milliseconds until the next decision of the policy, unless an event triggers an earlier one. */
+/** Milliseconds until the next decision of the policy, unless an event triggers one. */
 function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: NextWindow | undefined): number {
   const recoveryMs = (found.state.recovery?.untilMs ?? Infinity) - now.wallMs;
   const nextMs = Math.min(Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs, recoveryMs);
@@ -250,7 +239,7 @@ function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: Next
   return Math.min(nextMs, longestCalendarMs, (window?.toMs ?? Infinity) - now.wallMs);
 }
 
-/** Whether the policy is idle: no upgrade attempt is in flight or will start, and no read from the service is pending. */
+/** Returns whether no upgrade is in flight or will start, and no read is pending. */
 function hasNothingToDo(
   { policy, observation, memberIndex }: DecideInput,
   pending: PendingChanges,
@@ -263,10 +252,7 @@ function hasNothingToDo(
   return !isOpen && (counts.pending === 0 || policy.spec.mode === 'Observe');
 }
 
-/**
- * Estimated wall time in ms at which the last upgrade ends, from the measured throughput or, if that is unknown, from the former
- * status (H1). Undefined while the rollout waits for a person.
- */
+/** Estimated wall time in ms of the last upgrade's end. Undefined while the rollout waits for a user. */
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
   pending: PendingChanges,
@@ -281,30 +267,25 @@ function estimateEndMs(
   return id === header.rolloutId && shownMs > wallMs ? shownMs : undefined;
 }
 
-/** Whether the check of messages after a rollback will finish without a person. */
+/** Returns whether a check after a rollback will finish without a user. */
 function isChecking({ recovery }: RolloutState): boolean {
   return recovery !== undefined && recovery.error?.handling.kind !== 'stall';
 }
 
-/** Whether only a person can change the state of the policy. If so, `logfleet run DIR` may end. */
+/** Returns whether only a user can change the state of the policy. If so, `logfleet run DIR` may end. */
 function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
-  // While the service cannot be used, `logfleet run DIR` does not wait for upgrades in flight, because it cannot learn how
-  // they end.
+  // While the service cannot be used, logfleet cannot learn how upgrades end.
   if (observation.problem && health.stalled) return true;
-  // A build may need days to reach `minAge`, so `logfleet run DIR` may end while the policy waits. A later run continues to
-  // wait.
+  // A build may need days to reach `minAge`, so `logfleet run DIR` ends while the policy waits.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
   if (open > 0 || health.reconciling) return false;
   return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;
 }
 
-/**
- * Period in ms over which the throughput of a rollout is measured. The period is short, so that the estimate follows the
- * current speed.
- */
+/** Period in ms over which the throughput of a rollout is measured. */
 const measuredMs = 15 * 60_000;
 
-/** Throughput of the rollout in the last 15 minutes: number of ended upgrade attempts per ms; undefined when none ended. */
+/** Ended upgrades per ms in the last 15 minutes; undefined when none ended. */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
   let ended = 0;
   let sinceMs = wallMs;

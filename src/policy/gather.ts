@@ -1,10 +1,9 @@
 /**
- * Collects the input of `decide` for one policy: service, collector listing, ledger, index of the policy's collectors, and the
- * answers since the last decision. Missing data is requested from the service without waiting for the answer. The answer enqueues
+ * Collects the input of `decide` for one policy. Missing data is requested from the service, and its arrival enqueues
  * the policy again.
  *
- * The steps, in order: register the policy in the ownership table, read its ledger, record the available builds, begin a rollout
- * when the target changed (in memory; the next write stores it), and claim the policy's collectors.
+ * The steps: register the policy, read its ledger, record the available builds, begin a rollout when the target
+ * changed, and claim the policy's collectors.
  */
 import { annotations } from '../api/annotations.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -23,32 +22,29 @@ import type { Bound } from './service-binding.ts';
 import { findOverlap } from './status/describe.ts';
 import type { SoFar } from './status/shown-verdict.ts';
 
-/** Result of `gather` when no decision about the policy is possible yet. */
+/** Result when no decision about the policy is possible yet. */
 export interface Unready {
   readonly kind: 'unready';
   readonly problem: LogfleetError | undefined;
-  /** Reason why the service does not offer the target version; undefined when the version is offered. */
+  /** Reason why the service does not offer the target version; undefined when it does. */
   readonly notOffered: string | undefined;
-  /** Next build of a policy that never had a target; set when all candidate builds are younger than `minAge`. */
+  /** Next build of a policy without a target, when all builds are younger than `minAge`. */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
-  /** Known facts about a policy whose collectors are not read yet; undefined when its Secret or its ledger cannot be used. */
+  /** Known facts before the collectors are read; undefined when the Secret or the ledger cannot be used. */
   readonly soFar?: SoFar;
 }
 
 export interface Ready {
   readonly kind: 'ready';
-  /** Build that becomes the target when it reaches `minAge`; undefined when there is none. */
+  /** Build that becomes the target when it reaches `minAge`. */
   readonly nextBuild: NextBuild | undefined;
   readonly bound: Bound;
-  /** Whether this decision begins a new rollout of the policy. */
+  /** Whether this decision begins a new rollout. */
   readonly began: boolean;
-  /**
-   * Whether other policies have not claimed their collectors yet. Until then, this policy may count collectors that belong to
-   * others (U13).
-   */
+  /** Whether other policies have not claimed their collectors yet (U13). Until then, counts may be too high. */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
-  /** Outcomes of POSTs and statuses of tasks that the decision uses. They are kept in memory until the decision is stored. */
+  /** Answers and task statuses that the decision uses. They are kept until the decision is stored. */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, UpgradeTask>;
@@ -127,7 +123,7 @@ export class Gatherer {
     return this.#ready(policy, { bound, ledger, memberIndex, began, nextBuild, awaitsBuild, notOffered, problem });
   }
 
-  /** Reads the ledger unless it is in memory, and then forgets statuses of tasks that are not open in the ledger (U3). */
+  /** Reads the ledger unless it is in memory, and forgets the statuses of ended tasks (U3). */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<void> {
     const { kept, tasks } = this.#runtime;
     const isReadAnew = kept.known === undefined;
@@ -136,7 +132,7 @@ export class Gatherer {
     if (isReadAnew && ledger) tasks.keepOnly((id, taskId) => ledger.entry(id)?.open?.taskId === taskId);
   }
 
-  /** Chooses the target version from the spec and the offered builds; undefined until the first list of builds arrives. */
+  /** Chooses the target version; undefined until the list of builds is known. */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
     const { kept, environment } = this.#runtime;
@@ -145,7 +141,7 @@ export class Gatherer {
     return builds && resolveTarget(spec.target, builds.list, past);
   }
 
-  /** Records the time since which each build is offered, if the policy sets `minAge`. */
+  /** Records since when each build is offered, if the policy sets `minAge`. */
   async #recordBuilds({ spec: { target } }: CollectorVersionPolicy, { account, listing }: Bound): Promise<void> {
     const builds = listing.builds()?.list;
     if (builds === undefined || minAgeMs(target) === 0) return;
@@ -193,8 +189,7 @@ export class Gatherer {
   }
 
   /**
-   * Result for a policy whose collectors are not known yet. A rollback continues even if the service does not offer the
-   * target (R7).
+   * Result for a policy whose collectors are not known yet. A rollback continues even without the target build (R7).
    */
   #unread(
     { account, listing }: Bound,
@@ -209,7 +204,7 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: isRollingBack ? undefined : notOffered, soFar };
   }
 
-  /** Result for a policy that cannot claim collectors because of a problem. Other policies no longer wait for its claims. */
+  /** Result for a policy that cannot claim collectors. Other policies no longer wait for it. */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
     const { environment, owner } = this.#runtime;
     const { turns } = environment;
@@ -218,7 +213,7 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: undefined };
   }
 
-  /** Requests the list of builds and the list of collectors when they are unknown, or when a person asked for a refresh. */
+  /** Requests the builds and collectors when they are unknown, or when a user asked for a refresh. */
   #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
     const nowMs = this.#runtime.environment.clock.monotonic();
     const requested = policy.metadata.annotations[annotations.requestedAt];
@@ -248,8 +243,7 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#runtime;
     const before = kept.known;
-    // The history in status shows the final counts of the former rollout. If this process does not know the counts, they
-    // are computed here.
+    // The history in the status shows the final counts of the former rollout.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
@@ -268,10 +262,7 @@ function whyNotOffered(verdict: TargetVerdict, target: string | undefined): stri
   return verdict.kind === 'offered' || isWaiting ? undefined : verdict.message;
 }
 
-/**
- * Outcomes of POSTs whose attempts are open in the ledger. All other outcomes are older than the ledger, which was read again
- * since.
- */
+/** Returns the answers whose upgrades are open in the ledger. All other answers are outdated. */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of received) {

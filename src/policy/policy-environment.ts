@@ -12,8 +12,7 @@ import type { PolicySettings } from './settings.ts';
 export interface PolicyEnvironment {
   readonly host: Host;
   /**
-   * Accounts of the service. The whole process shares them, so that each user has only one request budget. The caller closes
-   * them.
+   * Accounts of the service. All policies share them, so that each user has one request budget. The caller closes them.
    */
   readonly accounts: Accounts;
   readonly fleets: Fleets;
@@ -22,13 +21,13 @@ export interface PolicyEnvironment {
   readonly settings: PolicySettings;
   readonly turns: ClaimTurns;
   readonly attempts: AttemptCounter;
-  /** Requests another reconcile of this policy from the controller. */
+  /** Requests another reconcile of this policy. */
   readonly enqueue: (key: ResourceKey) => void;
   /** Whether this process is about to end and starts no new upgrades. */
   readonly draining: () => boolean;
 }
 
-/** Metric that counts the ended upgrade attempts of all policies, by their outcome. */
+/** Metric that counts the ended upgrade attempts of all policies by outcome. */
 export class AttemptCounter {
   readonly #attempts: Counter;
 
@@ -40,7 +39,7 @@ export class AttemptCounter {
     );
   }
 
-  /** Counts the attempt that ended when the ledger entry of a collector changed. Does nothing if no attempt ended. */
+  /** Counts an attempt that ended when the ledger entry of a collector changed. */
   changed(before: Entry | undefined, after: Entry | undefined): void {
     if (!before?.open?.ours || !after?.ending || after.open || after.ending === before.ending) return;
     this.#attempts.add({ outcome: after.ending.kind });

@@ -1,7 +1,4 @@
-/**
- * Reconciler of CollectorVersionPolicy resources. Each policy has one runtime (its state in memory). A new runtime is
- * created when the resource was replaced, or when this process has lost leadership since.
- */
+/** Reconciler of CollectorVersionPolicy resources. Each policy has one runtime, which is its state in memory. */
 
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
@@ -18,15 +15,11 @@ import { PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 import { measurePolicies } from './status/policy-metrics.ts';
 
-/** Called with the known facts about a policy instead of applying a decision, so that nothing is sent or written. */
+/** Called with the known facts about a policy, instead of sending or writing anything. */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
-/**
- * Interval in ms between reports of a process that only observes. Such a process writes nothing, so no writes trigger its
- * reports.
- */
+/** Interval in ms between reports of a process that only observes. */
 const lookAgainMs = 1_000;
-/** One policy in this process: its state, and the objects that gather its input and apply its decisions. */
 interface Running {
   readonly runtime: PolicyRuntime;
   readonly gatherer: Gatherer;
@@ -37,7 +30,7 @@ export interface PolicyReconcilerOptions
   extends Pick<PolicyEnvironment, 'host' | 'accounts' | 'clock' | 'log' | 'enqueue'> {
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** Set when this process only observes. The callback gets the known facts about each policy, and no decision is applied. */
+  /** If set, this process only observes and calls this function for each policy. */
   readonly onlyLook?: OnlyLook;
 }
 
@@ -90,7 +83,7 @@ export class PolicyReconciler implements Reconciler {
     try {
       return await this.#decide(policy, running);
     } catch (error) {
-      // After an error, the data in memory may differ from the stored data, so the runtime reads it again.
+      // After an error, memory may differ from the stored data, so both are read again.
       running.runtime.doubt();
       throw error;
     }
@@ -107,13 +100,13 @@ export class PolicyReconciler implements Reconciler {
     return applier.apply(policy, gathered, decide(gathered.input));
   }
 
-  /** Prepares for the end of the process: no new POST is sent, and delayed writes of status happen immediately. */
+  /** Prepares for the end of the process: no new upgrade is requested, and delayed status writes happen now. */
   drain(): void {
     this.#draining = true;
     for (const { runtime } of this.#running.values()) if (!runtime.isIdle()) this.#options.enqueue(runtime.owner);
   }
 
-  /** Whether every upgrade POST was answered and its outcome is stored. */
+  /** Whether every upgrade request was answered and its answer is stored. */
   drained(): boolean {
     return [...this.#running.values()].every(({ runtime }) => runtime.isIdle());
   }
@@ -123,7 +116,7 @@ export class PolicyReconciler implements Reconciler {
     this.#closeAll();
   }
 
-  /** Discards all runtimes after a change of leadership, because another process may have acted since. */
+  /** Discards all runtimes after a change of leadership, because another process may have acted. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.term() === this.#term) return;

@@ -1,7 +1,6 @@
 /**
- * State of one policy in this process, for one resource (by uid) and one term of leadership. Copies of stored data (ledger, index
- * of collectors) are read again when they may be outdated. Facts from the service (outcomes of POSTs, durations of upgrades) are
- * never discarded.
+ * State of one policy in this process. Copies of stored data are read again when they may be outdated. Facts from the
+ * service are never discarded.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
@@ -20,7 +19,7 @@ import { KeptCalendar } from './schedule/maintenance-calendar.ts';
 import { type Bound, ServiceBinding } from './service-binding.ts';
 import { StatusPublisher } from './status/status-publisher.ts';
 
-/** Time in ms for which outcomes of POSTs are collected before they are stored together, unless another step waits for them. */
+/** Time in ms for which answers to upgrade requests are collected before they are stored together. */
 const outcomeDelayMs = 1_000;
 
 export class PolicyRuntime implements PostingPolicy {
@@ -33,10 +32,7 @@ export class PolicyRuntime implements PostingPolicy {
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
-  /**
-   * Whether the last decision left the write of status to the next decision, because the counts of collectors had become
-   * wrong (H3).
-   */
+  /** Whether the last decision left the status to the next decision, because its counts had changed (H3). */
   isStatusOutdated = false;
   readonly #term: number;
   #posting: Posting | undefined;
@@ -68,30 +64,24 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#tasks;
   }
 
-  /**
-   * Releases objects that only upgrades need, unless their requests are in flight. Released objects are created again when
-   * needed.
-   */
+  /** Releases objects that only upgrades need, unless their requests are in flight. */
   rest(): void {
     if (this.#posting?.isIdle) this.#posting = undefined;
     if (this.#tasks?.isIdle) this.#tasks = undefined;
   }
 
-  /** Drops the copies of the ledger and of the index of collectors, which may be outdated, so that they are read again. */
+  /** Drops the ledger and the index of collectors, so that both are read again. */
   doubt(): void {
     this.kept.forget();
     this.memberIndex.forget();
   }
 
-  /** Whether every upgrade POST was answered and its outcome is stored in the ledger and shown in status. */
+  /** Whether every upgrade request was answered, and its answer is stored and shown. */
   isIdle(): boolean {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack && !this.isStatusOutdated;
   }
 
-  /**
-   * Stops the runtime. Attempts in flight stay in the ownership table, and attempts that were never sent are removed from it
-   * (U13).
-   */
+  /** Stops the runtime. Running upgrades stay in the ownership table, and unsent ones are removed (U13). */
   close(): void {
     const { binding } = this;
     this.#closed = true;
@@ -104,15 +94,11 @@ export class PolicyRuntime implements PostingPolicy {
     binding.close();
   }
 
-  /** Requests a decision about the policy at once. */
   enqueue(): void {
     if (!this.#closed) this.environment.enqueue(this.owner);
   }
 
-  /**
-   * Checks immediately before a POST whether the policy still wants the attempt. After an edit of the policy, it does not
-   * (U2).
-   */
+  /** Checks immediately before an upgrade request whether the policy still wants the upgrade (U2). */
   stillWanted(entry: Entry, generation: number): boolean {
     const { binding, kept, tasks, owner } = this;
     const { host, clock, settings, turns, draining } = this.environment;
@@ -140,11 +126,11 @@ export class PolicyRuntime implements PostingPolicy {
       open.toVersion === wantedVersion(entry, kept.known.header.target) &&
       goesOn(entry, kept.known.header) &&
       !asksToAbort(newest, kept.known.header) &&
-      // If a failure is known, a decision must evaluate the failure before another upgrade starts.
+      // A decision must evaluate the failure before another upgrade starts.
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // Until the POST is sent, a policy with higher precedence may take the collector over (U13).
+      // Until the request is sent, another policy may take the collector over (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }
@@ -154,7 +140,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.calendar.current(spec).verdict(this.environment.clock.now(), zone).kind === 'open';
   }
 
-  /** Reports an accepted attempt to the ownership table at once, because its policy may be deleted during the upgrade (U13). */
+  /** Reports a started upgrade to the ownership table, because its policy may be deleted during the upgrade (U13). */
   noteAccepted({ collectorId, open }: Entry, taskId: string): void {
     const { binding, kept, owner } = this;
     binding.succeeded('posts');
@@ -171,7 +157,7 @@ export class PolicyRuntime implements PostingPolicy {
     });
   }
 
-  /** Schedules a decision after a short delay, so that one decision evaluates all answers that arrive during the delay. */
+  /** Schedules a decision after a short delay, so that one decision evaluates several answers. */
   noteNews(): void {
     if (this.#closed) return;
     const { clock, draining } = this.environment;

@@ -1,9 +1,8 @@
 /**
- * Binds a policy to the service that its Secret names: the account, the shared collector listing, and the ownership table. The
- * binding also records problems that currently prevent the use of the service.
+ * Binds a policy to the service that its Secret names, and records problems with the service.
  *
- * Invariant: a policy claims collectors of one service at a time. When its Secret names another service, the policy releases its
- * claims at the former service.
+ * Invariant: a policy claims collectors of one service at a time. When its Secret names another service, the former
+ * claims are released.
  */
 import type { Account } from '../account/accounts.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -21,12 +20,12 @@ export interface Bound {
   readonly ownership: Ownership;
 }
 
-/** Kinds of requests that each policy sends for itself: upgrade POSTs, and reads of upgrade tasks. */
+/** Requests that each policy sends for itself: to start upgrades, and to read upgrade tasks. */
 export type Asked = 'posts' | 'reads';
 
 const asked: readonly Asked[] = ['posts', 'reads'];
 
-/** Number of consecutive failed requests that are tolerated before the policy reports a problem. */
+/** Number of consecutive failures before the policy reports a problem. */
 const toleratedFailures = 3;
 
 export class ServiceBinding {
@@ -49,7 +48,7 @@ export class ServiceBinding {
     return this.#bound;
   }
 
-  /** Binds the policy to the service that its Secret names. Returns the error if the Secret or its credentials cannot be used. */
+  /** Binds the policy to the service that its Secret names. Returns the error if the credentials cannot be used. */
   async bind(secret: ResourceKey, resyncMs: number): Promise<Bound | LogfleetError> {
     const { accounts } = this.#environment;
     const { changes } = accounts.secrets;
@@ -88,7 +87,7 @@ export class ServiceBinding {
     return this.#bound;
   }
 
-  /** Error that currently prevents use of the service; undefined when there is none, or when the failure may be temporary. */
+  /** Error that prevents use of the service; undefined if there is none or it may be temporary. */
   problem(): LogfleetError | undefined {
     const unlisted = this.#bound?.listing.problem()?.error;
     if (unlisted) return this.#noteRefusal(unlisted);
@@ -98,7 +97,7 @@ export class ServiceBinding {
     return undefined;
   }
 
-  /** Reason why the policy currently starts no upgrade, as text for status; undefined when there is none. */
+  /** Reason why the policy starts no upgrade, as text for the status, if any. */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs)
@@ -140,7 +139,7 @@ export class ServiceBinding {
     this.#onNews();
   }
 
-  /** Requests a new list of builds, because the service refused the requested build (U11). */
+  /** Requests a new list of builds, because the service refused a build (U11). */
   doubtBuilds(): void {
     this.#buildsDoubtedMs = this.#environment.clock.monotonic();
     this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
@@ -158,7 +157,7 @@ export class ServiceBinding {
     this.#onNews();
   }
 
-  /** Milliseconds until new requests may be sent after a failure; Infinity when no failure prevents requests. */
+  /** Milliseconds until new requests may be sent after a failure; Infinity without a failure. */
   heldForMs(): number {
     const { clock, accounts } = this.#environment;
     const heldMs = asked.filter((kind) => this.#isHeld(kind)).map((kind) => this.#failures[kind].untilMs);

@@ -1,4 +1,4 @@
-/** Writes lost schedule records again (S1), using the export manifests of the runs that are named in the schedule's status. */
+/** Writes lost schedule records again (S1), using the export manifests of the runs in the schedule's status. */
 
 import type { RunStatus } from '../api/generated/search-export-schedule.ts';
 import type { TimeRange } from '../api/time-range.ts';
@@ -14,7 +14,7 @@ const manifestUrlForm = /\/([0-9a-f]{64})\/manifest\.json$/;
 
 type CompleteRun = Pick<RunStatus, 'name' | 'manifest'>;
 
-/** Writes the schedule record of a complete run. Returns false if its export manifest is missing or damaged. */
+/** Writes the schedule record of a complete run. Returns false if the run's manifest is missing or damaged. */
 export async function restoreRecord(
   destination: Destination,
   layout: ScheduleLayout,

@@ -1,7 +1,4 @@
-/**
- * Index of all runs, which are SearchExports that belong to a schedule. Contains the runs of each schedule, with their
- * states.
- */
+/** Index of all runs (SearchExports that belong to a schedule), with their states. */
 import { type ConditionType, findCondition } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
@@ -20,11 +17,11 @@ export class RunIndex {
   readonly #exports: ResourceSource<SearchExport>;
   readonly #onChange: (schedule: ResourceKey) => void;
   readonly #runs = new Map<string, IndexedRun>();
-  /** Runs of each schedule. The keys are the uids of the schedules. */
+  /** Runs of each schedule, by the uid of the schedule. */
   readonly #bySchedule = new Map<string, Map<string, IndexedRun>>();
   readonly #unsubscribe: () => void;
 
-  /** @param onChange called with the key of a schedule when one of its runs is added, removed or changes its state */
+  /** @param onChange called with a schedule when one of its runs is added, removed or changes its state */
   constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
     this.#exports = exports;
     this.#onChange = onChange;
@@ -32,13 +29,12 @@ export class RunIndex {
     for (const { metadata } of exports.list()) this.#follow(metadata);
   }
 
-  /** Existing runs of the schedule with this uid. */
   runsOf(uid: string): readonly SearchExport[] {
     const runs = this.#bySchedule.get(uid)?.values() ?? [];
     return [...runs].flatMap(({ key }) => this.#exports.get(key) ?? []);
   }
 
-  /** Updates the state of a run after a change by this process, because the host reports only changes by other processes. */
+  /** Updates the state of a run after a change by this process, which the host does not report. */
   update(key: ResourceKey): void {
     for (const schedule of this.#follow(key)) this.#onChange(schedule);
   }
@@ -47,7 +43,7 @@ export class RunIndex {
     this.#unsubscribe();
   }
 
-  /** Updates the state of an export, if it is a run. Returns the keys of the schedules whose runs have changed. */
+  /** Updates the state of an export, if it is a run. Returns the schedules whose runs have changed. */
   #follow(key: ResourceKey): readonly ResourceKey[] {
     const id = keyText(key);
     const before = this.#runs.get(id);
@@ -73,7 +69,7 @@ export class RunIndex {
   }
 }
 
-/** Converts a SearchExport to a run, or returns undefined if no schedule owns the SearchExport. */
+/** Converts a SearchExport to a run; undefined if no schedule owns it. */
 function indexedRun(resource: SearchExport): IndexedRun | undefined {
   const { namespace, name, uid, owner } = resource.metadata;
   if (owner?.kind !== 'SearchExportSchedule') return undefined;
@@ -81,11 +77,10 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
   return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state: runStateOf(resource) };
 }
 
-/** Returns the state of a run, which follows from the conditions in the export's status and from its deletion time. */
+/** Returns the state of a run from its conditions and its deletion time. */
 export function runStateOf({ metadata, status }: SearchExport): RunState {
   const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
-  // A run counts as complete only if its status names the export manifest. A person may have removed this name from the
-  // status.
+  // A user may have removed the name of the manifest from the status.
   if (holds('Complete') && status?.manifest && status.fingerprint !== undefined) return 'Complete';
   if (metadata.deletionTimestamp !== undefined) return 'Deleting';
   if (holds('Failed')) return 'Failed';

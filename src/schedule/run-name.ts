@@ -1,18 +1,15 @@
-/**
- * Names of runs. A name consists of the schedule's name and the time range of the run, so a second attempt to create the same
- * run fails.
- */
+/** Names of runs. A name contains the time range of the run, so a second attempt to create the same run fails. */
 import type { TimeRange } from '../api/time-range.ts';
 
 /**
- * Returns the name of a run, such as `errors-20261122t120000z-130000z`. The end has a date only if it is on another UTC day
- * than the start.
+ * Returns the name of a run, such as `errors-20261122t120000z-130000z`. The end has a date only if it is on another UTC
+ * day.
  */
 export function runName(schedule: string, span: TimeRange): string {
   return `${schedule}-${runTimes(span)}`;
 }
 
-/** Returns the part of a run's name that tells its time, as in `20261122t120000z-130000z`. */
+/** Returns the time range in a run's name, such as `20261122t120000z-130000z`. */
 export function runTimes({ fromMs, toMs }: TimeRange): string {
   const [from, to] = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString().slice(0, 19).replace(/[-:]/g, ''));
   const [fromDay, toDay] = [from, to].map((text = '') => text.slice(0, 8));
@@ -21,7 +18,7 @@ export function runTimes({ fromMs, toMs }: TimeRange): string {
 
 const form = /^(\d{8})t(\d{6})z-(?:(\d{8})t)?(\d{6})z$/;
 
-/** Decodes a text that `runTimes` returned. Returns undefined for any other text. */
+/** Decodes a time range from `runTimes`; undefined for any other text. */
 export function readRunTimes(text: string): TimeRange | undefined {
   const [, fromDay, fromTime, toDay = fromDay, toTime] = form.exec(text) ?? [];
   const fromMs = instantOf(fromDay, fromTime);

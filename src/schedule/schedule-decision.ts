@@ -1,6 +1,6 @@
 /**
- * Decides what a schedule does next: which complete runs it records, which runs it creates and deletes, and which time ranges are covered
- * or failed (S1 to S6). This module only decides; `schedule-runtime.ts` carries decisions out.
+ * Decides what a schedule does next: which runs it creates, records and deletes, and which time ranges are exported or
+ * failed (S1 to S6). `schedule-runtime.ts` carries decisions out.
  */
 import type { SearchExport } from '../api/kinds.ts';
 import type { TimeRange } from '../api/time-range.ts';
@@ -10,27 +10,26 @@ import { contains, coveredUntil, union, without } from './time-spans.ts';
 
 /**
  * State of a run, which is a SearchExport that a schedule created.
- * - `Active`: the run works, or waits for something that needs no person.
- * - `Stalled`: a person must correct something, such as a missing Secret.
+ * - `Active`: the run works, or waits without needing the user.
+ * - `Stalled`: the user must correct something, such as a missing Secret.
  * - `Failed`: the run reached a limit, or cannot prove that its rows are complete.
  * - `Complete`: all rows are in files, and the export manifest is written.
- * - `Deleting`: the SearchExport is being deleted, which a finalizer can delay. Until it is gone, no other run may have its
- *   time range.
+ * - `Deleting`: the SearchExport is being deleted. Until it is gone, no other run may have its time range.
  */
 export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete' | 'Deleting';
 
-/** Run of a schedule: a SearchExport that exists, or that the schedule's status announces (S6). */
+/** Run of a schedule: an existing SearchExport, or one that the schedule's status announces (S6). */
 export interface Run {
   readonly name: string;
   readonly span: TimeRange;
   readonly state: RunState;
   /** Reason of the run's condition `Ready`. */
   readonly reason: string;
-  /** Undefined if the run is announced in the status but is not in the cache. */
+  /** Undefined if the run is announced and does not exist yet. */
   readonly resource?: SearchExport | undefined;
 }
 
-/** Time range of a failed run. It is exported again only when a person requests it. */
+/** Time range of a failed run. It is exported again only when the user requests it. */
 export interface Gap {
   readonly span: TimeRange;
   readonly run: string;
@@ -44,7 +43,7 @@ export interface ScheduleSettings {
   readonly startMs: number;
   /** End of the time to export (exclusive); Infinity if the schedule has no end. */
   readonly endMs: number;
-  /** Time in ms from the end of a run's time range until the run becomes due: `settleDelay` of the run template (S3). */
+  /** Time in ms from the end of a run's time range until the run becomes due (S3). */
   readonly settleDelayMs: number;
   readonly maxActive: number;
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
@@ -57,51 +56,47 @@ export interface ScheduleSnapshot {
   readonly nowMs: number;
   readonly settings: ScheduleSettings;
   readonly isPaused: boolean;
-  /** Time ranges that are exported according to the schedule records or the status, sorted and without overlaps. */
+  /** Exported time ranges in the schedule records or the status, sorted and without overlaps. */
   readonly covered: readonly TimeRange[];
-  /** Time ranges that are exported according to the schedule records, sorted and without overlaps. */
+  /** Exported time ranges in the schedule records, sorted and without overlaps. */
   readonly recorded: readonly TimeRange[];
   /** Gaps that status contains. */
   readonly gaps: readonly Gap[];
-  /** All runs of the schedule that exist. */
   readonly runs: readonly Run[];
-  /** Returns whether another SearchExport of the namespace, which the schedule does not own, has this name. */
+  /** Returns whether a SearchExport that the schedule does not own has this name. */
   readonly isTaken: (name: string) => boolean;
-  /** True if a person has requested that failed and stalled runs are repeated. */
+  /** True if the user has requested to repeat failed and stalled runs. */
   readonly isRetryRequested: boolean;
 }
 
 export interface ScheduleDecision {
-  /** Complete runs for which a schedule record must be written. */
+  /** Complete runs that need a schedule record. */
   readonly record: readonly Run[];
-  /** Failed and stalled runs to delete before the status is written. A person has requested that these runs are repeated. */
+  /** Failed and stalled runs to delete before the status is written, because the user wants to repeat them. */
   readonly repeat: readonly Run[];
-  /** Old runs to delete after the status is written. The status then contains the time ranges of failed runs. */
+  /** Old runs to delete after the status is written, so that it names the failed ones. */
   readonly remove: readonly Run[];
   /** Time ranges of the runs to create, in this order. */
   readonly create: readonly TimeRange[];
-  /** Gaps to store in status, in ascending order. */
+  /** Failed time ranges for the status, in ascending order. */
   readonly gaps: readonly Gap[];
-  /** Names of due runs that cannot be created, because other SearchExports have these names. */
+  /** Names of due runs that other SearchExports already have. */
   readonly taken: readonly string[];
-  /** Number of due runs that do not exist yet, including the runs in `create`. At most `mostCounted` runs are counted. */
+  /** Number of due runs that do not exist yet, including those in `create`. At most `mostCounted`. */
   readonly pending: number;
   /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
-  /** Time up to which everything since the start of the schedule is exported without a gap. */
+  /** Time up to which everything since the start of the schedule is exported. */
   readonly coveredUntilMs: number;
   /** True if everything up to the end of the schedule is exported. */
   readonly isComplete: boolean;
-  /** Latest tick (time of the cron schedule) at which a due run ends. Undefined if no run has been due yet. */
+  /** Latest time of the cron schedule at which a due run ends, if any. */
   readonly lastTickMs: number | undefined;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
 }
 
-/**
- * Maximum number of failed runs. A schedule with this many failed runs creates no more runs until a person retries failed
- * runs (S5).
- */
+/** Maximum number of failed runs. A schedule with this many creates no more runs until the user retries some (S5). */
 export const mostGaps = 100;
 /** Number of pending runs at which counting ends. */
 export const mostCounted = 1_000;
@@ -118,7 +113,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
-  // Active runs count towards the limit of failed runs, because each of them can fail.
+  // Each active run can fail, so it counts towards the limit of failed runs.
   const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
@@ -139,17 +134,14 @@ export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'end
 
 /** Time that is due and has no run yet. */
 export interface DueTime {
-  /** Time without a run, in ascending order. */
+  /** Due time without a run, in ascending order. */
   readonly open: readonly TimeRange[];
-  /**
-   * Time up to which runs are due: the last tick or, if the cron schedule was changed, the end of a later run. At most the
-   * schedule's end.
-   */
+  /** Time up to which runs are due, at most the schedule's end. */
   readonly untilMs: number;
 }
 
 /**
- * Returns the time ranges that are due and have no run yet.
+ * Returns the due time ranges that have no run yet.
  *
  * @param taken time ranges that are exported, have failed or belong to an existing run; a result of `union`
  */
@@ -159,15 +151,15 @@ export function dueTimeOf(
   taken: readonly TimeRange[],
 ): DueTime {
   const settledMs = nowMs - settleDelayMs;
-  // After a change of the cron schedule, the last tick can be earlier than the end of an existing run. The time until that
-  // end is then also due. Runs in the future are ignored, because a wrong clock may have created them.
+  // After a change of the cron schedule, an existing run can end after the last tick. Runs in the future are ignored,
+  // because a wrong clock may have created them.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= settledMs);
   const closedMs = Math.max(calendar.lastUntil(settledMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, settledMs));
   const untilMs = settledMs >= endMs ? endMs : Math.min(closedMs, endMs);
   return { open: without({ fromMs: startMs, toMs: untilMs }, taken), untilMs };
 }
 
-/** Returns the next time at which a run becomes due, or undefined if the schedule ends before it. */
+/** Returns the time at which the next run becomes due, unless the schedule ends before it. */
 export function nextDue(
   { calendar, startMs, endMs, settleDelayMs }: ScheduleTimes,
   afterMs: number,
@@ -186,7 +178,7 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }
 
-/** Returns the time ranges of failed runs that no other run has replaced, in ascending order. Deleted runs are included. */
+/** Returns the time ranges of failed runs that no other run has replaced, including deleted runs. */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));
   const found = failed.map(({ span, name: run, reason }) => ({ span, run, reason }));
@@ -196,7 +188,7 @@ function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: 
   return [...stored, ...found].sort((a, b) => a.span.fromMs - b.span.fromMs);
 }
 
-/** Yields the time ranges of due runs in the order in which the runs are created (S3). A run that has just become due is first. */
+/** Yields the time ranges of due runs in the order of their creation (S3). A run that has just become due is first. */
 function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Generator<TimeRange> {
   const { calendar, backfillOrder } = settings;
   const newestFirst = open
@@ -215,8 +207,8 @@ function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Gener
 }
 
 /**
- * Returns the ended runs to delete because of the history limits, the oldest first. Does not return complete runs that have
- * no schedule record yet.
+ * Returns the ended runs to delete because of the history limits, oldest first. Complete runs need a schedule record
+ * first.
  */
 function beyondHistory(present: readonly Run[], { settings, recorded }: ScheduleSnapshot): readonly Run[] {
   const sorted = present.toSorted((a, b) => a.span.toMs - b.span.toMs);

@@ -1,4 +1,4 @@
-/** Decides the health of a schedule for its conditions. The checks are ordered by precedence: the first one that applies decides. */
+/** Decides the health of a schedule. The checks are ordered by precedence: the first one that applies decides. */
 import { reasons } from '../api/conditions.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { counted, wordFor } from '../base/number-text.ts';
@@ -8,11 +8,11 @@ import { mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedu
 
 export interface ScheduleHealthInput {
   readonly name: string;
-  /** Flags of commands about the schedule and its runs, each with a space before it, as in ` -n logging`. */
+  /** Flags of commands about the schedule, each after a space, as in ` -n logging`. */
   readonly flags: string;
-  /** Setting or annotation that pauses the schedule; undefined if it is not paused. */
+  /** Setting or annotation that pauses the schedule, if any. */
   readonly pausedBy: string | undefined;
-  /** Error that prevents all work on the schedule; undefined if there is none. */
+  /** Error that prevents all work on the schedule. */
   readonly problem: LogfleetError | undefined;
   /** Undefined if an error prevented the decision. */
   readonly decision: ScheduleDecision | undefined;
@@ -52,7 +52,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     const message = `Run ${name} cannot be created, because another SearchExport has this name. Delete that SearchExport, or recreate the schedule with another name.`;
     return { ...stalled, reason: reasons.runNameTaken, message };
   }
-  // The runs in `create` count as active, because they are created right after the status is written.
+  // The runs in `create` count as active, because they are created next.
   const atOnce = active + create.length;
   const later = pending - create.length;
   const underWay = [...create, ...runs.filter(({ state }) => state === 'Active').map(({ span }) => span)];
@@ -72,7 +72,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   return { ...resting, ready: 'True', reason: reasons.upToDate, message };
 }
 
-/** Health of a schedule that cannot work, because of its spec, a Secret, the destination or the API server. */
+/** Health of a schedule that cannot work, for example because of its spec or a Secret. */
 function healthOfProblem({ handling, reason = reasons.internalError, message }: LogfleetError): Health {
   return handling.kind === 'stall'
     ? { ...stalled, reason, message }

@@ -1,4 +1,4 @@
-/** Metrics of schedules, which are computed from the statuses of the schedules (C3). */
+/** Metrics of schedules, computed from their statuses (C3). */
 import type { SearchExportSchedule } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import type { Metrics } from '../base/metrics.ts';
@@ -42,7 +42,7 @@ function dueSeconds(
   return (Math.min(...endsMs) + (parseDuration(spec.template.spec.settleDelay) ?? 0)) / 1_000;
 }
 
-/** Creates the metrics of schedules. `schedules` returns the measured schedules: none while another process leads. */
+/** @param schedules returns the measured schedules: none while another process leads */
 export function measureSchedules(metrics: Metrics, schedules: () => Iterable<SearchExportSchedule>): void {
   measureStatuses({ metrics, kind: 'schedule', plural: 'schedules', figures, resources: schedules });
 }

@@ -1,4 +1,4 @@
-/** Reconciler of SearchExportSchedules, with one runtime per schedule. Runtimes are dropped when the term of leadership changes. */
+/** Reconciler of SearchExportSchedules, with one runtime per schedule and term of leadership. */
 
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';
@@ -24,11 +24,10 @@ export interface ScheduleReconcilerOptions extends Omit<Ports, 'random'> {
   readonly places: ExportPlaces;
   /** Opens a destination. Tests can replace this function. */
   readonly openDestination?: ((settings: DestinationSettings) => Promise<Destination>) | undefined;
-  /** Requests another reconcile of this key. */
   readonly enqueue: (key: ResourceKey) => void;
 }
 
-/** Delay in ms until a schedule is reconciled again if its runs have not been listed yet. */
+/** Delay in ms before the next reconcile while the runs are not listed yet. */
 const listDelayMs = 1_000;
 
 export class ScheduleReconciler implements Reconciler {
@@ -61,7 +60,7 @@ export class ScheduleReconciler implements Reconciler {
     const id = keyText(key);
     if (resource?.metadata.uid !== this.#runtimes.get(id)?.uid) this.#runtimes.delete(id);
     if (!resource || resource.metadata.deletionTimestamp !== undefined) return settled;
-    // Without a list of the runs, the schedule could create a run a second time.
+    // Without a list of the runs, the schedule could create a run twice.
     if (!host.resources('SearchExport').synced()) return requeue(listDelayMs, false);
     const writer = await this.#options.writer();
     const runtime = this.#runtimes.get(id) ?? this.#begin(resource, writer);
@@ -74,12 +73,11 @@ export class ScheduleReconciler implements Reconciler {
     this.#index.update(key);
   }
 
-  /** Prevents further work on schedules. */
   drain(): void {
     this.#isDraining = true;
   }
 
-  /** Always true, because a schedule has no work that outlasts a reconcile. */
+  /** Always true: a schedule has no work outside a reconcile. */
   drained(): boolean {
     return true;
   }
@@ -108,10 +106,7 @@ export class ScheduleReconciler implements Reconciler {
     });
   }
 
-  /**
-   * Drops the state of all schedules from memory when the leadership changes, because another leader may have created runs in
-   * between.
-   */
+  /** Drops the state of all schedules when the leadership changes, because another leader may have created runs. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;

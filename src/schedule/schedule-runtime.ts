@@ -1,9 +1,9 @@
 /**
- * Work of one schedule, identified by its uid, during one term of leadership. It collects the input for
- * `schedule-decision.ts`. It carries out decisions in an order that stays correct if the process ends at any point (S6).
+ * Work of one schedule during one term of leadership. Carries out decisions in an order that stays correct if the
+ * process ends at any point (S6).
  *
- * A run is created only after a status that names it was written. Status writes use an optimistic lock, so a process with
- * outdated data creates no runs.
+ * A run is created only after a status that names it was written. Status writes use an optimistic lock, so a process
+ * with outdated data creates no runs.
  */
 
 import { findCondition, reasons } from '../api/conditions.ts';
@@ -57,13 +57,13 @@ export interface ScheduleRuntimeOptions {
   readonly runs: () => readonly SearchExport[];
   readonly draining: () => boolean;
   readonly calendars: TickCalendars;
-  /** False once the term of leadership in which the runtime was created has ended. */
+  /** False once the term of leadership of this runtime has ended. */
   readonly isLeading: () => boolean;
 }
 
-/** Time in ms after which a run is created again if it is still not in the cache. If the run exists, this changes nothing. */
+/** Time in ms after which a run that is not in the cache is created again. If the run exists, this changes nothing. */
 const longestLagMs = 60_000;
-/** Delay in ms until a schedule is reconciled again if its status could not be written because of a concurrent change. */
+/** Delay in ms before the next reconcile after a concurrent change of the status. */
 const outdatedDelayMs = 1_000;
 
 export class ScheduleRuntime {
@@ -71,20 +71,17 @@ export class ScheduleRuntime {
   readonly #options: ScheduleRuntimeOptions;
   readonly #owner: OwnerRef;
   readonly #publisher: StatusWriter<'SearchExportSchedule'>;
-  /** Start of the schedule and time ranges of its recorded runs, as read from the destination. Undefined until then. */
+  /** Start of the schedule and time ranges of its recorded runs, from the destination. */
   #stored: Stored | undefined;
   /** True if the schedule records must be read before the next decision. */
   #isReadDue = false;
-  /** Runs that this process has created and that are not in its cache yet, with the monotonic time of the creation in ms. */
+  /** Runs that this process has created and that are not in its cache yet, with the monotonic time in ms. */
   readonly #created = new SparseMap<string, number>();
   /** Uids of runs that this process has deleted and that the cache still contains. */
   readonly #deleted = new SparseSet<string>();
-  /**
-   * Runs that could not be created because another SearchExport has the name. Maps the name of the run to the monotonic time
-   * of the attempt in ms.
-   */
+  /** Runs whose name another SearchExport has, with the monotonic time of the attempt in ms. */
   readonly #taken = new SparseMap<string, number>();
-  /** Error of the last attempt to create a run; undefined if the attempt succeeded. */
+  /** Error of the last attempt to create a run, if it failed. */
   #refusal: LogfleetError | undefined;
 
   constructor({ metadata }: SearchExportSchedule, options: ScheduleRuntimeOptions) {
@@ -147,7 +144,7 @@ export class ScheduleRuntime {
     const { runs, decision, create } = found;
     const { repeat } = decision;
     for (const run of repeat) await this.#remove(run);
-    // A deleted run is removed from the status, unless the status already announces a new run of the same name.
+    // A deleted run stays in the status only if a new run of the same name is announced.
     const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;
@@ -168,18 +165,12 @@ export class ScheduleRuntime {
     );
   }
 
-  /**
-   * Returns the time ranges that are exported according to the schedule records or the status. The status is needed because
-   * records can be lost (S1).
-   */
+  /** Returns the exported time ranges in the schedule records or the status. Records can be lost (S1). */
   #covered({ status }: SearchExportSchedule): readonly TimeRange[] {
     return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
-  /**
-   * Returns the time ranges of runs that are announced in the status, do not exist yet, and were not just created by this
-   * process.
-   */
+  /** Returns the time ranges of announced runs that do not exist and were not just created. */
   #absent(runs: readonly Run[]): readonly TimeRange[] {
     const nowMs = this.#options.clock.monotonic();
     const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;
@@ -190,10 +181,7 @@ export class ScheduleRuntime {
     if (!this.#options.isLeading()) throw failure('backoff', 'schedule.leadership', 'Another process leads.');
   }
 
-  /**
-   * Returns whether the schedule records must be read first (S7): if the spec has changed, or if exported time ranges are
-   * missing in the status.
-   */
+  /** Returns whether the schedule records must be read first (S7). */
   #isReadFirst({ spec, status, metadata }: SearchExportSchedule): boolean {
     const { startTime, covered = [], observedGeneration } = status ?? {};
     if (startTime === undefined || observedGeneration !== metadata.generation) return true;
@@ -225,7 +213,7 @@ export class ScheduleRuntime {
     });
   }
 
-  /** Reads the start of the schedule and its schedule records from the destination. Writes lost records again. */
+  /** Reads the start of the schedule and its records from the destination. Writes lost records again. */
   #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<Stored> {
     const fallbackMs = defaultStart(resource, calendar);
     return this.#withDestination(resource, async (destination, layout) => {
@@ -277,7 +265,7 @@ export class ScheduleRuntime {
     }
   }
 
-  /** Returns all runs: runs in the cache, and runs that only the status announces (S6). */
+  /** Returns all runs in the cache, and announced runs (S6). */
   #runs(
     resource: SearchExportSchedule,
     { startMs, endMs }: ScheduleSettings,
@@ -355,10 +343,7 @@ export class ScheduleRuntime {
 }
 
 interface Stored {
-  /**
-   * Start of the schedule as stored at the destination. Undefined if the spec contained a `startTime` when the destination
-   * was read.
-   */
+  /** Start of the schedule as stored at the destination, unless the spec has a `startTime`. */
   readonly startMs: number | undefined;
   /** Time of all recorded runs. */
   readonly recorded: readonly TimeRange[];
@@ -366,20 +351,18 @@ interface Stored {
 
 interface Found extends ScheduleFacts {
   readonly pausedBy: string | undefined;
-  /** Time ranges of the runs to create, including announced runs that do not exist. */
+  /** Time ranges of the runs to create, including announced ones. */
   readonly create: readonly TimeRange[];
 }
 
-/**
- * Returns whether a person has made a new request to retry. Without a status to compare with, no request counts as new (S5).
- */
+/** Returns whether the user has made a new request to retry. Without a status, no request counts as new (S5). */
 function isRetryNew(resource: SearchExportSchedule): boolean {
   const { lastHandledReconcileAt, startTime } = resource.status ?? {};
   const wanted = echoOfRequest(resource).lastHandledReconcileAt;
   return startTime !== undefined && wanted !== undefined && wanted !== lastHandledReconcileAt;
 }
 
-/** Converts a SearchExport to a run. Returns undefined if its name is not the name of a run. */
+/** Converts a SearchExport to a run; undefined if its name is not the name of a run. */
 function observe(schedule: string, resource: SearchExport, isDeleted: boolean): Run | undefined {
   const { metadata, status } = resource;
   const span = readRunTimes(metadata.name.slice(schedule.length + 1));

@@ -1,4 +1,4 @@
-/** Composes the status of a schedule, and reads facts for the next decision from the status. */
+/** Composes the status of a schedule, and reads the status for the next decision. */
 
 import { reasons } from '../api/conditions.ts';
 import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
@@ -16,7 +16,7 @@ import { union } from './time-spans.ts';
 export const mostCovered = 100;
 const mostRuns = 50;
 
-/** Decision about a schedule, and the data on which the decision is based. */
+/** Decision about a schedule, with its input. */
 export interface ScheduleFacts {
   readonly settings: ScheduleSettings;
   readonly covered: readonly TimeRange[];
@@ -29,7 +29,7 @@ export interface ScheduleStatusInput {
   readonly before: SearchExportScheduleStatus | undefined;
   readonly health: Health;
   readonly nowMs: number;
-  /** Undefined if a problem prevented the decision. The status then keeps the values of the last decision. */
+  /** Undefined if a problem prevented the decision. The status then keeps its values. */
   readonly found: ScheduleFacts | undefined;
 }
 
@@ -52,7 +52,7 @@ export function scheduleStatus({
     summary: {
       ...before?.summary,
       ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
-      // Setting `lagSince` to undefined removes the former time from the status.
+      // Undefined removes the former time from the status.
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
@@ -71,7 +71,7 @@ function describe(
     startTime: isoTime(settings.startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
-    // Setting `nextScheduleTime` to undefined removes the former time from the status.
+    // Undefined removes the former time from the status.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-mostCovered).map(renderSpan),
@@ -84,17 +84,20 @@ function renderSpan({ fromMs, toMs }: TimeRange) {
   return { from: isoTime(fromMs), to: isoTime(toMs) };
 }
 
-/** Returns the runs to create. The status names them before they exist, so that no process creates other runs for the same time (S6). */
+/**
+ * Returns the runs to create. The status names them first, so that no process creates other runs for the same time
+ * (S6).
+ */
 function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleDecision): readonly Run[] {
   return create.map((span) => announcedRun(metadata.name, span));
 }
 
-/** Describes a run whose SearchExport is not in the cache yet. */
+/** Describes a run that is not in the cache yet. */
 export function announcedRun(schedule: string, span: TimeRange): Run {
   return { name: runName(schedule, span), span, state: 'Active', reason: reasons.progressing };
 }
 
-/** Returns the runs for the status, the newest first: all unfinished runs, and the latest ended runs, even if they are deleted. */
+/** Returns the runs for the status, newest first: all unfinished runs, and the latest ended ones. */
 function latestRuns(shown: readonly RunStatus[], existing: readonly Run[]): readonly RunStatus[] {
   const runs = new Map(shown.filter(hasEnded).map((run) => [run.name, run]));
   for (const run of existing) if (run.state !== 'Deleting') runs.set(run.name, runStatus(run, run.state));
@@ -115,10 +118,7 @@ function runStatus({ name, span, resource }: Run, state: RunStatus['state']): Ru
   return { name, ...renderSpan(span), state, ...result };
 }
 
-/**
- * Returns the exported time ranges in the status: the list `covered`, and the time from `startTime` to `coveredUntil`. If the
- * list `covered` is too long, its oldest time ranges are missing.
- */
+/** Returns the exported time ranges in the status. If there are too many, the oldest ones in `covered` are missing. */
 export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeRange[] {
   const { startTime: from, coveredUntil: to, covered = [] } = status ?? {};
   const first = from === undefined || to === undefined ? [] : [{ from, to }];
@@ -130,18 +130,24 @@ export function readGaps(status: SearchExportScheduleStatus | undefined): readon
   return (status?.gaps ?? []).map(({ run, reason, ...span }) => ({ span: readSpan(span), run, reason }));
 }
 
-/** Decodes the time range of a run, or of a failed run, from the status. */
+/** Decodes the time range of a run from the status. */
 export function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeRange {
   return { fromMs: Date.parse(from), toMs: Date.parse(to) };
 }
 
-/** First time to export of a schedule without `startTime`: the start in its status, or else the last tick before its creation (S2). */
+/**
+ * Start of a schedule without `startTime`: the start in its status, or else the last cron time before its creation
+ * (S2).
+ */
 export function defaultStart({ metadata, status }: SearchExportSchedule, calendar: TickCalendar): number {
   const createdMs = Date.parse(metadata.creationTimestamp);
   return Date.parse(status?.startTime ?? '') || (calendar.lastUntil(createdMs) ?? createdMs);
 }
 
-/** Returns the settings that decide when runs begin, end and become due. `startMs` is used only if the spec has no `startTime`. */
+/**
+ * Returns the settings that decide when runs begin, end and become due. `startMs` applies if the spec has no
+ * `startTime`.
+ */
 export function scheduleTimes(
   resource: SearchExportSchedule,
   range: TimeRange,

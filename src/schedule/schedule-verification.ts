@@ -1,8 +1,8 @@
 /**
- * Checks the files of a schedule, to prove that its runs cover a time range without gaps and overlaps. Reads the schedule
- * records, the export manifest of each run, and optionally the data files. Problems are returned as data.
+ * Checks the files of a schedule: whether its runs cover a time range without gaps and overlaps. Reads the schedule
+ * records, export manifests, and optionally the data files.
  *
- * A damaged schedule record covers no time, so its time range is also reported as a gap.
+ * A damaged schedule record covers no time, so its time range is also a gap.
  */
 
 import type { TimeRange } from '../api/time-range.ts';
@@ -25,27 +25,27 @@ import { readRunTimes, runName } from './run-name.ts';
 import { union, without } from './time-spans.ts';
 
 export type RunProblemKind =
-  /** The schedule record is invalid, or its name is not the time range of a run. */
+  /** The schedule record is invalid, or its name is no time range. */
   | 'damagedRecord'
-  /** The time range or the run in the schedule record differs from the record's name. */
+  /** The schedule record and its name differ. */
   | 'misnamedRecord'
   | 'missingManifest'
   /** The manifest has another SHA-256 than the record. */
   | 'changedManifest'
-  /** The export manifest is damaged, or differs from the schedule record in time range, fingerprint or size. */
+  /** The manifest is damaged, or differs from the schedule record. */
   | 'contradictoryManifest'
-  /** The export manifest marks a part of the run's time range as incomplete. */
+  /** The manifest marks part of the time range as incomplete. */
   | 'incomplete'
   /** The files of the run differ from its manifest. */
   | 'differentFiles';
 
 export interface RunProblem {
   readonly kind: RunProblemKind;
-  /** Name of the schedule record or export manifest, relative to the root of the destination. */
+  /** Path of the schedule record or manifest from the root of the destination. */
   readonly where: string;
-  /** Explanation for people; empty if the kind of the problem says everything. */
+  /** Explanation for users; may be empty. */
   readonly message: string;
-  /** Result of the check of the run's files. Present only if the files differ from the export manifest. */
+  /** Result of the check of the run's files, if they differ from the manifest. */
   readonly verification?: Verification;
 }
 
@@ -58,43 +58,42 @@ export interface ScheduleVerification extends TimeRange {
   /** Number of readable records in the range. */
   readonly runs: number;
   readonly rows: number;
-  /** Total size in bytes of the files of all runs, according to the schedule records. */
+  /** Total size of the files in bytes, according to the schedule records. */
   readonly bytes: number;
   readonly gaps: readonly TimeRange[];
   readonly overlaps: readonly Overlap[];
   readonly problems: readonly RunProblem[];
-  /** Number of export manifests that agree with their schedule records. */
+  /** Number of manifests that agree with their schedule records. */
   readonly manifests: number;
   /** Number of runs whose files were read. */
   readonly filesRead: number;
   /** Number of different queries of the runs. */
   readonly queries: number;
-  /** Number of runs that select rows by receipt time. All other runs select rows by message time. */
+  /** Number of runs that select rows by receipt time instead of message time. */
   readonly byReceiptTime: number;
 }
 
 export interface ScheduleVerificationOptions {
   readonly schedule: string;
   /**
-   * Start of the time range to prove, in ms since the epoch. Default: the stored start of the schedule or, if none is stored,
-   * the start of its first run.
+   * Start of the time range to check, in ms since the epoch. Default: the start of the schedule or of its first run.
    */
   readonly fromMs?: number | undefined;
-  /** End of the time range to prove, in ms since the epoch. Default: the end of the last run. */
+  /** End of the time range to check, in ms since the epoch. Default: the end of the last run. */
   readonly toMs?: number | undefined;
-  /** True if the data files of the runs are not read. */
+  /** True if the data files are not read. */
   readonly manifestsOnly: boolean;
   /** Called after each verified run. */
   readonly onProgress: (runs: number, totalRuns: number) => void;
   readonly signal: AbortSignal;
 }
 
-/** Maximum number of records and manifests that are read at once. */
+/** Maximum number of concurrent reads of records and manifests. */
 const readsAtOnce = 8;
 
 /**
- * Verifies the files of a schedule. Returns undefined if the destination has no schedule record. Throws `destination.damaged` if the stored
- * start of the schedule is damaged.
+ * Verifies the files of a schedule. Returns undefined without any schedule record. Throws `destination.damaged` if the
+ * stored start of the schedule is damaged.
  */
 export async function verifySchedule(
   destination: Destination,
@@ -168,9 +167,7 @@ function atOnce(): number {
   return readsAtOnce;
 }
 
-/**
- * Returns the name of each schedule record, with the time range that the name contains. Adds a problem for each invalid name.
- */
+/** Returns the names of the schedule records, with their time ranges. Adds a problem for each invalid name. */
 async function listNames(
   destination: Destination,
   layout: ScheduleLayout,
@@ -186,7 +183,7 @@ async function listNames(
   return named;
 }
 
-/** Waits until a stored object is read. If the object is damaged, calls `onDamage` and returns undefined. */
+/** Reads a stored object. If it is damaged, calls `onDamage` and returns undefined. */
 async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string) => void): Promise<T | undefined> {
   try {
     return await reading;
@@ -197,12 +194,12 @@ async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string)
   }
 }
 
-/** Returns whether an error means that a stored object is damaged. After other errors, a later read may succeed. */
+/** Returns whether an error means that a stored object is damaged. */
 function isDamage(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.code === 'destination.damaged';
 }
 
-/** Returns the difference between a record and its name, or undefined if they match. */
+/** Returns the difference between a record and its name, if any. */
 function contradictionToName(record: RunRecord, span: TimeRange, schedule: string): string | undefined {
   const { fromMs, toMs, run } = record;
   if (fromMs !== span.fromMs || toMs !== span.toMs)
@@ -226,7 +223,7 @@ function layoutOf({ run, fingerprint }: RunRecord): ExportLayout {
   return ExportLayout.of(run, fingerprint);
 }
 
-/** Reads the export manifest of a run, and returns it if it agrees with the schedule record of the run. */
+/** Reads the manifest of a run, and returns it if it agrees with the schedule record. */
 async function checkedManifest(destination: Destination, record: RunRecord): Promise<Manifest | RunProblem> {
   const { manifest: where } = layoutOf(record);
   try {
@@ -249,7 +246,7 @@ async function checkedManifest(destination: Destination, record: RunRecord): Pro
   }
 }
 
-/** Returns the difference between an export manifest and the schedule record of its run, or undefined if they match. */
+/** Returns the difference between a manifest and the schedule record, if any. */
 function contradictionToRecord(manifest: Manifest, record: RunRecord): string | undefined {
   const { fingerprint, complete, totals, export: identity } = manifest;
   const found = { fromMs: identity.fromMs, toMs: identity.toMs, fingerprint, complete };
@@ -263,7 +260,7 @@ function contradictionToRecord(manifest: Manifest, record: RunRecord): string | 
   return first && `the export manifest contradicts itself (${first.kind}, ${first.where})`;
 }
 
-/** Returns the time ranges that more than one record covers. `records` are sorted by their starts. */
+/** Returns the time ranges that several records cover. `records` are sorted by start. */
 function overlapsOf(records: readonly RunRecord[]): readonly Overlap[] {
   const overlaps: Overlap[] = [];
   let longest: RunRecord | undefined;

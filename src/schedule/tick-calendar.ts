@@ -1,29 +1,29 @@
 /**
- * Ticks: the times at which a cron schedule fires, where one run ends and the next run begins.
+ * Ticks: the times at which a cron schedule fires, where one run ends and the next begins.
  *
- * A clock change (daylight-saving time) can skip a local time: the cron schedule then fires later. If a local time occurs
- * twice, the cron schedule fires only the first time.
+ * If daylight-saving time skips a local time, the cron schedule fires later. If a local time occurs twice, it fires
+ * only the first time.
  */
 import type { TimeRange } from '../api/time-range.ts';
 import { CronSchedule } from '../base/cron.ts';
 import type { TimeZone } from '../base/time-zone.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Maximum time in ms by which a clock change (daylight-saving time) can move a local time. */
+/** Maximum time in ms by which daylight-saving time can move a local time. */
 const longestChangeMs = dayMs;
 /**
- * Maximum time in ms that is searched for the next time of a cron schedule. The calendar repeats every 400 years, so a cron
- * schedule that does not fire in this time never fires.
+ * Maximum time in ms that is searched for the next tick. The calendar repeats every 400 years, so a later tick does not
+ * exist.
  */
 const longestSearchMs = 401 * 366 * dayMs;
 const latestMs = Date.UTC(9999, 11, 31);
 const mostCalendars = 100;
 
-/** Recently used calendars. Schedules share them, because a calendar takes 80 KB of memory. */
+/** Recently used calendars. Schedules share them, because each takes 80 KB of memory. */
 export class TickCalendars {
   readonly #recent = new Map<string, TickCalendar>();
 
-  /** Returns the calendar of a cron schedule in a time zone. If the calendar was not used recently, it is made by `create`. */
+  /** Returns the calendar of a cron schedule in a time zone. `create` makes it if needed. */
   get(schedule: string, zoneName: string, create: () => TickCalendar): TickCalendar {
     const key = `${schedule} ${zoneName}`;
     const calendar = this.#recent.get(key) ?? create();
@@ -43,7 +43,7 @@ export class TickCalendar {
     this.#zone = zone;
   }
 
-  /** Returns the last tick (time of the cron schedule) at or before an instant, or undefined if there is none since 1970. */
+  /** Returns the last tick (time of the cron schedule) at or before a time; undefined if there is none since 1970. */
   lastUntil(atMs: number): number | undefined {
     for (let lengthMs = dayMs; ; lengthMs *= 4) {
       const fromMs = Math.max(0, atMs + 1 - lengthMs);
@@ -52,14 +52,14 @@ export class TickCalendar {
     }
   }
 
-  /** Returns the first tick (time of the cron schedule) after an instant, or undefined if there is none. */
+  /** Returns the first tick (time of the cron schedule) after a time, if any. */
   firstAfter(afterMs: number): number | undefined {
     const toMs = Math.min(latestMs, afterMs + longestSearchMs);
     for (const tickMs of this.#ticks({ fromMs: afterMs + 1, toMs })) return tickMs;
     return undefined;
   }
 
-  /** Divides a time range at the times of the cron schedule inside it. Yields the parts in ascending order. */
+  /** Divides a time range at its ticks (times of the cron schedule). Yields the parts in ascending order. */
   *divide({ fromMs, toMs }: TimeRange): Generator<TimeRange, undefined> {
     let startMs = fromMs;
     for (const tickMs of this.#ticks({ fromMs: fromMs + 1, toMs })) {
@@ -69,7 +69,7 @@ export class TickCalendar {
     yield { fromMs: startMs, toMs };
   }
 
-  /** Divides a time range at the times of the cron schedule inside it. Yields the parts in descending order. */
+  /** Divides a time range at its ticks (times of the cron schedule). Yields the parts in descending order. */
   *divideBackwards({ fromMs, toMs }: TimeRange): Generator<TimeRange, undefined> {
     let endMs = toMs;
     let lengthMs = dayMs;
@@ -84,10 +84,9 @@ export class TickCalendar {
     yield { fromMs, toMs: endMs };
   }
 
-  /** Yields the ticks in a span, in ascending order. */
+  /** Yields the ticks in a time range, in ascending order. */
   *#ticks({ fromMs, toMs }: TimeRange): Generator<number, undefined> {
-    // Times that are found but not yielded yet, because a daylight-saving change could place a time of the next day before
-    // them.
+    // Daylight-saving time could move a time of the next day before these.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {
       const safeMs = this.#zone.instantOf(day) - longestChangeMs;

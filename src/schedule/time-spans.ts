@@ -1,7 +1,7 @@
 /** Lists of time ranges that are in ascending order and neither touch nor overlap. */
 import type { TimeRange } from '../api/time-range.ts';
 
-/** Returns the time ranges that are in at least one of the spans. The spans may be in any order and overlap. */
+/** Returns the union of the spans, which may be unsorted and overlap. */
 export function union(spans: Iterable<TimeRange>): readonly TimeRange[] {
   const merged: { fromMs: number; toMs: number }[] = [];
   for (const { fromMs, toMs } of [...spans].sort((a, b) => a.fromMs - b.fromMs)) {
@@ -13,7 +13,7 @@ export function union(spans: Iterable<TimeRange>): readonly TimeRange[] {
   return merged;
 }
 
-/** Returns the parts of `whole` that are in none of the spans of `taken`, which must be sorted and must not overlap. */
+/** Returns the parts of `whole` outside `taken`, which must be sorted and without overlaps. */
 export function without(whole: TimeRange, taken: readonly TimeRange[]): readonly TimeRange[] {
   const free: TimeRange[] = [];
   let fromMs = whole.fromMs;
@@ -26,12 +26,12 @@ export function without(whole: TimeRange, taken: readonly TimeRange[]): readonly
   return free.filter((span) => span.toMs > span.fromMs);
 }
 
-/** Returns the end of the span that contains `fromMs`, or `fromMs` if no span contains it. The spans must not touch or overlap. */
+/** Returns the end of the span that contains `fromMs`, or `fromMs` if none does. The spans must not touch. */
 export function coveredUntil(spans: readonly TimeRange[], fromMs: number): number {
   return spans.find((span) => span.fromMs <= fromMs && fromMs < span.toMs)?.toMs ?? fromMs;
 }
 
-/** Returns whether one of `spans` contains the whole time range. `spans` must neither touch nor overlap. */
+/** Returns whether one of `spans` contains the whole time range. The spans must not touch. */
 export function contains(spans: readonly TimeRange[], { fromMs, toMs }: TimeRange): boolean {
   return coveredUntil(spans, fromMs) >= toMs;
 }

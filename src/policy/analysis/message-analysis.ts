@@ -1,9 +1,8 @@
 /**
- * Message analysis of a stage: compares how many messages each collector sends after its upgrade with how many it sent before
- * (R11). This file has the rules; `message-counter.ts` asks the service for the counts.
+ * Message analysis of a stage: compares how many messages each collector sends before and after its upgrade (R11).
+ * `message-counter.ts` gets the counts from the service.
  *
- * The service counts the messages of all collectors by receipt time, once for the baseline and once for the result. Both periods
- * follow from times in the ledger, so another process computes the same periods.
+ * Both periods follow from times in the ledger, so another process computes the same periods.
  */
 
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
@@ -18,23 +17,21 @@ import type { PolicySettings } from '../settings.ts';
 const dayMs = 24 * 60 * 60_000;
 
 /**
- * Time in ms between the end of a period and the count of its messages, because messages can arrive late. Default: 3 minutes.
+ * Time in ms after the end of a period before its messages are counted, because messages can arrive late. Default: 3
+ * minutes.
  */
 export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
 }
 
-/**
- * Typical number of requests for a search job: creation, two status reads, and deletion. Requests for result pages are not
- * included.
- */
+/** Typical number of requests for a search job, without requests for result pages. */
 const requestsOfSearch = 4;
 
-/** Maximum length of the lists of collectors that stopped sending logs, in the ledger and in status. */
+/** Maximum number of collectors in a list of collectors that stopped sending logs. */
 const maxListed = 10;
 /** Maximum error in ms of stored upgrade times, which are rounded to whole seconds. */
 const roundingMs = 1_000;
-/** Maximum length in characters of the name of a collector that stopped sending logs. */
+/** Maximum length in characters of a collector's name in such a list. */
 const maxNameLength = 256;
 
 export interface AnalysisPeriods {
@@ -42,7 +39,7 @@ export interface AnalysisPeriods {
   readonly result: TimeRange;
 }
 
-/** Number of messages of each collector, by collector id. Collectors without messages are left out. */
+/** Number of messages of each collector, by collector id. Collectors without messages are absent. */
 export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
@@ -63,20 +60,18 @@ export function analysisAtStart(
   };
 }
 
-/** Returns the periods in which a stage's messages are counted: the baseline before its upgrades, and the result after them. */
+/** Returns the two periods in which a stage's messages are counted: before and after its upgrades. */
 export function analysisPeriods(
   { durationMs, baseline, fromMs, baselineBeforeMs }: StageAnalysis,
   startedAtMs: number,
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // The baseline ends before the period of the result begins, even if the stage's start is in the future after a clock
-  // correction.
+  // After a clock correction, the stage's start can be in the future.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The baseline is moved back by whole days or weeks until it ends before the upgrades. This also works after a long soak
-  // or a late retry.
+  // The baseline moves back by whole days or weeks until it ends before the upgrades.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -86,9 +81,8 @@ export function analysisPeriods(
 }
 
 /**
- * Typical number of requests to the service for counting the messages of both periods.
- * @param collectors number of collectors in the service's list, because the answer has one row for each collector with
- *   messages
+ * Typical number of requests for counting the messages of both periods.
+ * @param collectors number of collectors in the service's list; each can be a row of the result
  */
 export function requestsOfAnalysis(collectors: number): number {
   return 2 * (requestsOfSearch + Math.max(1, Math.ceil(collectors / maxPageRows)));
@@ -99,13 +93,13 @@ export function countQuery({ scope = '*' }: Pick<StageAnalysis, 'scope'>): strin
   return `${scope} | count by _collectorid`;
 }
 
-/** Verdict of a finished analysis. The verdict is inconclusive if no collector could be judged. */
+/** Verdict of a finished analysis; inconclusive if no collector could be judged. */
 export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Failed' | 'Inconclusive' {
   if (quiet > 0) return 'Failed';
   return judged > 0 ? 'Passed' : 'Inconclusive';
 }
 
-/** Sentence about the collectors that stopped sending logs, without its full stop; undefined when there are none. */
+/** Describes the collectors that stopped sending logs, without a full stop; undefined when there are none. */
 export function quietText({ durationMs, outcome }: StageAnalysis): string | undefined {
   if (!outcome || outcome.quiet === 0) return undefined;
   const [{ name, messages, baseline } = { name: '', messages: 0, baseline: 0 }] = outcome.quietest;
@@ -121,19 +115,18 @@ export function quietText({ durationMs, outcome }: StageAnalysis): string | unde
 /** Upgraded collector of a stage. */
 export interface Member {
   readonly id: string;
-  /** Wall time of the collector's upgrade in ms, rounded to a second; undefined if this rollout did not upgrade the collector. */
+  /** Wall time of the upgrade in ms, rounded to a second; undefined if this rollout did not upgrade the collector. */
   readonly upgradedAtMs: number | undefined;
 }
 
-/** Message counts of both periods of an analysis. */
 export interface PeriodCounts {
   readonly baseline: MessageCounts;
   readonly result: MessageCounts;
 }
 
 /**
- * Judges the collectors of a stage by their numbers of messages before and after the upgrade. A collector that was upgraded
- * within the period of the result is not judged, because its former version sent some of the messages.
+ * Judges collectors by their numbers of messages before and after the upgrade. A collector that was upgraded during the
+ * second period is not judged, because its old version sent some of the messages.
  */
 export function judgeMembers(
   analysis: StageAnalysis,
@@ -161,7 +154,7 @@ export function judgeMembers(
   return { judged, quiet: quiet.length, unjudged, quietest: quietest.slice(0, maxListed) };
 }
 
-/** Whether a collector's number of messages is too low, compared with its number in the baseline. */
+/** Returns whether a collector sends too few messages, compared with the baseline. */
 export function isQuiet({ minRatio }: StageAnalysis, messages: number, baseline: number): boolean {
   return messages * 100 < minRatio * baseline;
 }

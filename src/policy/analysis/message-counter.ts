@@ -1,7 +1,6 @@
 /**
- * Counts the messages of collectors for the analysis of a policy's stage, with one search job for each period. The search
- * jobs run one after another. A search job is repeated if it reports errors, if a status answer was lost, or if its result is
- * incomplete.
+ * Counts the messages of collectors with one search job per period, one after another. A search job is repeated if its
+ * result may be incomplete.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -15,7 +14,6 @@ import type { JobOrder } from '../../service/jobs/search-service.ts';
 import type { PostingPolicy } from '../attempts/posting.ts';
 import type { MessageCounts } from './message-analysis.ts';
 
-/** Request for the message counts of a stage's analysis. */
 export interface AnalysisOrder {
   readonly query: string;
   readonly periods: readonly TimeRange[];
@@ -24,9 +22,9 @@ export interface AnalysisOrder {
 export type AnalysisReading = { readonly order: AnalysisOrder } & (
   | {
       readonly kind: 'counted';
-      /** Counts of each period of the order. */
+      /** Message counts of each period. */
       readonly counts: readonly MessageCounts[];
-      /** Bytes that the searches scanned, including searches that gave no counts, as far as the service reports bytes. */
+      /** Bytes that the searches scanned, including failed searches, if the service reports bytes. */
       readonly scannedBytes: number;
     }
   /** Error of the last search, which the counter repeats later. */
@@ -35,12 +33,10 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
-/** Clock difference between service and logfleet up to which it is ignored: in ms, and as a fraction of the period. */
+/** Maximum clock difference between service and logfleet that is ignored: in ms, and as a fraction of the period. */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;
-/**
- * Clock difference in ms that is always ignored, because the service's `Date` header is rounded to seconds and arrives late.
- */
+/** Clock difference in ms that is always ignored, because the `Date` header has only seconds and arrives late. */
 const apparentSkewMs = 5_000;
 
 export class MessageCounter {
@@ -53,15 +49,12 @@ export class MessageCounter {
     this.#policy = policy;
   }
 
-  /** Newest message counts, or the newest error; undefined until there is a result. */
+  /** Newest message counts or the newest error; undefined until there is a result. */
   get reading(): AnalysisReading | undefined {
     return this.#run?.reading;
   }
 
-  /**
-   * Counts the messages that this order requests, and stops counting for the former order. Without an order, nothing is
-   * counted.
-   */
+  /** Starts counting for this order and stops counting for the former one. Without an order, nothing is counted. */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
     this.close();
@@ -79,7 +72,6 @@ export class MessageCounter {
   }
 }
 
-/** Counts the messages of one order until the counts of all its periods are known. */
 class CounterRun {
   readonly order: AnalysisOrder;
   readonly searches: SearchJobs;
@@ -92,9 +84,7 @@ class CounterRun {
   #failures = 0;
   #failed: LogfleetError | undefined;
   #scannedBytes = 0;
-  /**
-   * Time in ms by which the clock of the service is ahead of this process; 0 if the difference is small enough to be ignored.
-   */
+  /** Time in ms by which the service's clock is ahead of this process; 0 for a small difference. */
   #aheadMs = 0;
 
   constructor(clock: Clock, onNews: () => void, searches: SearchJobs, order: AnalysisOrder) {
@@ -120,7 +110,7 @@ class CounterRun {
     const { order } = this;
     this.#retry = undefined;
     try {
-      // After a failed search, periods that are already counted are not counted again.
+      // After a failed search, the counts of finished periods are kept.
       for (const period of order.periods.slice(this.#counts.length)) this.#counts.push(await this.#countPeriod(period));
       this.reading = { order, kind: 'counted', counts: this.#counts, scannedBytes: this.#scannedBytes };
     } catch (thrown) {
@@ -147,7 +137,7 @@ class CounterRun {
     return countsOf(aggregated.records, aggregated.messageCount);
   }
 
-  /** Opens a search job. The searched period is converted from the clock of this process to the clock of the service. */
+  /** Opens a search job. Converts its period to the clock of the service. */
   async #open(order: JobOrder): Promise<SearchJob> {
     const { signal } = this.#abort;
     const [fromMs, toMs] = [order.fromMs + this.#aheadMs, order.toMs + this.#aheadMs];
@@ -165,7 +155,7 @@ class CounterRun {
 /** Decimal digits of a collector id. Messages without a collector have an empty id. */
 const collectorId = /^[0-9]*$/;
 
-/** Number of messages by collector id. Throws when the sum differs from the number of messages that the service found. */
+/** Returns the number of messages by collector id. Throws when the sum differs from the service's message count. */
 function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount: number): Map<string, number> {
   const counts = new Map<string, number>();
   let total = 0;
@@ -173,7 +163,7 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record of the search result has no count');
-    // The service may round an id, for example to 1E8. Without this check, that collector would seem to send no logs.
+    // The service may round an id, for example to 1E8. That collector would then seem to send no logs.
     if (!collectorId.test(id))
       throw notCounted('a record of the search result has a collector id with characters other than digits');
     if (counts.has(id))

@@ -1,9 +1,8 @@
 /**
- * Checks after a rollback whether collectors that stopped sending logs send them again (R11). The result is only reported: no
- * upgrade and no rollback depends on it.
+ * Checks after a rollback whether the collectors that stopped sending logs send them again (R11). The result is only
+ * reported.
  *
- * For each stage with such collectors, the check counts messages again, in a period that begins when the rollback is over.
- * The counts of the listed collectors are compared with their counts before the upgrade.
+ * The check counts messages in a period after the rollback and compares the counts with those before the upgrade.
  */
 
 import type { QuietMember } from '../../api/generated/collector-version-policy.ts';
@@ -18,28 +17,28 @@ import type { PolicySettings } from '../settings.ts';
 import { countQuery, isQuiet, type MessageCounts, settleMs } from './message-analysis.ts';
 import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 
-/** Running check after a rollback: whether collectors that stopped sending logs send them again. */
+/** A running check after a rollback. */
 export interface PendingCheck {
   /** Name of the stage whose messages are counted next. */
   readonly stage: string;
-  /** Wall time in ms from which the messages can be counted; absent while they are being counted. */
+  /** Wall time in ms at which the messages can be counted; absent while they are being counted. */
   readonly untilMs?: number;
-  /** Error of the last search; absent when there was none. */
+  /** Error of the last search; absent when it succeeded. */
   readonly error?: LogfleetError;
 }
 
 interface Recovery {
   readonly header: LedgerHeader;
-  /** Check that is not finished; absent when all checks are finished. */
+  /** The running check; absent when all checks are finished. */
   readonly check?: PendingCheck;
-  /** Messages that must be counted now; absent when none must be counted. */
+  /** Messages to count now; absent when there are none. */
   readonly order?: AnalysisOrder;
 }
 
 type CheckedAnalysis = StageAnalysis & { readonly outcome: AnalysisOutcome; readonly recovery: RecoveryCheck };
 
 /**
- * Begins or continues the checks that follow the rollback of a rollout. Returns the changed ledger header.
+ * Starts or continues the checks that follow a rollback. Returns the changed ledger header.
  * @param isListed whether the service still lists a collector; deleted collectors are not checked
  */
 export function checkRecovery(
@@ -65,7 +64,7 @@ export function checkRecovery(
   return checkRecovery({ ...header, stages: stages.with(index, finished) }, undefined, wallMs, settings, isListed);
 }
 
-/** Time range in which messages are counted after the rollback. */
+/** Returns the time range in which messages are counted after the rollback. */
 export function recoveryPeriod({
   durationMs,
   recovery,
@@ -73,12 +72,14 @@ export function recoveryPeriod({
   return { fromMs: recovery.fromMs, toMs: recovery.fromMs + durationMs };
 }
 
-/** Number of collectors whose messages were counted after a rollback. Collectors that were deleted before are left out. */
+/** Number of collectors whose messages were counted after a rollback. Deleted collectors are not counted. */
 export function comparedAfterRollback(quietest: readonly QuietMember[]): number {
   return quietest.filter(({ messagesAfterRollback }) => messagesAfterRollback !== undefined).length;
 }
 
-/** Sentence without its full stop: whether collectors send logs again after a rollback. Undefined until a check begins. */
+/**
+ * Describes whether collectors send logs again after a rollback, without a full stop. Undefined until a check begins.
+ */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
   if (checked.length === 0) return undefined;
@@ -111,7 +112,7 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
   return example === undefined ? text : `${text} (${example})`;
 }
 
-/** Example of a collector that still sends too few logs, with its counts; undefined when all send logs again. */
+/** Describes one collector that still sends too few logs; undefined when all collectors send logs again. */
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages } of analysis.outcome.quietest) {
     if (messages !== undefined && isQuiet(analysis, messages, baseline))
@@ -120,7 +121,7 @@ function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   return undefined;
 }
 
-/** Begins the check after a rollback for each stage with collectors that stopped sending logs. Returns the changed header. */
+/** Starts the check for each stage with collectors that stopped sending logs. Returns the changed header. */
 function begun(header: LedgerHeader, fromMs: number) {
   const { stages = [] } = header;
   const isDue = ({ analysis }: StageRecord) => (analysis?.outcome?.quiet ?? 0) > 0 && !analysis?.recovery;
@@ -140,7 +141,7 @@ function isUnfinished(analysis: Pick<StageAnalysis, 'recovery'> | undefined): bo
   return analysis?.recovery !== undefined && analysis.recovery.recovered === undefined;
 }
 
-/** Adds to the analysis of a stage how many messages its collectors sent after the rollback. */
+/** Stores in a stage's analysis how many messages its collectors sent after the rollback. */
 function finish(
   analysis: CheckedAnalysis,
   counts: MessageCounts,

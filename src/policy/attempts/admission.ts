@@ -1,10 +1,8 @@
 /**
- * Selects the upgrades that a policy may start now. Each selected upgrade is first stored in the ledger, then requested from
- * the service with a POST.
+ * Selects the upgrades that a policy starts now.
  *
- * The order is: repeated POSTs whose first answer was lost, retries of failed upgrades, collectors that left the target
- * version, then pending collectors in the order of the strategy. `start-rules.ts` has the reasons for which a collector must
- * wait.
+ * The order: repeated requests whose first answer was lost, retries of failed upgrades, collectors that left the target
+ * version, then pending collectors. `start-rules.ts` decides which collectors must wait.
  */
 
 import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/ledger.ts';
@@ -27,26 +25,25 @@ import {
 export interface Wait extends Refusal {
   readonly waitsFor: string;
   readonly collectors: number;
-  /** Earliest monotonic time in ms at which one of the waiting collectors may start; Infinity when the time is unknown. */
+  /** Earliest monotonic time in ms at which a waiting collector may start; Infinity when unknown. */
   readonly untilMs: number;
 }
 
 export interface Admission {
-  /** Reason why the policy may not start any attempt; undefined when it may start attempts. */
+  /** Reason why no upgrade may start; undefined when upgrades may start. */
   readonly refusal: Refusal | undefined;
-  /** Ledger entries of the attempts to start: each is stored in the ledger and then posted to the service. */
+  /** Ledger entries of the upgrades that start now. */
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors whose version must be read from the service again before an upgrade starts. The value is the earliest
-   * monotonic time in ms for sending that read request.
+   * Collectors whose version must be read again before an upgrade, with the earliest monotonic time in ms of that read.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Monotonic time in ms at which waiting collectors are checked again. */
   readonly nextMs: number;
-  /** Whether a collector must wait because `maxInProgress` upgrade attempts are already in flight. */
+  /** Whether a collector waits because `maxInProgress` upgrades are running. */
   readonly pressed: boolean;
-  /** Whether a collector waits for a short time only, for example for the answer to a POST. */
+  /** Whether a collector waits only briefly, for example for the answer to a request. */
   readonly isBrisk: boolean;
   readonly waits: readonly Wait[];
 }
@@ -97,10 +94,7 @@ class Batch {
     };
   }
 
-  /**
-   * Takes over running upgrades that deleted policies started on collectors of this policy, so that no collector gets two
-   * upgrades at once (U13).
-   */
+  /** Takes over running upgrades of deleted policies, so that no collector gets two upgrades at once (U13). */
   #adoptOrphans(): void {
     const { memberIndex, pending } = this.#input;
     if (memberIndex.members('inProgress').size <= pending.openCount) return;
@@ -108,10 +102,9 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // Without a task id, only a repeated POST shows whether the service accepted the upgrade. But if the first POST was
-      // never sent, a repeated POST would start the upgrade, although the collector's stage has not started yet (R2).
+      // A repeated request would start the upgrade if the first one was never sent, but the stage has not started (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // Without a task id, the age of the upgrade counts from now, because its POST may have been sent only a moment ago.
+      // The upgrade may have been requested a moment ago, so its age counts from now.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -122,9 +115,8 @@ class Batch {
   }
 
   /**
-   * Repeats an upgrade's POST request whose answer was lost, once a later listing shows that the collector does not run the
-   * wanted version (U3). If the first request was lost, the repeated one starts the upgrade, so all conditions for a new
-   * upgrade must hold.
+   * Repeats an upgrade request whose answer was lost, if the collector still does not run the wanted version (U3). The
+   * repeated request may start the upgrade, so all conditions for an upgrade apply.
    */
   #probe(): void {
     const { ledger, pending, memberIndex, observation, settings } = this.#input;
@@ -132,12 +124,12 @@ class Batch {
       const { open, collectorId } = entry;
       if (open?.toVersion !== wantedVersion(entry, ledger.header.target)) continue;
       if (observation.inFlight.has(collectorId)) continue;
-      // During a rollback, no attempt towards the target version is posted, not even as a probe (a repeated POST).
+      // During a rollback, no upgrade to the target version is requested.
       if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
       if (!memberIndex.member(collectorId)?.selected || !memberIndex.owns(collectorId)) continue;
       if (!probeIsDue(open, memberIndex.row(collectorId), settings)) continue;
-      // A repeated POST starts the upgrade if the first POST was never sent. So the stage of the collector must have started
-      // (R2), and its maintenance window must be open (R8).
+      // The repeated request may start the upgrade, so the stage must have started (R2) and the maintenance window must
+      // be open (R8).
       if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
       if (this.#post.length >= observation.room) return;
@@ -145,7 +137,6 @@ class Batch {
     }
   }
 
-  /** Starts new attempts for failed collectors that have retries left. */
   #retry(): void {
     const { memberIndex, pending } = this.#input;
     for (const id of memberIndex.members('retrying')) {
@@ -173,7 +164,7 @@ class Batch {
     this.#waitAtGate();
   }
 
-  /** Reports the condition, such as an approval, for which all collectors of later stages wait. */
+  /** Reports why the collectors of later stages wait, for example for an approval. */
   #waitAtGate(): void {
     const { memberIndex, state, now } = this.#input;
     const collectors = memberIndex.stageCounts(laterStage).pending;
@@ -183,7 +174,7 @@ class Batch {
     this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs, forAll: true });
   }
 
-  /** Starts rollback attempts for collectors that this rollout upgraded. The same limits apply as to upgrades. */
+  /** Starts rollbacks of collectors that this rollout upgraded. The limits for upgrades apply. */
   #rollBack({ candidates, there }: RollbackPlan): void {
     const { pending, now } = this.#input;
     for (const entry of there) {
@@ -199,7 +190,7 @@ class Batch {
     }
   }
 
-  /** Starts the upgrade of a collector, or returns the reason why the upgrade may not start. */
+  /** Starts the upgrade of a collector, or returns the reason why it must wait. */
   #consider(candidate: Candidate): Refusal | undefined {
     const refusal = refusalOf(candidate, this.#known());
     if (refusal) this.#wait(candidate.id, refusal);
@@ -233,7 +224,7 @@ class Batch {
     const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // A listing may be outdated: it may still show the target version for a collector that has left this version.
+    // An outdated listing may still show the target version.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
     const used = drifted ? 1 : entry.used + 1;
     this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });
@@ -242,7 +233,7 @@ class Batch {
   #beginBack(id: string): void {
     const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
-    // A listing may be outdated: it may still show the former version of a collector whose upgrade has just succeeded.
+    // An outdated listing may still show the former version.
     const open = this.#attempt(entry.before, true);
     this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
   }
@@ -262,7 +253,7 @@ class Batch {
     };
   }
 
-  /** Ledger entry of a collector whose attempt starts now. */
+  /** Ledger entry of a collector whose upgrade starts now. */
   #started(id: string): Entry {
     const { memberIndex, pending } = this.#input;
     const { forgiven: _, ...known } = pending.entry(id) ?? {};

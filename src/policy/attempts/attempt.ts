@@ -1,6 +1,5 @@
 /**
- * State machine of one upgrade attempt. Pure functions compute the next ledger entry of a collector from its present entry and
- * from new answers and listings.
+ * State machine of one upgrade attempt. Computes a collector's next ledger entry from new answers and listings.
  *
  *               ┌─ never sent ──────────────► (no trace is left)
  *   intended ───┼─ answer 202 ──────────────► accepted ─── task status, listing, 35 min ──► ended
@@ -14,34 +13,29 @@ import type { UpgradeTask } from '../../service/collectors/upgrade-service.ts';
 import type { Attempt, EndingKind, Entry } from '../ledger/ledger.ts';
 import type { PolicySettings } from '../settings.ts';
 
-/** Outcome of the POST that requests an upgrade. */
+/** Answer to the POST that requests an upgrade. */
 export type PostOutcome =
   | { readonly kind: 'accepted'; readonly taskId: string }
   | { readonly kind: 'refused'; readonly serviceCode: string; readonly message: string }
   | { readonly kind: 'notSent' }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** Facts about one collector that are used to evaluate its upgrade attempt. */
+/** Facts about one collector that decide the outcome of its upgrade. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
-  /** Status of the upgrade task, as read since the last decision; undefined when none was read, or the task was not found. */
+  /** Status of the upgrade task, if it was read since the last decision and exists. */
   readonly task: UpgradeTask | undefined;
-  /** Whether this process has sent a POST for the collector and has not received the answer yet. */
+  /** Whether this process waits for the answer to an upgrade request for the collector. */
   readonly inFlight: boolean;
-  /**
-   * Whether the service's list can show collectors that run the version of this attempt. The list for a build may omit
-   * collectors that already run this build (U7).
-   */
+  /** Whether the service can list collectors that already run the version of this upgrade (U7). */
   readonly observable: boolean;
   /**
-   * Whether the service's list can show collectors that run the version from before this attempt. If so, a collector that is
-   * missing in the list no longer exists.
+   * Whether the service can list collectors that run the version before this upgrade. If so, an unlisted collector no
+   * longer exists.
    */
   readonly showsOrigin: boolean;
-  /**
-   * Monotonic time in ms at which the first request of the newest complete sweep (a read of the whole collector list) was sent.
-   */
+  /** Monotonic time in ms at which the newest complete read of the collector list began. */
   readonly sweptSinceMs: number | undefined;
 }
 
@@ -50,7 +44,7 @@ export interface Instant {
   readonly wallMs: number;
 }
 
-/** Converts wall time to monotonic time, both in ms. The result is exact as long as neither clock is adjusted. */
+/** Converts wall time to monotonic time, both in ms. A clock adjustment makes the result inexact. */
 export function monotonicOf(wallMs: number, now: Instant): number;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined {
@@ -66,8 +60,8 @@ interface Known {
 }
 
 /**
- * Computes the next ledger entry of a collector from its present entry and new evidence. Returns the same object if nothing
- * changed, and undefined if the ledger no longer needs an entry.
+ * Computes the next ledger entry of a collector. Returns the same object if nothing changed, and undefined if no entry
+ * is needed.
  */
 export function evaluateEntry(
   entry: Entry,
@@ -90,8 +84,8 @@ export function evaluateEntry(
 }
 
 /**
- * Whether a POST may be repeated (a probe), because its answer was lost. A listing of collectors must still show another
- * version, and must have been requested at least a grace period (`graceMs`) after the POST (U3).
+ * Returns whether an upgrade request without an answer may be repeated. A listing that was requested a grace period
+ * after it must still show another version (U3).
  */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
   if (attempt.state !== 'unknown' || row === undefined) return false;
@@ -100,19 +94,18 @@ export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: Pol
   return row.seenAtMs >= evidenceFromMs(attempt, settings) && collectorVersion !== attempt.toVersion && !isSilent;
 }
 
-/** Monotonic time in ms from which a listing of collectors must be requested to show the result of the attempt (U3, U7). */
+/** Earliest monotonic time in ms at which a listing must be requested to show the outcome of the upgrade (U3, U7). */
 export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): number {
   if (attempt.state !== 'unknown') return attempt.sinceMs + (attempt.needsGrace ? settings.graceMs : 0);
   return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0) + settings.graceMs;
 }
 
-/** Evaluates an attempt by the answer to its POST. */
+/** Evaluates the answer to an upgrade request. */
 function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // An earlier process stored this attempt in the ledger. It ended before it got the answer to the POST, or even before it
-  // sent the POST.
+  // A former process stored this attempt and ended before it received the answer.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -127,8 +120,8 @@ function afterPost(known: Known): Entry | undefined {
 }
 
 /**
- * Evaluates the refusal of an upgrade POST (U11). A refused upgrade does not count as an attempt. After the refusal of a
- * repeated POST (probe), the attempt still counts, because the first POST may have started the upgrade.
+ * Evaluates the refusal of an upgrade request (U11). A refused request does not count as an attempt, unless it was a
+ * repeated one: then the first request may have started the upgrade.
  */
 function afterRefusal(
   { entry, ...known }: Known,
@@ -140,8 +133,7 @@ function afterRefusal(
   const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
     case 'collector.in.upgrading':
-      // The service refused the POST because an upgrade of the collector already runs. If the POST was a repeated one
-      // (probe), the first POST may have started that upgrade. Otherwise, logfleet did not start it.
+      // An upgrade of the collector already runs. logfleet may have started it only if this request was a repeated one.
       return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });
@@ -149,18 +141,15 @@ function afterRefusal(
     case 'collector.invalid':
       return close(refused, 'invalid', message);
     case 'collector.version.invalid':
-      // The service may refuse an upgrade to the version that the collector already runs. So a refused probe (repeated POST) may
-      // mean that the original attempt has succeeded.
+      // The service may refuse an upgrade to the version that the collector already runs, so the first request may have
+      // succeeded.
       return open.probe ? unprobed(refused) : close(refused, 'refused', message);
     default:
       return close(refused, 'refused', message);
   }
 }
 
-/**
- * Ends an attempt whose upgrade task has succeeded or failed. Returns undefined while the task runs, and for the task of
- * another attempt (U4).
- */
+/** Ends an attempt whose upgrade task has succeeded or failed. Returns undefined while the task runs. */
 function afterTask(known: Known): Entry | undefined {
   const { task } = known.evidence;
   if (!task || !isTaskOf(known.open, known.entry.collectorId, task)) return undefined;
@@ -178,8 +167,8 @@ function afterTask(known: Known): Entry | undefined {
 }
 
 /**
- * Whether an upgrade task belongs to this attempt, and not to an earlier attempt of the same collector (U4). Ids are compared
- * only if both are numbers, because the service does not document the form of ids.
+ * Returns whether an upgrade task belongs to this attempt (U4). Only numeric ids are compared, because the service does
+ * not document the form of ids.
  */
 function isTaskOf({ taskId, toVersion }: Attempt, collectorId: string, task: UpgradeTask): boolean {
   const isAnother = isNumber(task.id) && isNumber(taskId) && BigInt(task.id) !== BigInt(taskId);
@@ -190,14 +179,14 @@ function isNumber(id: string | undefined): id is string {
   return id !== undefined && /^\d{1,20}$/.test(id);
 }
 
-/** Evaluates an attempt using the newest listing, and ends the attempt if its time limit has passed. */
+/** Evaluates an attempt by the newest listing. Ends the attempt after its time limit. */
 function afterListing(known: Known): Entry | undefined {
   const { entry, open, now, settings } = known;
   const { row, sweptSinceMs = 0, observable, showsOrigin } = known.evidence;
   const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
   if (version === open.toVersion) return close(known, 'updated');
   const hasChanged = version !== false && !entry.back && entry.before !== undefined && version !== entry.before;
-  // An upgrade that logfleet did not start counts as ended when the collector's version has changed.
+  // An upgrade that logfleet did not start has ended when the collector's version has changed.
   if (!open.ours && hasChanged) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
@@ -207,8 +196,7 @@ function afterListing(known: Known): Entry | undefined {
   const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of upgradable collectors may omit collectors that run this build`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
-  // If the service's list can show collectors at their former version, a collector that is missing in the list no longer
-  // exists.
+  // A collector that should be listed, and is not, no longer exists.
   return showsOrigin ? undefined : timedOut(known);
 }
 
@@ -219,10 +207,7 @@ function timedOut(known: Known): Entry | undefined {
   return close(known, 'timedOut', `the upgrade did not end within ${minutes} minutes`);
 }
 
-/**
- * Ledger entry after a repeated POST (probe) that had no effect or got no answer. The outcome of the attempt stays unknown, and
- * its time limit is not extended (U5).
- */
+/** Ledger entry after a repeated request without effect or answer. The time limit is not extended (U5). */
 function unprobed(known: Known, silence: Pick<Attempt, 'silentSinceMs'> = {}): Entry {
   return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...silence });
 }
@@ -231,7 +216,7 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
   return { ...entry, open: { ...open, ...change } };
 }
 
-/** Removes an attempt that never started from the ledger entry, and corrects the counts in the entry. */
+/** Removes an attempt that never started from the ledger entry, and corrects the counts. */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';

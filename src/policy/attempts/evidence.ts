@@ -1,6 +1,6 @@
 /**
- * Applies answers to POSTs, statuses of upgrade tasks and rows of listings to the open attempts of a policy, and derives how long
- * upgrades took. The state machine of a single attempt is in `attempt.ts`.
+ * Evaluates a policy's open upgrades by answers, task statuses and listings, and measures how long upgrades take.
+ * `attempt.ts` evaluates a single upgrade.
  */
 
 import type { DecideInput } from '../decide-input.ts';
@@ -20,10 +20,7 @@ import { evaluateEntry, type Instant } from './attempt.ts';
 import type { DurationSample } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
-/**
- * Applies new answers, task statuses and listing rows to all open attempts of the policy. Returns the durations of upgrades that
- * have ended.
- */
+/** Evaluates all open upgrades of the policy. Returns the durations of upgrades that have ended. */
 export function evaluateAttempts(input: DecideInput, pending: PendingChanges): readonly DurationSample[] {
   const { ledger, memberIndex, observation, now, settings } = input;
   const { listing, posted, tasks, inFlight, reads } = observation;
@@ -48,7 +45,7 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
     const settled = evaluateEntry(entry, evidence, now, settings);
     const sample = sampleOf(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (sample) samples.push(sample);
-    // When an attempt ends, it is forgotten if its target was replaced, or if its collector is no longer selected (U12).
+    // An ended attempt is forgotten if the target has changed or the policy no longer selects the collector (U12).
     const stale =
       open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.member(collectorId)?.selected;
     if (stale && !settled?.open) pending.set(collectorId, undefined);
@@ -61,10 +58,7 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
   return samples;
 }
 
-/**
- * Adds an ended attempt to the counts of its rollout and stage. Rollback attempts, refused attempts and upgrades that
- * logfleet did not start are not counted (R5).
- */
+/** Adds an ended attempt to the counts of its rollout and stage (R5). */
 function countEnd(input: DecideInput, pending: PendingChanges, before: Entry, entry: Entry): Entry {
   const { ending, used, back } = entry;
   if (!ending || back || used === 0 || !before.open?.ours) return entry;
@@ -80,8 +74,8 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 }
 
 /**
- * Index of the stage that counts the collector's upgrade attempts: the collector's own stage while that stage is active, and
- * later the policy's last stage. Undefined when neither stage is active.
+ * Index of the stage that counts the collector's attempts: its own stage while that is active, then the last stage.
+ * Undefined when neither is active.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
@@ -108,9 +102,9 @@ function sampleOf(
 }
 
 /**
- * Applies the service's list to collectors whose upgrade attempt has ended. A failed collector that reached the target version
- * is no longer failed (U6). An upgraded collector that went offline or left the target version before its stage ended counts as
- * failed (R5).
+ * Updates collectors whose upgrade has ended from the service's list. A failed collector that reached the target is no
+ * longer failed (U6). An upgraded collector that went offline or left the target counts as failed until its stage ends
+ * (R5).
  */
 export function evaluateEndings(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex, now } = input;
@@ -119,8 +113,7 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // This rollout did not upgrade the collector. Its ledger entry says that the collector went offline. The entry is
-    // deleted because the collector is alive again.
+    // The entry says only that the collector went offline, and the collector is alive again.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -130,8 +123,7 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A person's retry may have reset `used` to 0. It is set to at least 1, to record that this rollout upgraded the
-    // collector.
+    // A retry may have reset `used` to 0, but this rollout did upgrade the collector.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
@@ -150,15 +142,15 @@ function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader
   return !forgiven && counted?.tally === tally.number && (hasFailed(ending) || ending?.kind === 'left');
 }
 
-/** Counts an upgraded collector as failed, because it went offline or left the target version before its stage ended (R5). */
+/** Counts an upgraded collector as failed, because it went offline or left the target version (R5). */
 function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'died' | 'left', message: string): void {
   const { ledger, memberIndex, now } = input;
   const { header } = ledger;
   const entry = pending.entry(id);
-  // An upgrade that logfleet did not start does not count as a failure of this rollout (U10).
+  // Upgrades that logfleet did not start are not counted as failures (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
-  // If the collector's own stage had ended, the last stage counted the attempt. So the last stage also counts the failure.
+  // The stage that counted the upgrade also counts its failure.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
@@ -168,8 +160,8 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
 }
 
 /**
- * Collectors that ran the target version before the rollout, and went offline after their stage started. These collectors
- * count as failures only if an earlier rollout to the target version was not completed (R6).
+ * Returns collectors that already ran the target version and went offline after their stage started. They count as
+ * failures only if an earlier rollout to this version was not completed (R6).
  */
 function* diedUntouched(
   { ledger: { header }, memberIndex }: DecideInput,
@@ -195,8 +187,8 @@ function deathOf(collectorId: string, toVersion: string, now: Instant): Entry & 
 const silentInSoak = 'fell silent within the soak of its stage';
 
 /**
- * Applies a person's retry of the rollout, after which earlier failures no longer count. Collectors that were rolled back or
- * refused may be upgraded again.
+ * Applies a user's retry: earlier failures no longer count, and refused or rolled-back collectors may be upgraded
+ * again.
  */
 export function forgive(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex } = input;
@@ -206,7 +198,7 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
     if (!open && pending.stateOf(collectorId) === undefined) pending.set(collectorId, undefined);
     else if (back && !open) pending.set(collectorId, broughtThere(entry, header.target));
     else if (back) pending.set(collectorId, { ...entry, back: false });
-    // After the retry, a collector that had gone offline counts as updated, so that this failure is not counted again.
+    // The collector counts as updated, so that its failure is not counted again.
     else if (ending?.kind === 'died')
       pending.set(collectorId, { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } });
     else if (!open && (ending?.kind === 'refused' || ending?.kind === 'invalid'))
@@ -218,8 +210,8 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
 }
 
 /**
- * Ledger entry of a collector after a person has retried a rolled-back rollout; undefined if the collector was rolled back.
- * If the rollback of the collector failed, its entry stays, so that a later rollback includes the collector (U14).
+ * Ledger entry of a collector after the retry of a rolled-back rollout; undefined if the collector was rolled back.
+ * After a failed rollback the entry stays, so that a later rollback includes the collector (U14).
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
@@ -228,14 +220,14 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, ending: there };
 }
 
-/** Removes the service's refusal from a ledger entry. Returns undefined when the entry contains nothing else. */
+/** Removes the service's refusal from a ledger entry. Returns undefined if the entry is then empty. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }
 
 /**
- * Resets the number of attempts in a ledger entry after a person's retry. A collector that this rollout upgraded keeps one
- * attempt, so that a later rollback includes the collector.
+ * Resets the number of attempts after a user's retry. An upgraded collector keeps one attempt, so that a later rollback
+ * includes the collector.
  */
 function forgiven(entry: Entry): Entry {
   const { ending, used } = entry;
@@ -243,10 +235,7 @@ function forgiven(entry: Entry): Entry {
   return { ...entry, used: arrived ? Math.min(1, used) : 0 };
 }
 
-/**
- * Forgets the ended attempts of collectors that a changed selector no longer matches. The deletion is stored in the ledger,
- * so that it also holds for later processes (U12).
- */
+/** Forgets the ended attempts of collectors that a changed selector no longer matches (U12). */
 export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: PendingChanges): void {
   if (!memberIndex.isReselected || ledger.header.selection === memberIndex.selection) return;
   for (const { collectorId, open } of ledger.entries()) {
@@ -256,8 +245,8 @@ export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: 
 }
 
 /**
- * Digest of the policy's selector for the ledger header. After a change of the selector, the former digest stays until all
- * upgrades of collectors that are no longer selected have ended.
+ * Digest of the policy's selector for the ledger header. The former digest stays until upgrades of deselected
+ * collectors have ended.
  */
 export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: PendingChanges): string {
   const before = ledger.header.selection ?? memberIndex.selection;
@@ -267,8 +256,8 @@ export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: Pe
 }
 
 /**
- * Forgets that the service refused upgrades to a build that it has withdrawn. If the service offers the build again, the
- * upgrades are tried again (U11).
+ * Forgets the service's refusals of a build that the service has withdrawn. If the build returns, the upgrades are
+ * tried again (U11).
  */
 export function forgetRefusals(memberIndex: PolicyMemberIndex, pending: PendingChanges): void {
   for (const id of memberIndex.members('skipped')) {

@@ -1,8 +1,8 @@
 /**
- * Sends the POSTs that request upgrades, each only if the policy still wants the upgrade (U2). The outcome of a POST is kept
- * here until it is stored in the ledger.
+ * Sends the requests (POST) for upgrades that the policy still wants (U2). Keeps each answer until the answer is
+ * stored.
  *
- * Invariant: a collector has at most one unanswered POST of this process.
+ * Invariant: a collector has at most one unanswered request of this process.
  */
 
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
@@ -15,16 +15,15 @@ import type { PolicyEnvironment } from '../policy-environment.ts';
 import type { ServiceBinding } from '../service-binding.ts';
 import type { PostOutcome } from './attempt.ts';
 
-/** Policy on whose behalf POSTs are sent. */
 export interface PostingPolicy {
   /**
-   * Whether the policy still wants this upgrade, which it started at the given generation of its spec. Called immediately
-   * before the POST is sent.
+   * Whether the policy still wants this upgrade. Called immediately before the request is sent.
+   * @param generation generation of the policy's spec that started the upgrade
    */
   stillWanted(entry: Entry, generation: number): boolean;
-  /** Called when the outcome of a POST has arrived. */
+  /** Called when the answer to a request has arrived. */
   noteNews(): void;
-  /** Called when more POSTs can be sent. Only needed if the last decision left out upgrades because the batch was full. */
+  /** Called when more requests can be sent, if the batch was full before. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
@@ -33,18 +32,17 @@ export type PostingBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded' | 'dou
 
 export type PostingEnvironment = Pick<PolicyEnvironment, 'clock' | 'settings'>;
 
-/** Attempts that were stored in the ledger together and wait to be sent. */
+/** Upgrade attempts that were stored together and wait to be sent. */
 export interface Batch {
   readonly entries: readonly Entry[];
-  /** Generation (`metadata.generation`) of the policy that started these attempts. */
+  /** Generation (`metadata.generation`) of the policy that started these upgrades. */
   readonly generation: number;
-  /** Monotonic time in ms of the decision that started these attempts. */
+  /** Monotonic time in ms of the decision that started these upgrades. */
   readonly decidedAtMs: number;
-  /** Whether the decision left out further attempts because the batch was full. */
+  /** Whether more upgrades wait because the batch is full. */
   readonly moreWait: boolean;
 }
 
-/** Outcome of the POST of one upgrade attempt. */
 export interface ReceivedOutcome {
   readonly entry: Entry;
   readonly outcome: PostOutcome;
@@ -57,11 +55,10 @@ export class Posting {
   readonly #abort = new AbortController();
   readonly #inFlight = new SparseSet<string>();
   readonly #received = new SparseMap<string, ReceivedOutcome>();
-  /** Ledger entries by collector, for attempts that are stored and not sent yet. */
+  /** Ledger entries of stored and unsent attempts, by collector. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
-   * Maximum number of attempts that are stored in the ledger and wait to be sent. When other clients delay the POSTs, the
-   * maximum is lowered, so that no stored attempt expires.
+   * Maximum number of stored and unsent attempts. Lowered when requests are delayed, so that no stored attempt expires.
    */
   #batch: number;
   #moreWait = false;
@@ -73,30 +70,27 @@ export class Posting {
     this.#batch = environment.settings.batchSize;
   }
 
-  /** Collectors whose upgrade POST waits to be sent, or was sent and is not answered yet. */
+  /** Collectors with an unsent or unanswered upgrade request. */
   get inFlight(): SetView<string> {
     return this.#inFlight;
   }
 
-  /**
-   * Number of attempts that are stored in the ledger and not sent. Repeated POSTs (probes) are not counted, because the first
-   * POST may have started the upgrade.
-   */
+  /** Number of stored and unsent attempts, without repeated requests. */
   get unsent(): number {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
-  /** Outcomes of POSTs by collector. An outcome is kept until a stored decision contains it. */
+  /** Answers by collector, kept until a stored decision contains them. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;
   }
 
-  /** Whether no POST waits for its answer, and no outcome waits to be stored. */
+  /** Whether no request is unanswered, and no answer waits to be stored. */
   get isIdle(): boolean {
     return this.#inFlight.size === 0 && this.#received.size === 0;
   }
 
-  /** Number of attempts that may be stored in the ledger now; 0 while the unsent attempts are more than a fifth of a batch. */
+  /** Number of attempts that may be stored now; 0 while more than a fifth of a batch is unsent. */
   room(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
@@ -115,12 +109,12 @@ export class Posting {
     }
   }
 
-  /** Withdraws attempts before they are sent, including attempts that are already stored in the ledger. */
+  /** Withdraws attempts that were not sent. */
   withdraw(entries: readonly Entry[]): void {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Collectors with a stored upgrade attempt that has certainly not started: its POST was never sent or had no effect. */
+  /** Collectors whose stored upgrade has certainly not started. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#received)
@@ -136,15 +130,14 @@ export class Posting {
     const { clock, settings } = this.#environment;
     const expiry = new AbortController();
     let sent = false;
-    // An attempt that is not sent expires a fixed time after the decision that started it (U2). This includes the time for
-    // writing the ledger, which may take a while.
+    // An unsent attempt expires a fixed time after its decision (U2).
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
     });
     const beforeSend = () => {
       if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // A redirected POST is sent twice, but counts as one sent attempt.
+      // A redirected request counts only once.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };
@@ -173,21 +166,17 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (refusesCollector(error)) {
-      // The service refused only this collector, which shows that the service itself works.
+      // The service refused only this collector, so the service itself works.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // After a failure of the service, no POST is sent for a while, so that the outcome stays unknown for only a few
-    // collectors.
+    // After a failure, requests pause for a while, so that only few outcomes are unknown.
     this.#binding.holdFor(error, 'posts');
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }
 
-  /**
-   * Adapts the size of a batch of POSTs: larger by one after a POST that was sent in time, and half as large after a POST
-   * that expired unsent.
-   */
+  /** Grows the batch by one after a request that was sent in time. Halves the batch after a request that expired. */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);
     const { batchSize } = this.#environment.settings;
@@ -201,8 +190,8 @@ export class Posting {
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Whether the service refused the upgrade of this collector only (7.5). False for an answer 400 without an error code,
- * because the answer may come from a proxy.
+ * Returns whether the service refused only this collector (7.5). An answer 400 without an error code may come from a
+ * proxy.
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
   if (effect !== 'none' || serviceCode === undefined) return false;

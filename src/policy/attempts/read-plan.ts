@@ -1,7 +1,6 @@
 /**
- * Plans the requests by which a policy reads the data that it needs next: pages of the collector list, upgrade tasks, or the
- * whole list (a sweep). The plan uses as few requests as possible (U9). `watch-plan.ts` plans the reads that show the ends of
- * upgrades.
+ * Plans the next reads of a policy with as few requests as possible: pages of the collector list, upgrade tasks, or the
+ * whole list (U9).
  */
 import { restingShare } from '../../fleet/fleet-listing.ts';
 import type { DecideInput } from '../decide-input.ts';
@@ -11,19 +10,18 @@ import { monotonicOf } from './attempt.ts';
 import { planWatch, type WatchPlan } from './watch-plan.ts';
 
 /**
- * Minimum interval between sweeps (reads of the whole collector list) while upgrades wait, as a multiple of the duration of one
- * sweep. Sweeps then use at most a fiftieth of the request budget (U9).
+ * Minimum interval between reads of the whole list while upgrades wait, as a multiple of the duration of one read (U9).
  */
 export const workingShare = 50;
 
 export interface ReadPlan extends WatchPlan {
-  /** Minimum interval between sweeps, as a multiple of the duration of one sweep. */
+  /** Minimum interval between reads of the whole list, as a multiple of the duration of one read. */
   readonly sweepShare: number;
 }
 
 /**
  * Plans the next reads of a policy.
- * @param sweepFromMs earliest wall time in ms to send the sweep that ends a soak; undefined when no soak needs a sweep
+ * @param sweepFromMs earliest wall time in ms of the read of the whole list that ends a soak; undefined without a soak
  */
 export function planReads(
   input: DecideInput,
@@ -49,8 +47,7 @@ export function planReads(
   const nextMs = Math.min(watch.nextMs, landed.nextMs);
   const sweepAfterMs = latest(watch.sweepAfterMs, monotonicOf(sweepFromMs, now));
   if (sweepAfterMs === undefined) return { ...watch, nextMs, sweepShare };
-  // Sweeps (reads of the whole list) keep a minimum interval, even if single collectors or the end of a soak need a sweep
-  // (U9).
+  // Reads of the whole list always keep a minimum interval (U9).
   const soonestMs = (listing.completeSinceMs() ?? 0) + restingShare * listing.sweepMs();
   if (soonestMs <= now.monotonicMs) return { ...watch, nextMs, sweepShare, sweepAfterMs };
   return { ...watch, nextMs: Math.min(nextMs, soonestMs), sweepShare, sweepAfterMs: undefined };
@@ -60,10 +57,7 @@ function latest(left: number | undefined, right: number | undefined): number | u
   return left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
 }
 
-/**
- * Plans page reads that show the ends of upgrades that this ledger does not contain, such as upgrades to a former target.
- * Without these reads, the policy would learn of the ends only from the next read of the whole list (U9).
- */
+/** Plans page reads that show the ends of upgrades outside this ledger, such as upgrades to a former target (U9). */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];
   let nextMs = Infinity;

@@ -1,7 +1,7 @@
 /**
  * Rules that decide whether an upgrade may start, in the order in which their reasons are reported.
  *
- * `refusalOfAll` applies the rules for the whole policy, once per decision. `rulesForOne` are the rules for a single collector.
+ * `refusalOfAll` applies the rules for the whole policy, `rulesForOne` has the rules for one collector.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -19,31 +19,24 @@ import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import { type Instant, monotonicOf } from './attempt.ts';
 
 export interface Refusal {
-  /**
-   * Reason for the wait, as text that follows "waiting for" in the status message; undefined for a wait that ends within
-   * moments.
-   */
+  /** Text after "waiting for" in the status message; undefined for a wait of moments. */
   readonly waitsFor: string | undefined;
   /** Reason of the `Ready` condition while the rollout only waits; absent for the default reason. */
   readonly reason?: string | undefined;
-  /** Earliest monotonic time in ms at which the wait may end; absent when an event ends the wait. */
+  /** Earliest monotonic time in ms at which the wait may end; absent when an event ends it. */
   readonly untilMs?: number | undefined;
-  /**
-   * Monotonic time in ms. The upgrade may start only after a list that was requested at or after this time shows the
-   * collector.
-   */
+  /** Monotonic time in ms. A list that was requested at or after this time must show the collector first. */
   readonly unseenSinceMs?: number;
-  /** Set when all remaining collectors must wait for the same reason. */
+  /** Whether all remaining collectors must wait for the same reason. */
   readonly forAll?: boolean;
 }
 
-/** Facts that decide whether a policy may start any upgrade. */
+/** Facts that decide whether a policy may start upgrades. */
 export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' | 'calendar' | 'now'> {
-  /** Reason why the rollout was stopped; undefined while the rollout continues. */
   readonly stop: RolloutStop | undefined;
 }
 
-/** Collector that may need an upgrade attempt, with the reason for the attempt. */
+/** Collector that may need an upgrade, with the reason. */
 export type Candidate = { readonly id: string } & (
   | { readonly because: 'pending' }
   | { readonly because: 'rollback' }
@@ -57,9 +50,9 @@ export interface AdmissionInput extends DecideInput {
   readonly state: RolloutState;
 }
 
-/** Facts that decide whether a single collector may be upgraded now. */
+/** Facts that decide whether one collector may be upgraded now. */
 export interface AdmissionState extends AdmissionInput {
-  /** Number of attempts that this decision has started so far. */
+  /** Number of upgrades that this decision has started so far. */
   readonly batched: number;
 }
 
@@ -77,7 +70,7 @@ const rulesForOne: readonly RuleForOne[] = [
   batchFull,
 ];
 
-/** Reason why the policy may not start any attempt; undefined when the policy may start attempts. */
+/** Reason why the policy may not start upgrades; undefined when it may. */
 export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
   const { calendar, now } = known;
   const waitsFor = waitOfAll(known);
@@ -88,21 +81,20 @@ export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
 function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefined {
   const { upgradesBlocked, pausedForAll, notOffered, heldBy, ledgerFull } = observation;
   const pausedBy = pausedByOf(policy);
-  // An unusable manifest stops all upgrades, because it may contain a policy that must keep collectors at their version
-  // (D1).
+  // An unusable manifest stops all upgrades, because it may contain a policy that pins collectors (D1).
   if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that logfleet cannot use';
   if (pausedForAll !== undefined) return `all policies to be resumed (paused by ${pausedForAll})`;
   if (pausedBy !== undefined) return `the policy to be resumed (paused by ${pausedBy})`;
   if (policy.metadata.deletionTimestamp !== undefined) return 'the end of the policy, which is being deleted';
   if (policy.spec.mode !== 'Enforce') return 'spec.mode to be Enforce';
   if (stop && stop.kind !== 'rollback') return '`logfleet retry` or another target, because the rollout is stopped';
-  // A rollback returns collectors to their former versions, so it does not need the target build.
+  // A rollback does not need the target build.
   if (notOffered !== undefined && !stop) return 'the service to offer the target build';
   if (heldBy !== undefined) return heldBy;
   return ledgerFull ? 'free space in the ledger' : undefined;
 }
 
-/** Reason why the upgrade of this collector may not start now; undefined when it may start. */
+/** Reason why this collector may not be upgraded now; undefined when it may. */
 export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   for (const rule of rulesForOne) {
     const refusal = rule(candidate, known);
@@ -111,7 +103,7 @@ export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal 
   return undefined;
 }
 
-/** Makes a collector wait while the maintenance window in its time zone is closed (R8). */
+/** Makes a collector wait while its maintenance window is closed (R8). */
 export function ownWindowClosed(
   { id }: Candidate,
   { calendar, memberIndex, now }: AdmissionState,
@@ -133,8 +125,8 @@ function closedAt(calendar: MaintenanceCalendar, now: Instant, zone: string | un
 }
 
 /**
- * Makes a collector wait until its stage has started (R2). Once the soak of the stage has begun, remaining collectors wait
- * for the last stage. Retries, corrections of drift and rollbacks do not wait.
+ * Makes a collector wait until its stage has started (R2). Once the stage soaks, its remaining collectors wait for the
+ * last stage.
  */
 export function stageNotReached(
   { id, because }: Candidate,
@@ -144,7 +136,7 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // The stage starts with this decision, and its collectors are upgraded from the next decision on.
+  // The stage starts now, and the next decision upgrades its collectors.
   if (!gate) return { waitsFor: undefined };
   return { waitsFor: gate.waitsFor, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }
@@ -154,13 +146,13 @@ function postUnanswered({ id }: Candidate, { observation }: AdmissionState): Ref
 }
 
 function backingOff(candidate: Candidate, { now, policy }: AdmissionState): Refusal | undefined {
-  // The first attempt after a person's retry starts without a delay.
+  // The first attempt after a user's retry has no delay.
   if (candidate.because !== 'failed' || candidate.used === 0) return undefined;
   const untilMs = candidate.ending.sinceMs + backOffMs(policy.spec, candidate.used);
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
 }
 
-/** Makes an upgrade wait until a sufficiently new listing shows the collector's present version. */
+/** Makes an upgrade wait until a new listing shows the collector's version. */
 function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   const { memberIndex, pending, settings, now } = known;
   const row = memberIndex.row(candidate.id);
@@ -174,12 +166,12 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
     case 'pending':
       return undefined;
     case 'failed': {
-      // During the grace period after a failed upgrade, a listing may still show an outdated version (U6).
+      // Shortly after a failed upgrade, a listing may be outdated (U6).
       const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
       return needsListing(sentAfterMs, 'a list of collectors that shows the version after the failed upgrade');
     }
     case 'drifted': {
-      // The first listing with another version may be outdated, so a second listing must confirm the drift (U8).
+      // The first listing with another version may be outdated, so a second one must confirm it (U8).
       const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
       return needsListing(
         sentAfterMs,
@@ -187,8 +179,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       );
     }
     case 'rollback': {
-      // The listing already shows the former version. Either the listing is outdated, or the collector was rolled back
-      // before and the ledger, restored from a backup, lacks that attempt. A newer listing shows the present version.
+      // The listing already shows the former version. A newer listing shows whether it is outdated.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
@@ -200,10 +191,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
   }
 }
 
-/**
- * Makes an upgrade wait while the current stage has as many upgrades in flight as its `maxInProgress` allows. Collectors that
- * are upgraded after the end of their stage are limited only by `maxInProgress` of the policy.
- */
+/** Makes an upgrade wait while the stage has `maxInProgress` upgrades in flight. */
 function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: AdmissionState): Refusal | undefined {
   const stage = memberIndex.stageOf(id);
   const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
@@ -220,10 +208,7 @@ function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: Admi
   return { waitsFor: `a running upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
 }
 
-/**
- * Makes an upgrade wait while the policy has its maximum number of upgrades in flight. More would not fit into the ledger
- * (U1).
- */
+/** Makes an upgrade wait while the ledger has no space for another one (U1). */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
   return {
@@ -232,15 +217,12 @@ function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refus
   };
 }
 
-/** Makes an upgrade wait while the batch of POSTs is full, because an upgrade whose POST is sent too late expires (U2). */
+/** Makes an upgrade wait while the batch of requests is full (U2). */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
   return batched < observation.room ? undefined : { waitsFor: undefined, forAll: true };
 }
 
-/**
- * Returns the delay in ms before the next attempt of a collector that has failed in `used` attempts. The delay grows by the
- * back-off factor with each attempt, up to its maximum.
- */
+/** Returns the delay in ms before the next attempt. The delay grows with each failed attempt, up to its maximum. */
 export function backOffMs(spec: CollectorVersionPolicySpec, used: number): number {
   const { duration, factor, cap } = spec.retryPolicy.backoff;
   const firstMs = parseDuration(duration) ?? 0;

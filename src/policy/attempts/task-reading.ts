@@ -1,4 +1,4 @@
-/** Reads the status of upgrade tasks (4.8), a few at a time. Each status is kept until a decision has used it. */
+/** Reads the status of upgrade tasks (4.8). Keeps each status until a decision has used it. */
 
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
@@ -9,7 +9,7 @@ import type { ServiceBinding } from '../service-binding.ts';
 import type { PostingPolicy } from './posting.ts';
 import type { TaskReads } from './watch-plan.ts';
 
-/** Maximum number of task statuses that are read concurrently. The request budget allows no more. */
+/** Maximum number of concurrent reads of upgrade tasks. */
 const maxAtOnce = 8;
 
 export type TaskBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded'>;
@@ -19,12 +19,12 @@ export class TaskReadings {
   readonly #binding: TaskBinding;
   readonly #policy: Pick<PostingPolicy, 'noteNews'>;
   readonly #abort = new AbortController();
-  /** Collectors whose task is being read, with the id of the task. */
+  /** Ids of the tasks that are being read, by collector. */
   readonly #underWay = new SparseMap<string, string>();
-  /** Statuses of upgrade tasks by collector. A status is kept until a decision that uses it is stored. */
+  /** Task statuses that no stored decision has used yet, by collector. */
   readonly #readings = new SparseMap<string, UpgradeTask>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /** For each collector, the id of the upgrade task to which the stored status and the number of reads belong. */
+  /** Id of the task that the stored status and the number of reads belong to, by collector. */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'noteNews'>) {
@@ -37,12 +37,12 @@ export class TaskReadings {
     return this.#readings;
   }
 
-  /** Whether an upgrade task has failed and no decision has used this status yet. */
+  /** Whether a new status says that an upgrade task has failed. */
   get hasFailures(): boolean {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
 
-  /** For each collector's open upgrade task, the number and the times of the reads. */
+  /** Number and times of the reads of each open upgrade task, by collector. */
   get reads(): ReadonlyMap<string, TaskReads> {
     return this.#reads;
   }
@@ -61,10 +61,7 @@ export class TaskReadings {
     for (const [id, task] of taken) if (this.#readings.get(id) === task) this.#readings.delete(id);
   }
 
-  /**
-   * Forgets an upgrade attempt that has ended. The reads of the collector's next attempt are counted from zero, and late answers
-   * about the ended attempt are ignored.
-   */
+  /** Forgets an upgrade that has ended. Late answers about it are ignored. */
   forget(collectorId: string): void {
     this.#underWay.delete(collectorId);
     this.#reads.delete(collectorId);
@@ -72,7 +69,7 @@ export class TaskReadings {
     this.#taskIds.delete(collectorId);
   }
 
-  /** Forgets tasks for which the ledger has no open attempt. Called after the ledger was read again. */
+  /** Forgets tasks that are not open in the ledger. */
   keepOnly(isOpen: (collectorId: string, taskId: string) => boolean): void {
     for (const [id, taskId] of [...this.#taskIds]) if (!isOpen(id, taskId)) this.forget(id);
   }

@@ -1,7 +1,6 @@
 /**
- * Plans the reads that show the ends of upgrades in flight with few requests (U9). A page of the collector list is read when
- * several upgrades of collectors on the page should have ended. Instead, the status of a single upgrade task is read when
- * this needs fewer requests, or when the page cannot show the end.
+ * Plans the reads that show the ends of running upgrades (U9). One read of a list page shows several upgrades; a read
+ * of a task shows one.
  */
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
@@ -13,27 +12,27 @@ import { evidenceFromMs } from './attempt.ts';
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
-  /** Monotonic time in ms of the read before the last one; undefined until the task was read twice. */
+  /** Monotonic time in ms of the read before the last; undefined until there were two reads. */
   readonly previousMs: number | undefined;
 }
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
-  /** Collectors that must be listed again, each with the earliest monotonic time in ms for sending the request. */
+  /** Collectors to list again, with the earliest monotonic time in ms of the request. */
   readonly needed: Iterable<readonly [collectorId: string, sentAfterMs: number]>;
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** Whether other upgrades can start only when running upgrades end. The ends of running upgrades are then read sooner. */
+  /** Whether other upgrades wait for running ones to end. Their ends are then read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
 }
 
 export interface WatchPlan {
-  /** Pages of the collector list to read, each with the earliest monotonic time in ms for sending the request. */
+  /** Pages of the collector list to read, with the earliest monotonic time in ms of the request. */
   readonly pages: ReadonlyMap<number, number>;
-  /** Collectors whose open upgrade task is read next. */
+  /** Collectors whose upgrade task is read next. */
   readonly tasks: readonly string[];
   /** Whether the policy must read the task of an upgrade, now or later, to find the end of the upgrade. */
   readonly needsTasks: boolean;
@@ -43,36 +42,30 @@ export interface WatchPlan {
   readonly nextMs: number;
 }
 
-/** Number of upgrades whose tasks are read often as long as the usual duration of an upgrade is unknown. */
+/** Number of upgrades whose tasks are read often until the usual duration of an upgrade is known. */
 export const samples = 3;
-/** Maximum number of frequent reads of one upgrade's task. After that, the task of another upgrade is read often. */
+/** Maximum number of frequent reads of one task, before another task is read. */
 const readsPerTurn = 20;
-/**
- * Minimum number of upgrades that should have ended before a page of the collector list is read. For fewer upgrades, their
- * tasks are read instead of the page.
- */
+/** Minimum number of upgrades that should have ended before a page is read instead of their tasks. */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
-/**
- * Maximum delay of a page read, so that more upgrades on the page end before the read. Relative to the usual duration of an
- * upgrade.
- */
+/** Maximum delay of a page read, relative to the usual duration of an upgrade. */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
 
 interface DuePage {
   due: number;
-  /** Number of upgrades on this page that should end soon, so that the read of the page waits for them. */
+  /** Number of upgrades on this page that should end soon. */
   soon: number;
   oldestDueMs: number;
-  /** Monotonic time in ms by which all due upgrades on this page should have ended. */
+  /** Monotonic time in ms by which all these upgrades should have ended. */
   latestDueMs: number;
   readonly ids: string[];
 }
 
-/** Maximum delay in ms of the read of a collector list page, so that more upgrades on the page end before the read. */
+/** Maximum delay of a page read in ms, so that more upgrades end before it. */
 export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
   return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
 }
@@ -141,11 +134,10 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The list may omit collectors that still run the old version. So a read of the page counts even if the page does not
-    // show the collector.
+    // The list may omit the collector, so a read of its page is enough.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
-      // The task of an upgrade that takes longer than usual is read at growing intervals.
+      // The task of a slow upgrade is read at growing intervals.
       const reads = read?.count ?? 0;
       const waitMs = Math.max(shortestRereadMs, doubledMs(typicalMs / 4, reads, longestRereadMs));
       this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);
@@ -168,10 +160,7 @@ class PlanBuilder {
     }
   }
 
-  /**
-   * Plans the read of a page of the collector list. The page is read when no further upgrade on it should end soon, or when
-   * the oldest upgrade that should have ended has waited long enough.
-   */
+  /** Plans the read of a page. The read waits for upgrades that should end soon, up to a maximum delay. */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;
     const { nowMs } = this.#input;
@@ -186,8 +175,8 @@ class PlanBuilder {
   }
 
   /**
-   * Plans frequent reads of a few upgrade tasks, until the usual duration of an upgrade is known. After some reads without an
-   * end, the task of another upgrade is read, because the first upgrade may be stuck.
+   * Plans frequent reads of a few tasks until the usual duration of an upgrade is known. The first upgrade may be
+   * stuck, so its reads are limited.
    */
   #sample(): void {
     const { reads, settings } = this.#input;
@@ -212,8 +201,7 @@ class PlanBuilder {
       return;
     }
     const page = listing.pageOf(id);
-    // The page that showed the collector before does not show it any more, so only a read of the whole list can find the
-    // collector.
+    // The collector's page no longer shows it, so the whole list must be read.
     const inVain = page === undefined || (listing.pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));

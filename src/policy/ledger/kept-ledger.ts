@@ -1,9 +1,9 @@
 /**
- * The ledger of one policy in this process, which is read once, begun again with each rollout, and stored with each decision.
- * New upgrades are entered in the ownership table even before they are stored, because other policies decide at the same time
- * (U13).
+ * The ledger of one policy in this process. Each decision stores it. New upgrades are entered in the ownership table
+ * before they are stored (U13).
  *
- * Invariant: after a failed write, the ledger in memory may differ from the stored one, so the caller calls `forget`.
+ * Invariant: after a failed write, the caller calls `forget`, because the ledger in memory may differ from the stored
+ * one.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
@@ -26,9 +26,9 @@ export class KeptLedger {
   readonly #options: KeptLedgerOptions;
   #file: LedgerFile;
   #ledger: Ledger | undefined;
-  /** Ledger header that this process stored last. Another process may have stored a newer header since then. */
+  /** Ledger header that this process stored last. */
   #written: LedgerHeader | undefined;
-  /** State of the stored ledger. `missing`: no ledger is stored, so only the policy's status shows running upgrades (U1). */
+  /** State of the stored ledger. `missing`: none is stored, so only the status shows running upgrades (U1). */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 
   constructor(options: KeptLedgerOptions) {
@@ -36,21 +36,18 @@ export class KeptLedger {
     this.#file = new LedgerFile(options.store, options.owner);
   }
 
-  /** The ledger in memory; undefined until a stored ledger was read or a rollout began. */
+  /** The ledger in memory; undefined until a ledger was read or a rollout began. */
   get known(): Ledger | undefined {
     return this.#ledger;
   }
 
-  /**
-   * Whether a new rollout must begin: the policy has a new target, or the ledger was restored from a backup and lacks a later
-   * rollout that the policy's status shows.
-   */
+  /** Returns whether a new rollout must begin: the target is new, or the ledger from a backup lacks a later rollout. */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
     const { header } = this.#ledger ?? {};
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
-  /** Whether the stored ledger belongs to this service. Also true if no ledger is stored. */
+  /** Returns whether the stored ledger belongs to this service, or no ledger is stored. */
   tellsOf(serviceId: string): boolean {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
@@ -70,15 +67,15 @@ export class KeptLedger {
     this.#stored = 'unread';
   }
 
-  /** Reads the stored ledger unless it is already in memory. */
+  /** Reads the stored ledger unless it is in memory. */
   async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<void> {
-    // Task ids are valid for one service only, so a ledger that belongs to another service is not used (U1).
+    // Task ids are valid for one service only (U1).
     if (this.#ledger && this.#ledger.header.service !== account.serviceId) this.#ledger = undefined;
     if (this.#stored !== 'unread') return;
     const { clock, owner } = this.#options;
     const nowMs = clock.monotonic();
     let ledger = await this.#file.load(nowMs);
-    // If status says that the policy has needed no ledger so far, status contains all facts about the rollout (U1).
+    // If no ledger was needed so far, the status contains all facts about the rollout (U1).
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
@@ -92,8 +89,8 @@ export class KeptLedger {
   }
 
   /**
-   * Begins a rollout towards this target version in the ledger.
-   * @param counts final counts of the previous rollout, which ends now
+   * Begins a rollout to this target version.
+   * @param counts final counts of the previous rollout
    */
   begin(
     policy: CollectorVersionPolicy,
@@ -103,7 +100,7 @@ export class KeptLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // If the previous ledger belongs to another service, the ended rollouts in status may also belong to that service.
+    // The rollouts in the status may belong to the previous service, too.
     const isTold = before !== undefined || this.#stored === 'missing';
     const shown = isTold ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
@@ -119,15 +116,12 @@ export class KeptLedger {
     return ledger;
   }
 
-  /**
-   * Replaces the ledger header without storing it. This is enough if the policy's status shows all that a later process needs
-   * (U1).
-   */
+  /** Replaces the ledger header without storing it, because the status shows all that another process needs (U1). */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
   }
 
-  /** Stores the changes of a decision in the ledger. */
+  /** Stores the ledger changes of a decision. */
   async write({ header, changes, started }: LedgerChange, ownership: Ownership): Promise<void> {
     const ledger = this.#ledger;
     assert(ledger !== undefined, 'only a decision about a ledger changes it');
@@ -138,8 +132,7 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // After a failed write, the stored ledger may lack upgrades that this policy took over from deleted policies. The
-      // ownership table assigns them to the deleted policies again, so that a later decision repeats the takeover.
+      // The stored ledger may lack the upgrades that were taken over, so the next decision takes them over again.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

@@ -1,9 +1,8 @@
 /**
- * Converts a policy's ledger to text and back. The ledger consists of several objects or files (*shards* in code), which
- * `ledger-file.ts` describes. Ledger entries are stored as short arrays, because a large fleet may have one entry per
- * collector.
+ * Converts a policy's ledger to text and back. Ledger entries are stored as short arrays, because a large fleet has
+ * many.
  *
- * Monotonic times are not stored: a process that reads a ledger counts the age of each attempt from that moment (U5).
+ * Monotonic times are not stored: a process counts the age of each attempt from when it reads the ledger (U5).
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
@@ -12,42 +11,36 @@ import { type Attempt, attemptStates, type Ending, type Entry, endingKinds, type
 const formatVersion = 4;
 
 /**
- * Packed end of an upgrade attempt: kind and end time (s). Unless the kind is `updated`, further fields follow: task id,
- * message, start time (s), `lastSeenAlive` of an offline collector (ms), target version.
+ * Packed end of an upgrade: kind and end time (s). Unless the kind is `updated`, also task id, message, start time (s),
+ * `lastSeenAlive` of an offline collector (ms), target version.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
-/**
- * Packed fields that few ledger entries have: the two fields of `counted`, `back`, and `forgiven`. Absent values at the end are
- * left out.
- */
+/** Packed fields that few ledger entries have: both fields of `counted`, then `back` and `forgiven`. */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
- * Packed ledger entry of a collector: id, version before the rollout, number of attempts, number of times that the collector
- * left the target version, end of the last attempt, rarely used fields.
+ * Packed ledger entry: collector id, version before the rollout, number of attempts, number of drifts, end of the last
+ * attempt, rarely used fields.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
 /**
- * Open attempt in packed form: number, target version, state, task id, whether logfleet started it, whether its POST was
+ * Packed open attempt: number, target version, state, task id, whether logfleet started it, whether its request was
  * repeated, start time (ms).
  */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
 export interface ShardNumbers {
-  /** Number of ledger objects with ended attempts that this rollout has written. */
+  /** Number of `log-N` objects of this rollout. */
   readonly logs: number;
-  /** For each started stage, the number of ledger objects with its collectors. */
+  /** Number of `members-STAGE-N` objects of each started stage. */
   readonly memberShards: readonly number[];
-  /**
-   * How often ledger objects other than `head` have been written. Each object contains this number, so that no two objects
-   * have the same text.
-   */
+  /** Number of writes of objects other than `head`. Each object contains this number, so that all texts differ. */
   readonly shardWrites: number;
 }
 
 interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /** Collectors whose ledger entry was deleted, although an older ledger object still contains it. */
+  /** Collectors whose entry was deleted, although a `log-N` object still contains it. */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
@@ -73,16 +66,13 @@ export interface DecodedHead extends ShardNumbers, Pick<Head, 'header' | 'forgot
   readonly entries: readonly Entry[];
 }
 
-/** Encodes one ledger entry as text. An entry is encoded once after each change, although its text is written many times. */
+/** Encodes one ledger entry as text, once after each change. */
 export function encodeEntry(entry: Entry, target: string): string {
   const packed = packEntry(entry, target);
   return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
 }
 
-/**
- * Encodes the ledger object `head`. `open` and `ended` are the entries with open and with ended attempts, as texts from
- * `encodeEntry`.
- */
+/** Encodes the ledger object `head`. `open` and `ended` are texts from `encodeEntry`. */
 export function encodeHead(
   header: LedgerHeader,
   numbers: ShardNumbers,
@@ -94,13 +84,13 @@ export function encodeHead(
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}],"open":[${[...open].join()}]}`;
 }
 
-/** Encodes a ledger object with older ended attempts. `ended` are entries as texts of `encodeEntry`. */
+/** Encodes a ledger object with older ended attempts. `ended` are texts from `encodeEntry`. */
 export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: number, ended: Iterable<string>): string {
   const start = { format: formatVersion, rolloutId, shardWrites, target };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
-/** Number of bytes of a ledger object that are reserved for fields other than the collector ids. */
+/** Bytes of a ledger object that are reserved for fields other than the collector ids. */
 const spareBytes = 1024;
 
 /** Splits the collectors of a stage into groups that each fit into one ledger object. */
@@ -124,8 +114,8 @@ export function encodeMembers({ rolloutId }: LedgerHeader, shardWrites: number, 
 }
 
 /**
- * Decodes a ledger object with collectors of a started stage. A missing object is an error, because without it the stage
- * would choose other collectors.
+ * Decodes a ledger object with collectors of a stage. Throws if the object is missing, because the stage would then
+ * choose other collectors.
  */
 export function decodeMembers(name: string, text: string | undefined, rolloutId: string): readonly string[] {
   const { members } = counted<Members>(name, text, rolloutId);
@@ -134,7 +124,7 @@ export function decodeMembers(name: string, text: string | undefined, rolloutId:
 
 /**
  * Decodes the ledger object `head`.
- * @param takeoverMs monotonic time in ms from which this process counts the ages of all attempts
+ * @param takeoverMs monotonic time in ms from which the ages of all attempts count
  */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
   const { format: _, ended, open, ...head } = parse<Head>(text);
@@ -149,8 +139,8 @@ export function decodeHead(text: string, takeoverMs: number): DecodedHead {
 }
 
 /**
- * Decodes a ledger object with ended attempts. A missing object is an error, because without it collectors with exhausted
- * retries would be tried again.
+ * Decodes a ledger object with ended attempts. Throws if the object is missing, because failed collectors would then be
+ * tried again.
  */
 export function decodeLog(
   name: string,
@@ -162,7 +152,7 @@ export function decodeLog(
   return unpacked(() => log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs)));
 }
 
-/** Parses a ledger object to which the object `head` refers. Fails when the object is missing or belongs to another rollout. */
+/** Parses a ledger object. Throws if the object is missing or belongs to another rollout. */
 function counted<T extends OtherShard>(name: string, text: string | undefined, rolloutId: string): T {
   if (text === undefined) throw unreadable(`the ledger object ${name} is missing`);
   const shard = parse<T>(text);
@@ -170,10 +160,7 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
   throw unreadable(`the ledger object ${name} belongs to rollout ${shard.rolloutId}, not to ${rolloutId}`);
 }
 
-/**
- * Throws the error for an unreadable ledger if a ledger object has unexpected content, because another program must have
- * changed it.
- */
+/** Throws the error for an unreadable ledger if `unpack` fails, because another program changed the ledger. */
 function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();
@@ -238,7 +225,7 @@ function packEnding(ending: Ending, target: string): PackedEnding {
   return trimmed([...start, taskId ?? null, message, seconds(startedAtMs), lastSeenAliveMs ?? null, other]);
 }
 
-/** Removes absent values from the end of a packed form. */
+/** Removes absent values from the end of an array. */
 function trimmed<T extends unknown[]>(packed: T): T {
   return packed.slice(0, packed.findLastIndex((value) => value !== null) + 1) as T;
 }

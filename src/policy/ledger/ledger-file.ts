@@ -1,14 +1,14 @@
 /**
- * Stores a policy's ledger as several ledger objects (*shards* in code) of the host, which is the Kubernetes API or a directory (U1).
+ * Stores a policy's ledger as several objects (*shards* in code) in the Kubernetes API or a directory (U1).
  *
- * - `head` contains the header, open attempts and recently ended attempts, and is written with every change.
- * - `log-N` contains older ended attempts, which are moved before `head` grows too large, so that each write costs the same.
+ * - `head` contains the header, open attempts and recently ended attempts. Every change writes it.
+ * - `log-N` contains older ended attempts, so that `head` stays small.
  * - `members-STAGE-N` contains collectors that a started stage has chosen.
  *
  * Invariants:
- * - `head` names the other ledger objects in use. If one of them is missing, a person removed it, and the ledger is unreadable.
- * - Another ledger object is written between two writes of `head`. The first of these writes fails if another process has written
- *   the ledger, so a former leader cannot replace a ledger object of the next leader.
+ * - `head` names the other objects in use. If one of them is missing, the ledger is unreadable.
+ * - Another object is written between two writes of `head`. The first of these writes fails if another process has
+ *   written the ledger.
  */
 
 import { failure, type LogfleetError } from '../../base/errors.ts';
@@ -26,13 +26,13 @@ import {
   splitMembers,
 } from './ledger-codec.ts';
 
-/** Size of the ledger object `head` in bytes above which ended attempts are moved to another object. */
+/** Size of `head` in bytes above which ended attempts are moved to a `log-N` object. */
 const flushBytes = maxShardBytes / 4;
 const maxLogs = 128;
-/** Size of the ledger object `head` in bytes above which the ledger is full, so that no further upgrade starts. */
+/** Size of `head` in bytes above which the ledger is full, so that no upgrade starts. */
 const fullBytes = 0.75 * maxShardBytes;
 
-/** Ledger object to be written, with older ended attempts or with collectors of a stage. */
+/** Ledger object to be written: ended attempts, or collectors of a stage. */
 interface NewShard {
   readonly name: string;
   readonly summary: string;
@@ -43,13 +43,13 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new SparseMap<string, string>();
-  /** Packed entries of the ledger object `head`: open attempts, and ended attempts that no other object contains. */
+  /** Packed entries of `head`. */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** For each started stage, the number of ledger objects with its collectors. */
+  /** Number of `members-STAGE-N` objects of each started stage. */
   #memberShards: number[] = [];
   #shardWrites = 0;
   #full = false;
@@ -64,14 +64,14 @@ export class LedgerFile {
     return this.#full;
   }
 
-  /** Whether a ledger of this policy is stored, as far as this process knows from its reads and writes. */
+  /** Whether a ledger of this policy is stored, as far as this process knows. */
   get isWritten(): boolean {
     return this.#versions.has('head');
   }
 
   /**
-   * Reads the stored ledger; resolves to undefined when none is stored.
-   * @param takeoverMs monotonic time in ms from which this process counts the ages of all attempts
+   * Reads the stored ledger; undefined when none is stored.
+   * @param takeoverMs monotonic time in ms from which the ages of all attempts count
    */
   async load(takeoverMs: number): Promise<Ledger | undefined> {
     const head = await this.#read('head');
@@ -93,8 +93,8 @@ export class LedgerFile {
   }
 
   /**
-   * Stores a ledger to which the changes have already been applied. Throws `host.conflict` when another process has changed the
-   * stored ledger.
+   * Stores a ledger to which the changes are already applied. Throws `host.conflict` when another process has changed
+   * the stored ledger.
    * @param changes entries that differ from the stored ledger
    * @param started collectors of a stage that starts with this write
    */
@@ -116,7 +116,7 @@ export class LedgerFile {
     await this.#writeHead(header);
   }
 
-  /** Begins another rollout, after which the stored entries of the former rollout are no longer used. */
+  /** Begins another rollout. The stored entries of the former rollout are no longer used. */
   restart(ledger: Ledger): void {
     this.#open.clear();
     this.#ended.clear();
@@ -171,10 +171,7 @@ export class LedgerFile {
     return (await Promise.all(read)).flat();
   }
 
-  /**
-   * Reads ledger objects that the object `head` names. If the read fails because another process has written the ledger
-   * meanwhile, the thrown error says so.
-   */
+  /** Reads objects that `head` names. The error says if another process wrote the ledger meanwhile. */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
@@ -208,8 +205,7 @@ export class LedgerFile {
   }
 
   /**
-   * Writes ledger objects other than `head`. An existing object of the same name is overwritten, because it is a remainder of
-   * an earlier rollout, or of a process that stopped before it wrote `head`.
+   * Writes objects other than `head`. An existing object of the same name is a leftover, and is overwritten.
    * @param before header that is stored first, and does not refer to these objects
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {

@@ -1,8 +1,6 @@
 /**
- * The ledger of a policy in memory. For each collector that this rollout has tried to upgrade, the ledger contains facts that
- * the service does not report: the last attempt, the number of attempts, and the version before the rollout (U1).
- *
- * `ledger-codec.ts` converts the ledger to text and back, and `ledger-file.ts` stores it.
+ * The ledger of a policy in memory. It contains facts that the service does not report: the last attempt, the number of
+ * attempts, and the former version of each collector (U1).
  *
  * Invariant: a collector has at most one entry, and an entry has at most one open attempt.
  */
@@ -11,13 +9,13 @@ import { SparseMap } from '../../base/sparse.ts';
 
 /**
  * States of an open upgrade attempt.
- * - `intended`: stored in the ledger before its POST. The POST will be sent, or was sent by a former process.
+ * - `intended`: stored before its request; a former process may have sent the request.
  * - `accepted`: the service answered 202 with a task id.
- * - `unknown`: the POST was sent, and no conclusive answer came (U3).
+ * - `unknown`: the request was sent, and no conclusive answer came (U3).
  * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
 export type AttemptState = (typeof attemptStates)[number];
-/** All states in a fixed order. The stored ledger contains the index of a state in this list instead of its name. */
+/** All states in a fixed order. The stored ledger contains the index of a state. */
 export const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
 export interface Attempt {
@@ -26,52 +24,38 @@ export interface Attempt {
   readonly toVersion: string;
   readonly state: AttemptState;
   readonly taskId: string | undefined;
-  /**
-   * Whether logfleet started the upgrade (U10). An upgrade that logfleet did not start counts neither as an attempt nor as a
-   * failure of this policy.
-   */
+  /** Whether logfleet started the upgrade. Other upgrades count neither as attempts nor as failures (U10). */
   readonly ours: boolean;
-  /** Whether the POST of the attempt was repeated after an unknown outcome (U3). */
+  /** Whether the request was repeated because its outcome was unknown (U3). */
   readonly probe: boolean;
-  /** Start of the upgrade attempt as wall time in ms, for display. */
+  /** Start of the upgrade as wall time in ms, for display. */
   readonly startedAtMs: number;
-  /**
-   * Monotonic time in ms from which the age of the attempt counts: when the service accepted it, when logfleet first noticed
-   * it, or when its outcome became unknown (U5). Not stored, so another process counts from the time when it reads the
-   * ledger.
-   */
+  /** Monotonic time in ms from which the age of the attempt counts (U5). Not stored. */
   readonly sinceMs: number;
-  /**
-   * True if the result of the attempt is shown only by listings that are requested a grace period (`graceMs`) or more after
-   * `sinceMs`. Not stored; true after another process took over.
-   */
+  /** Whether only listings that are requested a grace period after `sinceMs` show the outcome. Not stored. */
   readonly needsGrace: boolean;
-  /**
-   * Monotonic time in ms at which a repeated POST (probe) had no effect or got no answer. The next probe waits for a grace
-   * period (`graceMs`). Not stored.
-   */
+  /** Monotonic time in ms of the last repeated request. The next one waits for a grace period. Not stored. */
   readonly probedAtMs?: number;
   /**
-   * `lastSeenAlive` of the collector in ms when the service refused a repeated POST (probe), because the collector is offline.
-   * The next probe waits for a newer value (U11). Not stored.
+   * `lastSeenAlive` in ms of an offline collector. The next repeated request waits for a newer value (U11). Not stored.
    */
   readonly silentSinceMs?: number;
 }
 
 /**
- * Ways in which an upgrade attempt ends.
- * - `updated`: a listing or a task status proves that the collector reached the target (U7).
- * - `failed`: the task's status reports a failure.
+ * Ends of an upgrade attempt.
+ * - `updated`: the collector reached the target (U7).
+ * - `failed`: the upgrade task reports a failure.
  * - `timedOut`: the attempt did not end within the time limit (U5).
- * - `refused`: the service does not upgrade this collector, and nothing was tried (U11).
+ * - `refused`: the service does not upgrade this collector (U11).
  * - `offline`: the service refused the upgrade because the collector is not running.
  * - `invalid`: the service does not know the collector, or denies access (U11).
  * - `unobservable`: no listing can show the version of the collector (U7).
- * - `died`: the collector reached the target and was no longer alive before its stage ended.
- * - `left`: the collector reached the target and was seen at another version before its stage ended.
+ * - `died`: the collector reached the target and went offline before its stage ended.
+ * - `left`: the collector reached the target and left this version before its stage ended.
  */
 export type EndingKind = (typeof endingKinds)[number];
-/** All kinds in a fixed order. The stored ledger contains the index of a kind in this list instead of its name. */
+/** All kinds in a fixed order. The stored ledger contains the index of a kind. */
 export const endingKinds = [
   'updated',
   'failed',
@@ -88,45 +72,39 @@ export interface Ending {
   readonly kind: EndingKind;
   readonly toVersion: string;
   readonly taskId: string | undefined;
-  /** Message about the end of the attempt, from the service or from logfleet; empty when there is none. */
+  /** Message about the end, from the service or from logfleet; may be empty. */
   readonly message: string;
   readonly startedAtMs: number;
-  /** End of the upgrade attempt as wall time in ms, for display. */
+  /** End of the upgrade as wall time in ms, for display. */
   readonly endedAtMs: number;
   /** Monotonic time in ms at which the attempt ended or this process read the ledger. Not stored. */
   readonly sinceMs: number;
   /**
-   * `lastSeenAlive` of an `offline` collector in ms when the service refused its upgrade. The next attempt waits for a newer
-   * value (U11).
+   * `lastSeenAlive` in ms of an offline collector whose upgrade was refused. The next attempt waits for a newer value
+   * (U11).
    */
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/**
- * Counts that include an ended upgrade attempt: those of the rollout and, if the attempt belongs to a stage, those of the
- * stage.
- */
+/** Counts that include an ended attempt: of the rollout, and of a stage. */
 export interface Counted {
-  /** Serial number of the rollout's count (`tally.number`) that includes the attempt. Each retry starts a new count. */
+  /** Number of the rollout's count (`tally.number`). Each retry starts a new count. */
   readonly tally: number;
-  /** Index of the stage that also counted the attempt; undefined when the attempt belongs to no stage. */
+  /** Index of the stage that also counted the attempt, if any. */
   readonly stage: number | undefined;
 }
 
 export interface Entry {
   readonly collectorId: string;
-  /** Version of the collector before its first attempt in this rollout (U14); undefined when no listing showed it. */
+  /** Version of the collector before its first attempt in this rollout (U14); undefined when unknown. */
   readonly before: string | undefined;
-  /** Number of this policy's attempts for the collector in this rollout that the service may have accepted. */
+  /** Number of attempts for the collector in this rollout that the service may have accepted. */
   readonly used: number;
-  /** Number of times that the collector left the target version in this rollout (U8). */
+  /** Number of times that the collector left the target version (U8). */
   readonly drifts: number;
-  /**
-   * Counts that already include the collector's last ended attempt, so that it is not counted twice; absent when there are
-   * none.
-   */
+  /** Counts that already include the last ended attempt, so that it is not counted twice. */
   readonly counted?: Counted;
-  /** Set by a person's retry if the collector had gone offline after its upgrade. That failure is then not counted again. */
+  /** Set by a user's retry if the upgraded collector had gone offline, so that this failure is not counted again. */
   readonly forgiven?: true;
   /** Whether a rollback returns the collector to its former version. If so, `used` counts rollback attempts. */
   readonly back: boolean;
@@ -142,86 +120,79 @@ export interface RolloutHistory {
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   readonly updated: number;
   readonly failed: number;
-  /** Actions of people in the rollout; absent in ledgers that an earlier version of logfleet wrote. */
+  /** Actions of people in the rollout; absent in ledgers of an earlier logfleet version. */
   readonly actions?: readonly ActionRecord[];
-  /** Reason why the rollout was stopped; absent if the rollout was not stopped. */
+  /** Reason why the rollout was stopped; absent if it was not. */
   readonly stop?: RolloutStop;
 }
 
-/**
- * A started stage of this rollout. Its limits and its number of collectors stay the same even if the spec is edited later. All
- * times are wall times in ms.
- */
+/** A started stage of this rollout. Later changes of the spec do not affect it. All times are wall times in ms. */
 export interface StageRecord {
   readonly name: string;
   readonly startedAtMs: number;
   readonly maxFailures?: Share;
   readonly maxInProgress?: Share;
   readonly soakMs: number;
-  /** Number of collectors that the stage chose; absent for a last stage that takes all collectors of no other stage. */
+  /** Number of collectors that the stage chose; absent for a last stage that takes all other collectors. */
   readonly members?: number;
   readonly tally: Tally;
-  /** Set once an upgrade of this rollout has succeeded in the stage. A stage without a successful upgrade does not soak. */
+  /** Set once an upgrade has succeeded in the stage. Only such a stage soaks. */
   readonly upgraded?: true;
-  /**
-   * Start of the soak: the wall time in ms at which the last collector of the stage reached the target version. Set only once.
-   */
+  /** Wall time in ms at which the soak began, because the last collector of the stage reached the target version. */
   readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
   readonly analysis?: StageAnalysis;
 }
 
-/** Message analysis of a stage, with its settings at the start of the stage. */
+/** Message analysis of a stage, with the settings from the start of the stage. */
 export interface StageAnalysis {
-  /** Minimum number of messages after the upgrade, in percent of the number in the baseline. */
+  /** Minimum number of messages after the upgrade, in percent of the number before. */
   readonly minRatio: number;
   readonly durationMs: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
-  /**
-   * Minimum number of messages of a collector before the upgrade. A collector with fewer messages is not judged by the analysis.
-   */
+  /** Minimum number of messages before the upgrade. A collector with fewer is not judged. */
   readonly minMessages: number;
-  /** Query for the messages that are counted; absent when all messages are counted. */
+  /** Query for the messages to count; absent for all messages. */
   readonly scope?: string;
   /**
-   * Wall time in ms by which the baseline must end, because collectors of the stage may have run the target version since
-   * then. If this time is absent, the baseline must end by the start of the stage.
+   * Wall time in ms by which the baseline must end, because collectors may have run the target version since then.
+   * Default: the start of the stage.
    */
   readonly baselineBeforeMs?: number;
   /**
-   * Start of the period in which messages after the upgrade are counted, as wall time in ms. Set by a person's retry. If this
-   * time is absent, the period is the last part of the soak.
+   * Wall time in ms from which messages after the upgrade are counted. Default: the last part of the soak. Set by a
+   * user's retry.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
-  /** Count of messages after a rollback, which shows whether collectors that stopped sending logs send them again. */
+  /** Result of the message count after a rollback. */
   readonly recovery?: RecoveryCheck;
 }
 
-/** Check after a rollback whether the collectors that had lost the most messages (`quietest`) send logs again. */
+/** Check after a rollback whether the collectors in `quietest` send logs again. */
 export interface RecoveryCheck {
-  /** Start of the period in which messages are counted after the rollback, as wall time in ms. */
+  /** Wall time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
-  /** Number of collectors in `quietest` that send enough messages again; absent until the messages are counted. */
+  /** Number of collectors in `quietest` that send enough messages again; absent until they are counted. */
   readonly recovered?: number;
 }
 
 export interface AnalysisOutcome {
-  /** Number of collectors that were judged by their messages. `quiet` of them send too few messages since the upgrade. */
+  /** Number of judged collectors. `quiet` of them send too few messages since the upgrade. */
   readonly judged: number;
   readonly quiet: number;
-  /** Number of collectors that were not judged: they sent too few messages before the upgrade, or were upgraded too late. */
+  /** Number of collectors without a verdict: too few messages before, or upgraded too late. */
   readonly unjudged: number;
-  /** Bytes that the searches of the analysis scanned, as far as the service reports bytes. */
+  /** Bytes that the searches scanned, if the service reports bytes. */
   readonly scannedBytes: number;
-  /** The collectors that lost the largest part of their messages, at most 10. */
+  /** The collectors that lost the largest fraction of their messages, at most 10. */
   readonly quietest: readonly QuietMember[];
 }
 
-/** A number (of collectors or attempts), or a percentage such as `10%`. */
+/** A number of collectors or attempts, or a percentage such as `10%`. */
 export type Share = number | string;
 
-/** Number of ended upgrade attempts of a stage or of a rollout, and the number of failures among them. */
+/** Numbers of ended and failed upgrades of a stage or rollout. */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
@@ -229,45 +200,42 @@ export interface Tally {
 
 export const emptyTally: Tally = { finished: 0, failed: 0 };
 
-/** Failures of a stage or rollout that exceed the tolerance, and the number of ended attempts that they are compared with. */
+/** Too many failures of a stage or rollout, and the number of ended upgrades. */
 export interface Exceeded extends Tally {
   readonly tolerated: Share;
   readonly stage?: string;
 }
 
-/** Reason why a rollout was stopped before all its collectors were upgraded. */
+/** Reason why a rollout was stopped. */
 export interface RolloutStop {
   /**
    * Kind of the stop.
-   * - `failures`: more upgrades failed than the failure policy tolerates.
+   * - `failures`: more upgrades failed than tolerated.
    * - `rollback`: more upgrades failed than tolerated, and upgraded collectors return to their former versions.
    * - `inconclusive`: no collector of the stage reached the target version, or none could be judged by its messages.
-   * - `abort`: a person stopped the rollout.
+   * - `abort`: a user stopped the rollout.
    */
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
-  /** One sentence that explains the stop, with the numbers at the time of the stop. */
+  /** One sentence that explains the stop, with the numbers of that time. */
   readonly message: string;
-  /**
-   * Numbers of failures and attempts that stopped the rollout; absent if the stop has another cause, or was inherited from an
-   * earlier rollout.
-   */
+  /** Numbers that stopped the rollout; absent for another cause or an inherited stop. */
   readonly exceeded?: Exceeded;
   /** Name of the stage in which the rollout was stopped. */
   readonly stage?: string;
   readonly atMs: number;
 }
 
-/** Record of a person's action in a rollout, such as an approval or a retry. */
+/** A user's action in a rollout, such as an approval or a retry. */
 export interface ActionRecord {
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
   readonly atMs: number;
   readonly stage?: string;
-  /** Field manager that set the annotation of a person's action, if the API server reports it. */
+  /** Field manager that set the annotation, if the API server reports it. */
   readonly by?: string;
 }
 
 export interface LedgerHeader {
-  /** Identity of the service that issued the task ids. Ids of another service are meaningless (U1). */
+  /** Identity of the service that issued the task ids (U1). */
   readonly service: string;
   readonly rolloutId: string;
   /** Number of the rollout among all rollouts of this policy. */
@@ -276,40 +244,36 @@ export interface LedgerHeader {
   readonly startedAtMs: number;
   /** Wall time in ms at which the rollout was first completed; undefined until then. */
   readonly completedAtMs: number | undefined;
-  /**
-   * Numbers of ended and failed attempts of the whole rollout. They are reset to zero by a retry and by each completion of
-   * the rollout.
-   */
+  /** Numbers of ended and failed upgrades of the rollout. A retry and each completion reset them. */
   readonly tally: Tally & { readonly number: number };
-  /** Highest number of an upgrade attempt in this ledger so far. */
+  /** Number of the newest upgrade attempt in this ledger. */
   readonly attempts: number;
-  /** Digest of the selector for which the attempts were made (U12); absent until a decision was stored. */
+  /** Digest of the selector for which the upgrades were made (U12). */
   readonly selection?: string;
-  /** Stages of the rollout that have started, in order. Only the last of them can still be active. */
+  /** Started stages of the rollout, in order. Only the last can be active. */
   readonly stages?: readonly StageRecord[];
-  /** Number of collectors that the policy selected when the first stage started. Stage sizes in percent refer to this number. */
+  /** Number of selected collectors when the first stage started. Stage sizes in percent refer to it. */
   readonly selected?: number;
-  /** Names of the stages that a person has approved. */
+  /** Names of the stages that a user has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version was not completed, or if its ledger was lost. In this case, every stage soaks,
-   * even if its collectors already run the version (R6).
+   * Set if an earlier rollout to this version was not completed, or its ledger was lost. Every stage then soaks (R6).
    */
   readonly unproven?: true;
-  /** Start of the first rollout to this version that was not completed, as wall time in ms. Set only with `unproven`. */
+  /** Wall time in ms of the first rollout to this version that was not completed. Set only with `unproven`. */
   readonly unprovenSinceMs?: number;
-  /** Reason why the rollout was stopped; absent while the rollout continues. */
+  /** Reason why the rollout was stopped; absent while it continues. */
   readonly stop?: RolloutStop;
   /**
-   * Actions of people in this rollout, oldest first, at most 20. The newest retry, the newest approval of each stage, and the
-   * newest pause or resume are always kept.
+   * The last 20 actions of people, oldest first. The newest retry, approval of each stage, and pause or resume are
+   * always kept.
    */
   readonly actions?: readonly ActionRecord[];
-  /** Last applied values of people's annotations, and the time of the newest stop after which a person retried the rollout. */
+  /** Last applied values of people's annotations, and the time of the newest stop that a user ended by a retry. */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
-    /** Value of an approval annotation that is not applied again, because a later rollback made the approval void. */
+    /** Value of an approval annotation that a later rollback has made void. */
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };
@@ -321,34 +285,30 @@ export function hasFailed(ending: Ending | undefined): boolean {
   return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
 }
 
-/** Returns the header with the attempt counts of the rollout and of each stage reset to zero. */
+/** Returns the header with all attempt counts reset to zero. */
 export function withNewTally(header: LedgerHeader): LedgerHeader {
   const { tally, stages } = header;
   const emptied = stages?.map((stage) => ({ ...stage, tally: emptyTally }));
   return { ...header, tally: { ...emptyTally, number: tally.number + 1 }, ...(emptied && { stages: emptied }) };
 }
 
-/** Version that attempts for this collector must reach: the rollout's target, or the former version during a rollback. */
+/** Version that the collector must reach: the target, or the former version during a rollback. */
 export function wantedVersion({ before, back }: Entry, target: string): string {
   return back ? (before ?? target) : target;
 }
 
-/**
- * Whether attempts of this kind may start: upgrades only before the rollout is stopped, rollback attempts only during a
- * rollback.
- */
+/** Returns whether such attempts may start. A stopped rollout starts none, except rollbacks. */
 export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
   return back ? stop?.kind === 'rollback' : stop === undefined;
 }
 
-/** Change of one collector's ledger entry, returned by `decide`: the new entry, or undefined to delete the entry. */
+/** New ledger entry of a collector; an undefined `entry` deletes it. */
 export type EntryChange = { readonly collectorId: string; readonly entry: Entry | undefined };
 
-/** Ledger changes that one decision makes. */
 export interface LedgerChange {
   readonly header: LedgerHeader;
   readonly changes: readonly EntryChange[];
-  /** Collectors of the stage that starts with the decision; empty when no stage starts. */
+  /** Collectors of the stage that starts with the decision; may be empty. */
   readonly started: readonly string[];
 }
 
@@ -356,13 +316,10 @@ export class Ledger {
   #header: LedgerHeader;
   readonly #entries = new SparseMap<string, Entry>();
   readonly #open = new SparseMap<string, Entry>();
-  /** Index of the started stage that has chosen a collector, by collector id. */
+  /** Index of the stage that chose a collector, by collector id. */
   readonly #members: SparseMap<string, number>;
 
-  /**
-   * Creates the ledger of a policy in memory.
-   * @param members collectors of the started stages, each with the index of its stage
-   */
+  /** @param members collectors of the started stages, each with the index of its stage */
   constructor(header: LedgerHeader, entries: Iterable<Entry> = [], members: Iterable<readonly [string, number]> = []) {
     this.#header = header;
     this.#members = new SparseMap();
@@ -390,15 +347,12 @@ export class Ledger {
     return this.#open;
   }
 
-  /** Index of the started stage that has chosen the collector; undefined if no stage has. */
+  /** Index of the started stage that has chosen the collector, if any. */
   listedIn(collectorId: string): number | undefined {
     return this.#members.get(collectorId);
   }
 
-  /**
-   * Replaces the header of the ledger.
-   * @param started collectors of the stage that started with the new header
-   */
+  /** @param started collectors of the stage that starts with the new header */
   setHeader(header: LedgerHeader, started: readonly string[] = []): void {
     this.#header = header;
     const { length } = header.stages ?? [];
@@ -417,7 +371,7 @@ export class Ledger {
     }
   }
 
-  /** Begins another rollout in this ledger. Open attempts stay until they end; all other entries are deleted. */
+  /** Begins another rollout in this ledger. Only open attempts stay. */
   begin(header: LedgerHeader): void {
     this.setHeader(header);
     this.#members.clear();
@@ -425,8 +379,7 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
-      // An open attempt counts for the new rollout if it leads to the new target version. A rollback then includes its
-      // collector.
+      // An open attempt to the new target counts for the new rollout, so that a rollback includes its collector.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, back: false, ending: undefined };
       this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: back ? undefined : former });

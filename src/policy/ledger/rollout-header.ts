@@ -1,7 +1,4 @@
-/**
- * Begins, continues and ends rollouts in the ledger's header. A policy has one rollout for each of its target versions, one
- * after another.
- */
+/** Begins, continues and ends rollouts in the ledger's header. Each new target version begins a rollout. */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import { quietText, verdictOf } from '../analysis/message-analysis.ts';
@@ -19,42 +16,34 @@ import {
 
 const maxHistory = 10;
 
-/** Adds an ended rollout to the history, newest first. A rollout that continued after its completion is listed only once. */
+/** Adds an ended rollout to the history, newest first. Each rollout is listed once. */
 export function withHistory(history: readonly RolloutHistory[], ended: RolloutHistory): readonly RolloutHistory[] {
   return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }
 
-/**
- * Maximum number of characters of the service's address in `status.noLedgerFor`. For a longer address, a ledger is stored
- * instead.
- */
+/** Maximum length in characters of the service's address in `status.noLedgerFor`. A longer address needs a ledger. */
 const maxServiceLength = 1024;
 
-/**
- * Whether a ledger must be stored, because its header contains facts that the policy's status does not show: an attempt, a
- * started stage, a stop, or a person's action (U1).
- */
+/** Returns whether a ledger must be stored, because the status does not show all facts of its header (U1). */
 export function needsLedger({ service, attempts, stages = [], actions, stop, unproven }: LedgerHeader): boolean {
   const isPlain = attempts === 0 && stages.length === 0 && !actions && !stop && !unproven;
   return !isPlain || service.length > maxServiceLength;
 }
 
-/** Input for the header of a rollout that begins now. */
 export interface Beginning {
   readonly service: string;
   readonly target: string;
   readonly wallMs: number;
-  /** Numbers of updated and failed collectors in the rollout that ends now. */
+  /** Numbers of updated and failed collectors in the former rollout. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
-  /** Ended rollouts that the policy's status shows although the ledger does not contain them, newest first. */
+  /** Ended rollouts that only the policy's status shows, newest first. */
   readonly shown?: readonly RolloutHistory[];
 }
 
 /**
  * Builds the ledger header of a rollout that begins now.
  * @param before header of the ledger, if a ledger for this service exists
- * @param status status that was shown last; its rollout numbers are continued if the ledger was lost, so that no rollout id is
- *   used twice
+ * @param status last shown status; prevents that a rollout id is used twice after the loss of the ledger
  */
 export function nextRollout(
   before: LedgerHeader | undefined,
@@ -70,8 +59,7 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // Attempts in flight may have been made for an earlier selector of the policy, so the digest of that selector is kept
-    // (U12).
+    // The open upgrades may belong to an earlier selector, so its digest is kept (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -79,8 +67,8 @@ export function nextRollout(
 }
 
 /**
- * Applies the result of the last rollout to the same target version. If that rollout was stopped, the new rollout begins
- * stopped and waits for a person's retry. If that rollout was not completed, every stage of the new rollout soaks (R6).
+ * Continues after the last rollout to the same version. If it was stopped, the new rollout begins stopped. If it was
+ * not completed, every stage of the new rollout soaks (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
@@ -90,19 +78,16 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
-    // A rollback or an inconclusive stage is not continued in the new rollout, which begins with an ordinary stop instead.
+    // The new rollout begins with an ordinary stop, without a rollback.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
 
-/**
- * Stop with which a rollout begins, because the last rollout to the same target version was stopped; undefined if it was not.
- */
+/** Stop with which a rollout begins, because the last rollout to the same version was stopped. */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // If the stop is older than the rollout, it was inherited from an earlier rollout. The message of the stop then already
-  // names that rollout.
+  // The message of an inherited stop already names the earlier rollout.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -111,7 +96,6 @@ function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): 
 }
 
 const stopWords = { failures: 'stopped', inconclusive: 'stopped', rollback: 'rolled back', abort: 'aborted' } as const;
-/** Outcomes of rollouts that were stopped, by the kind of the stop. */
 const outcomes = { failures: 'Stopped', inconclusive: 'Stopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
 const stopKinds: { readonly [O in RolloutHistory['outcome']]?: RolloutStop['kind'] } = {
   Stopped: 'failures',
@@ -123,42 +107,35 @@ export interface Progress {
   readonly attempts: number;
   readonly selection: string;
   readonly counts: Counts;
-  /** Whether all collectors that count for the rollout run the target version, apart from tolerated failures. */
+  /** Whether all collectors run the target version, apart from tolerated failures. */
   readonly isUpdated: boolean;
-  /**
-   * Whether the rollout can be marked as completed: its stages have ended, no failure needs action, and (without stages) no
-   * collector is left to upgrade.
-   */
+  /** Whether the rollout can be marked as completed. */
   readonly isOver: boolean;
   readonly wallMs: number;
 }
 
-/**
- * Ledger header after a decision, with new counts of attempts. If the rollout is complete, the header has the time of
- * completion.
- */
+/** Ledger header after a decision, with new counts of attempts. */
 export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHeader {
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;
   const next = isSame ? header : { ...header, attempts, selection };
-  // After the completion, failures are counted from zero again whenever all collectors run the target version (R5).
+  // After the completion, failures count from zero whenever all collectors run the target version (R5).
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
-  // A rollout is not complete while no collector runs the target version, for example because all are offline or belong to other
-  // policies.
+  // A rollout is not complete while no collector runs the target version, for example because all are offline.
   if (!isOver || header.stop || counts.updated === 0) return next;
   const ended = endOf(header, 'Completed', counts, wallMs);
   const history = withHistory(header.history, ended);
   return { ...withNewTally(next), completedAtMs: wallMs, history };
 }
 
-/** Event that reports the beginning of a rollout. */
+/** Event for the beginning of a rollout. */
 export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
   const message = `Rollout ${rolloutId} begins: it upgrades the selected collectors to ${target}.`;
   return { type: 'Normal', reason: 'RolloutStarted', message } as const;
 }
 
-/** Events for the stages that a decision has started or ended. */
+/** Events for stages that have started or ended. */
 export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { stages: after = [] }: LedgerHeader) {
   const event = (reason: string, message: string) => ({ type: 'Normal', reason, message }) as const;
   return after.flatMap(({ name, endedAtMs, analysis }) => {
@@ -175,7 +152,7 @@ export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { 
   });
 }
 
-/** Event that reports the outcome of a stage's message analysis. */
+/** Event for the outcome of a stage's message analysis. */
 function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutcome) {
   const { judged, unjudged } = outcome;
   const collectors = counted(judged, 'compared collector');
@@ -197,7 +174,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
   }
 }
 
-/** Event that reports whether collectors that stopped sending logs send them again after a rollback. */
+/** Event that says whether collectors send logs again after a rollback. */
 function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
   if (recovered === undefined || !outcome) return [];
   const compared = comparedAfterRollback(outcome.quietest);

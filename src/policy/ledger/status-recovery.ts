@@ -1,9 +1,6 @@
 /**
- * Adds facts from a policy's status to a ledger that was lost or restored from a backup. If status and ledger disagree,
- * logfleet uses the one that allows fewer upgrades (U1).
- *
- * If status shows an upgrade as running, it counts as running, unless the ledger contains this upgrade or a newer one of the
- * collector. So no upgrade is started twice after a ledger was restored.
+ * Adds facts from a policy's status to a ledger that was lost or restored from a backup. If both disagree, the one that
+ * allows fewer upgrades counts (U1), so that no upgrade is started twice.
  */
 import { annotations } from '../../api/annotations.ts';
 import type {
@@ -37,13 +34,13 @@ export function adoptFromStatus(
   return changes;
 }
 
-/** Whether status shows a running upgrade task that started after the end of the collector's last attempt in the ledger. */
+/** Returns whether the status shows an upgrade task that is newer than the collector's last attempt in the ledger. */
 function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
   return !open && ending !== undefined && task.id !== ending.taskId && Date.parse(task.startTime) > ending.endedAtMs;
 }
 
 function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
-  // An upgrade that logfleet did not start counts as in flight, but never as an attempt of this policy (U10).
+  // An upgrade that logfleet did not start counts as in flight, but not as an attempt (U10).
   const adopted = task.state === 'Adopted';
   return {
     collectorId: task.collectorId,
@@ -67,10 +64,9 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Returns the ledger header with facts that only the policy's status shows: a stop of the rollout (U1), or a running stage,
- * which makes the target version unproven. If the stop is added, the present annotations count as applied, so that an old
- * retry annotation does not resume the rollout.
- * @param written header that this process stored last, if any; it records the applied annotations
+ * Adds a stop or a running stage that only the policy's status shows to the ledger header (U1). An added stop makes the
+ * present annotations count as applied, so that an old retry does not resume the rollout.
+ * @param written header that this process stored last, if any
  */
 export function adoptCourse(
   { status, metadata }: CollectorVersionPolicy,
@@ -87,8 +83,7 @@ export function adoptCourse(
 }
 
 /**
- * Returns the header of a new rollout. It replaces a lost rollout to the same target version, which only the policy's status
- * still shows. The new rollout is stopped if the lost one was, and its target version is unproven if a stage was running.
+ * Returns the header of a new rollout after the ledger was lost. The new rollout is stopped if the status shows a stop.
  */
 export function adoptLostCourse(
   { status }: CollectorVersionPolicy,
@@ -100,8 +95,8 @@ export function adoptLostCourse(
 }
 
 /**
- * Adds the stop that status shows to the header. Marks the target version as unproven if status shows a running stage or soak
- * that the ledger lacks.
+ * Adds the stop in the status to the header. Marks the target version as unproven if the status shows a stage that the
+ * ledger lacks.
  */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { rollout } = status;
@@ -112,17 +107,13 @@ function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHead
   return { ...header, ...(isLost && unproven), ...(stop && { stop }) };
 }
 
-/**
- * Ended rollouts that status shows and the ledger does not contain, newest first. The ledger lacks such rollouts when it was
- * lost or restored from an older backup.
- */
+/** Returns ended rollouts that only the status shows, newest first. */
 export function shownHistory(
   status: CollectorVersionPolicyStatus | undefined,
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // If the ledger's present rollout has ended according to status, the ledger was restored from a backup and lacks the end
-  // of the rollout.
+  // The status shows the end of the present rollout, so the ledger is from an older backup.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(endedRollout);
@@ -134,9 +125,7 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
-/**
- * Stop that status shows and the ledger lacks; undefined when there is none, or when a person has retried the rollout since.
- */
+/** Returns the stop that only the status shows; undefined without one, or if a user has retried the rollout since. */
 function shownStop(
   { rollout }: CollectorVersionPolicyStatus,
   { stop, handled }: LedgerHeader,
@@ -145,13 +134,12 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // Status may still show a stop after which a person has retried the rollout. Times in status are whole seconds, so the
-  // shown time of the stop may be a little too early.
+  // The stop is older than the user's retry. Times in the status are whole seconds.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Whether status shows a running stage or soak that the ledger lacks. */
+/** Returns whether the status shows a running stage or soak that the ledger lacks. */
 function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: known = [] }: LedgerHeader): boolean {
   return stages.some(({ name, state, startTime, soakedUntil }) => {
     if (startTime === undefined || state === 'Completed') return false;
@@ -160,8 +148,7 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// Kind of the stop for each reason in status. The reason for an inconclusive stage becomes a stop for failures, because the
-// ledger does not contain this stage.
+// An inconclusive stage becomes a stop for failures, because the ledger does not contain the stage.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
@@ -169,13 +156,10 @@ const stopKinds = {
   Aborted: 'abort',
 } as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;
 
-/** Placeholder for the digest of an unknown selector. It differs from the digest of every selector. */
+/** Stands for an unknown selector. It differs from the digest of every selector. */
 const unknownSelection = '';
 
-/**
- * Builds the ledger header from the status of a policy that has needed no stored ledger so far. Undefined unless
- * `status.noLedgerFor` says so.
- */
+/** Builds the ledger header from a policy's status. Undefined unless `status.noLedgerFor` is set. */
 export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number): LedgerHeader | undefined {
   const { metadata, status } = policy;
   const { noLedgerFor: service, targetVersion: target } = status ?? {};
@@ -196,8 +180,7 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // If the spec was edited, its selector counts as changed. Newly selected collectors then belong to the completed
-    // rollout, and are not late joiners.
+    // After an edit of the spec, newly selected collectors belong to the completed rollout, and are not late joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };

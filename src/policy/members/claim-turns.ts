@@ -1,6 +1,5 @@
 /**
- * Makes all policies of a service claim their collectors before one of them starts an upgrade, so that no two policies upgrade
- * the same collector (U13). A policy claims the collectors that it selects.
+ * Makes all policies of a service claim the collectors that they select before any of them starts an upgrade (U13).
  *
  * ```
  *   unknown ──► claiming ──► claimed
@@ -9,13 +8,13 @@
  * ```
  *
  * A policy with a problem, such as a missing Secret, is excused: other policies do not wait for its claims. The excuse ends
- * when the policy changes, or when any policy can use its service again after a problem.
+ * when the policy changes, or when a problem with the service ends.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
-/** Collector list whose reads may fail. While they fail, policies cannot claim collectors of this list. */
+/** Collector list whose reads may fail. */
 export interface FailingListing {
   readonly problem: () => unknown;
 }
@@ -34,32 +33,28 @@ export interface ClaimTurnsOptions {
   /** Lists all policies in the cluster or directory. */
   readonly policies: () => Iterable<CollectorVersionPolicy>;
   readonly policy: (key: ResourceKey) => CollectorVersionPolicy | undefined;
-  /** Reconciles a policy again that waited for the claims of other policies. */
+  /** Reconciles a policy that waited for other policies. */
   readonly enqueue: (key: ResourceKey) => void;
 }
 
 export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
-  /** Policies known to this process, by their uid. */
   readonly #policies = new Map<string, Known>();
-  /** Uids of the policies that have not claimed their collectors, by the state of the claims. */
+  /** Uids of the policies that have not claimed their collectors, by state. */
   readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
-  /** Policies that wait until other policies have claimed collectors, by host name of the service and by policy name. */
+  /** Policies that wait for other policies, by host name of the service and by policy name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
   /** Cache of host names by service id. */
   readonly #hosts = new Map<string, string>();
-  /** Whether all policies that exist in the cluster or directory are registered here. */
+  /** Whether all existing policies are registered. */
   #isListed = false;
 
   constructor(options: ClaimTurnsOptions) {
     this.#options = options;
   }
 
-  /**
-   * Registers a policy that was added or changed, so that other policies wait for its claims on collectors. The change may
-   * have solved the problem of an excused policy.
-   */
+  /** Registers a policy that was added or changed, so that other policies wait for its claims. */
   expect({ metadata }: CollectorVersionPolicy): void {
     const { uid, namespace, name, generation } = metadata;
     const turn = this.#policies.get(uid)?.turn;
@@ -67,15 +62,12 @@ export class ClaimTurns {
     this.#set(uid, { namespace, name }, { kind: 'unknown' });
   }
 
-  /** Makes other policies of the service wait for this policy's claims, unless the policy is excused because of a problem. */
+  /** Makes other policies of the service wait for this policy's claims, unless it is excused. */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
   }
 
-  /**
-   * Records that the policy will claim its collectors after its first sweep (read of the whole
-   * collector list), so that other policies wait for its claims.
-   */
+  /** Makes other policies wait until this policy has claimed its collectors. */
   resumes({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const turn = this.#policies.get(metadata.uid)?.turn;
@@ -83,7 +75,7 @@ export class ClaimTurns {
     if (!isSame) this.#set(metadata.uid, metadata, { kind: 'claiming', host });
   }
 
-  /** Records that the policy has claimed all collectors of this service that it selects. */
+  /** Records that the policy has claimed all collectors that it selects. */
   claimed({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const turn = this.#policies.get(metadata.uid)?.turn;
@@ -93,9 +85,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Excuses a policy with a problem from claiming collectors, so that other policies do not wait for it. A policy that has
-   * already claimed its collectors needs no excuse.
-   * @param listing collector list whose reads fail, if this is the problem; the excuse ends when a read succeeds
+   * Excuses a policy with a problem, so that other policies do not wait for its claims.
+   * @param listing collector list whose reads fail, if any; the excuse ends when a read succeeds
    */
   excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
@@ -110,8 +101,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Records that the policy can use its service again. All excused policies then try again to claim their collectors, because
-   * the same cause may have kept them from their service.
+   * Records that the policy can use its service again. All excused policies then try again, because they may have had
+   * the same problem.
    */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
@@ -122,13 +113,13 @@ export class ClaimTurns {
     }
   }
 
-  /** Names a policy that has not claimed its collectors yet, as text for status; undefined when all policies have claimed. */
+  /** Names a policy that has not claimed its collectors yet, as text for the status; undefined when all have. */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(this.#hostOf(serviceId));
     return awaited && `policy ${keyText(awaited)} to report first which collectors it selects`;
   }
 
-  /** Reconciles the policy again as soon as all policies of its service have claimed their collectors or are excused. */
+  /** Reconciles the policy again as soon as no policy of its service must claim collectors any more. */
   wait(key: ResourceKey, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const waiters = this.#waiters.get(host) ?? new Map<string, ResourceKey>();
@@ -136,14 +127,13 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Removes a deleted policy, so that other policies no longer wait for its claims. */
   forget(key: ResourceKey, uid: string | undefined): void {
     if (uid !== undefined) this.#drop(uid);
     for (const waiters of this.#waiters.values()) waiters.delete(keyText(key));
     this.#release();
   }
 
-  /** Forgets all claims and excuses when this process begins a new term of leadership. */
+  /** Forgets all claims and excuses when this process becomes the leader again. */
   reset(): void {
     for (const uid of [...this.#policies.keys()]) this.#drop(uid);
     this.#isListed = false;
@@ -163,7 +153,7 @@ export class ClaimTurns {
     return undefined;
   }
 
-  /** Registers the policies that already exist. Policies that are added later are registered by `expect`. */
+  /** Registers the policies that already exist. */
   #list(): void {
     if (this.#isListed) return;
     this.#isListed = true;
@@ -199,6 +189,6 @@ export class ClaimTurns {
 
 function isAwaited(turn: Turn, host: string): boolean {
   if (turn.kind === 'claiming') return turn.host === host;
-  // A policy that is excused because its collector list cannot be read is no longer excused once a read succeeds.
+  // The collector list can be read again, so the policy is no longer excused.
   return turn.kind === 'unknown' || (turn.kind === 'excused' && turn.listing !== undefined && !turn.listing.problem());
 }

@@ -1,9 +1,9 @@
 /**
- * Keeps the index of a policy's collectors and the policy's claims on them from one decision to the next. The index is built again only
- * when the policy's selector, target or ledger changes.
+ * Keeps the index of a policy's collectors from one decision to the next. A change of selector, target or ledger builds
+ * a new index.
  *
- * Invariant: the policy claims exactly the collectors that the index selects. A collector is claimed before its state is computed,
- * because the state depends on the policy that owns the collector (U13).
+ * Invariant: the policy claims exactly the collectors that the index selects. A collector is claimed before its state
+ * is computed, because the state depends on its owner (U13).
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -21,12 +21,9 @@ export class KeptMemberIndex {
   readonly #environment: Pick<PolicyEnvironment, 'clock' | 'settings'>;
   readonly #policy: string;
   #members: ClaimedMembers | undefined;
-  /**
-   * Whether the next decision must build a new index, because the policy's selector, target or ledger was replaced. The policy
-   * keeps the claims of the outdated index until then.
-   */
+  /** Whether the next decision must build a new index. */
   #isOutdated = false;
-  /** Empty ledger for a policy whose rollout cannot begin, because the service does not offer the target build. */
+  /** Empty ledger for a policy whose rollout cannot begin without the target build. */
   #blank: Ledger | undefined;
 
   /** @param policy uid of the policy whose collectors are indexed */
@@ -35,30 +32,27 @@ export class KeptMemberIndex {
     this.#policy = policy;
   }
 
-  /** Index of collectors from the last decision; undefined when there is none, or when it is outdated. */
+  /** Index from the last decision; undefined if outdated or absent. */
   get known(): PolicyMemberIndex | undefined {
     return this.#isOutdated ? undefined : this.#members?.index;
   }
 
-  /** Marks the index of collectors as outdated, so that the next decision builds a new index. */
   forget(): void {
     this.#isOutdated = true;
   }
 
-  /** Evaluates a collector again after a change of its ledger entry. */
   place(id: string): void {
     this.#members?.place(id);
   }
 
-  /** Stops observing changes of the policy's collectors and discards the index of collectors. The policy keeps its claims. */
+  /** Discards the index of collectors. The policy keeps its claims. */
   close(): void {
     this.#members?.leave();
     this.#members = undefined;
   }
 
   /**
-   * Claims the collectors of a policy without a rollout, so that no other policy upgrades them. There is no rollout because
-   * the service does not offer the target build (U13).
+   * Claims the collectors of a policy whose target build is not offered, so that no other policy upgrades them (U13).
    */
   claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
     if (this.#blank?.header.target !== target) {
@@ -83,8 +77,7 @@ export class KeptMemberIndex {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // The other policies update their claims first, because this policy could otherwise claim collectors that belong to them
-    // (U13).
+    // Otherwise this policy could claim collectors of other policies (U13).
     ownership.catchUp(policy);
     members.sync();
     ownership.announce();
@@ -95,10 +88,7 @@ export class KeptMemberIndex {
 export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: MemberIndexOptions;
-  /**
-   * Collectors with a ledger entry that the policy does not select at present. Changes of these collectors are observed,
-   * because the policy may select them again.
-   */
+  /** Unselected collectors with a ledger entry. The policy may select them again. */
   readonly #former = new SparseSet<string>();
   #isNew = true;
 
@@ -107,13 +97,13 @@ export class ClaimedMembers {
     this.index = new PolicyMemberIndex(options);
   }
 
-  /** Whether the index was built for this spec and this ledger. Otherwise a new index replaces it. */
+  /** Returns whether the index was built for this spec and ledger. */
   isFor(spec: CollectorVersionPolicySpec, ledger: Ledger): boolean {
     const isSameTarget = ledger.header.target === this.index.context.targetVersion;
     return ledger === this.#options.ledger && isSameTarget && sameSelection(this.#options.spec, spec);
   }
 
-  /** Updates the policy's claims and its index of collectors after changes of the service's list, the ledger or the owners. */
+  /** Updates the claims and the index after changes of the service's list, the ledger or the owners. */
   sync(): void {
     const { ownership, policy } = this.#options;
     this.index.noteStages();
@@ -122,7 +112,7 @@ export class ClaimedMembers {
     for (const id of ownership.takeChanged(policy)) this.place(id);
   }
 
-  /** Evaluates the collectors that changed in the service's list, so that the policy claims new collectors early (U13). */
+  /** Evaluates the changed collectors of the service's list, so that new collectors are claimed early (U13). */
   claimNew(): void {
     const { listing, policy } = this.#options;
     if (this.#isNew) this.#begin();
@@ -144,7 +134,7 @@ export class ClaimedMembers {
     this.index.place(id, membership);
   }
 
-  /** Stops observing changes of the policy's collectors. The policy keeps its claims. */
+  /** Stops observing changes of collectors. The policy keeps its claims. */
   leave(): void {
     const { listing, policy } = this.#options;
     const { members } = listing.rows;
@@ -152,10 +142,7 @@ export class ClaimedMembers {
     members.leave(policy);
   }
 
-  /**
-   * Evaluates all collectors that the policy's selector may match, all with a ledger entry, and all that the policy has
-   * claimed.
-   */
+  /** Evaluates all collectors that the selector may match, that have a ledger entry, or that the policy has claimed. */
   #begin(): void {
     this.#isNew = false;
     const { listing, ledger, ownership, policy, spec } = this.#options;
@@ -168,10 +155,7 @@ export class ClaimedMembers {
   }
 }
 
-/**
- * Whether two specs give a policy the same collectors, in the same states and order, so that its index of collectors stays
- * valid.
- */
+/** Returns whether two specs select the same collectors, with the same states and order. */
 export function sameSelection(left: CollectorVersionPolicySpec, right: CollectorVersionPolicySpec): boolean {
   return (
     left.allowDowngrade === right.allowDowngrade &&

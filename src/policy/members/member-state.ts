@@ -1,7 +1,6 @@
 /**
- * Computes the state of one collector in a policy from its listing row, its ledger entry, its owner and the spec. Each
- * collector has exactly one state, and the counts in the policy's status are counts of these states. In addition to the
- * state, notes record facts from the service's list, for example that an upgraded collector is no longer alive.
+ * Computes the state of one collector in a policy. The counts in the policy's status are counts of these states. Notes
+ * record further facts, for example that an upgraded collector went offline.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
@@ -50,20 +49,17 @@ export interface MemberInput {
   readonly owned: boolean;
   /** Whether this policy will own the collector when the running upgrade of the present owner has ended (U13). */
   readonly awaited: boolean;
-  /**
-   * Whether the collector may have an upgrade in flight that this policy's ledger does not contain, such as one of another
-   * policy (U13).
-   */
+  /** Whether an upgrade outside this policy's ledger may run on the collector (U13). */
   readonly busyElsewhere: boolean;
-  /** Whether the collector ran the target version in this rollout and was then seen at another version (U8). */
+  /** Whether the collector ran the target version in this rollout and then left it (U8). */
   readonly drifted: boolean;
   /** Whether the policy has stages, and none of them takes the collector. */
   readonly unstaged: boolean;
-  /** Whether the collector cannot be upgraded, because windows need its time zone, which is missing or unknown. */
+  /** Whether maintenance windows need the collector's time zone, and it is missing or unknown. */
   readonly zoneless: boolean;
 }
 
-/** Maximum number of times per rollout that a collector is upgraded again because it left the target version (U8). */
+/** Maximum number of times per rollout that a collector that left the target version is upgraded again (U8). */
 const maxDrifts = 1;
 
 export function memberStateOf(input: MemberInput, context: MemberContext): MemberState {
@@ -76,9 +72,9 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   if (input.busyElsewhere) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
   const ending = entry?.ending;
-  // A failed collector that reached the target version later and left it again is not failed, but `drifting` (U6).
+  // A failed collector that reached the target and left it again is `drifting` (U6).
   if (entry && hasFailed(ending) && !input.drifted) {
-    // A collector that stopped running at the target version is not retried, because the same version could stop it again.
+    // A collector that went offline at the target version is not retried, because the version could stop it again.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
@@ -86,7 +82,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
 }
 
-/** Whether a collector in this state can be upgraded or was upgraded. A stage counts only such collectors. */
+/** Returns whether a collector can be upgraded or was upgraded. A stage counts only such collectors. */
 export function isEligible(
   memberState: MemberState,
   { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
@@ -95,12 +91,12 @@ export function isEligible(
   return memberState !== 'foreign' && memberState !== 'newer' && memberState !== 'skipped';
 }
 
-/** Whether the last upgrade of the collector succeeded, even if the collector runs another version now. */
+/** Returns whether the collector's last upgrade succeeded, even if it runs another version now. */
 function wasUpdated(ending: Ending | undefined, { targetVersion }: MemberContext): boolean {
   return (ending?.kind === 'updated' || ending?.kind === 'left') && ending.toVersion === targetVersion;
 }
 
-/** Whether the collector runs its former version again because it was rolled back. */
+/** Returns whether the collector was rolled back to its former version. */
 function isBack({ ending }: Entry, { targetVersion }: MemberContext): boolean {
   return ending?.kind === 'updated' && ending.toVersion !== targetVersion;
 }
@@ -127,8 +123,7 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Whether a collector that no list shows needs another upgrade attempt. The attempt cannot start, because the collector's
- * version is unknown (U7).
+ * Returns whether an unlisted collector needs another upgrade, which cannot start because its version is unknown (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
@@ -137,33 +132,30 @@ function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (row?.collector.collectorVersion === context.targetVersion) {
-    // A collector that went offline after its upgrade counts as updated as soon as a listing shows it alive again.
+    // A collector that went offline counts as updated as soon as it is alive again.
     if (ending?.kind === 'died') return row.collector.alive !== false;
-    // Only a listing after the failed upgrade can prove that the collector has reached the target version.
+    // Only a listing after the failed upgrade can show that the collector reached the target.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
 }
 
-/** Whether this rollout upgraded the collector, and the collector runs the target version but is no longer alive. */
+/** Returns whether an upgraded collector is no longer alive. */
 export function isSilent({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   const ending = entry?.ending;
   if (!row || ending?.kind !== 'updated' || entry?.open || entry?.back || !isAtTarget(row, context)) return false;
   return row.collector.alive === false && row.seenAtMs >= ending.sinceMs;
 }
 
-/**
- * Whether the collector no longer counts as failed: it reached the target version after a failed attempt (U6), is alive again, or
- * returned to the target version.
- */
+/** Returns whether a failed collector now runs the target version (U6). */
 export function isMended({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   if (!entry || entry.open || entry.back || !isAtTarget(row, context)) return false;
   return (hasFailed(entry.ending) || entry.ending?.kind === 'left') && isUpdated(row, entry.ending, context);
 }
 
 /**
- * Whether a listing shows the collector at another version than the target. After a successful upgrade, only a listing
- * requested at least a grace period (`graceMs`) later counts (U8).
+ * Returns whether a listing shows another version than the target. A listing soon after an upgrade may be outdated
+ * (U8).
  */
 function isOffTarget(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (!row || row.collector.collectorVersion === context.targetVersion) return false;
@@ -184,17 +176,17 @@ export function isOffline(row: Row | undefined, ending: Ending | undefined): boo
 }
 
 /**
- * Facts that the service's list shows about a collector:
- * - `silent`: this rollout upgraded the collector, but the collector is no longer alive.
+ * Facts from the service's list about a collector:
+ * - `silent`: this rollout upgraded the collector, but it is no longer alive.
  * - `silentBefore`: the collector runs the target version without an upgrade by this rollout, and is not alive.
- * - `mended`: the collector had failed, but now runs the target version and is alive.
- * - `contradicted`: the list contradicts the result of the last upgrade, so a later listing must confirm it (U6, U8).
+ * - `mended`: the collector had failed, but now runs the target version.
+ * - `contradicted`: the list contradicts the last upgrade, so a later listing must confirm it (U6, U8).
  */
 export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 
 export const rowNotes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradicted'];
 
-/** @param mayBeOutdated whether an upgrade that this policy's ledger does not contain may have ended after the row was listed */
+/** @param mayBeOutdated whether an upgrade outside this policy's ledger may have ended after the row was listed */
 export function notesOf(
   row: Row | undefined,
   entry: Entry | undefined,
@@ -205,8 +197,7 @@ export function notesOf(
   const isThere = row?.collector.collectorVersion === context.targetVersion;
   const isDead = isThere && row.collector.alive === false;
   const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-  // A listing from before the end of the upgrade does not prove that the collector went offline after it. A later listing
-  // must confirm this.
+  // Only a listing after the upgrade can show that the collector went offline.
   const isUnseen = isDead && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
   return {
     silent: isSilent({ row, entry }, context),
@@ -217,8 +208,7 @@ export function notesOf(
 }
 
 /**
- * Send time in monotonic ms of the first listing that shows that the collector left the target version; undefined if the
- * collector did not leave it.
+ * Monotonic time in ms of the first listing that shows that the collector left the target; undefined if it did not.
  * @param knownMs result for the collector's previous row
  * @param memberState state of the collector before this row
  */
@@ -230,7 +220,7 @@ export function driftSinceMs(
   { targetVersion, settings }: MemberContext,
 ): number | undefined {
   if (row.collector.collectorVersion === targetVersion || entry?.open) return undefined;
-  // A rollback changes the version on purpose, so the new version is no drift.
+  // A rollback changes the version on purpose.
   if (knownMs !== undefined || entry?.back) return knownMs;
   const ending = entry?.ending;
   const after = ending?.kind === 'updated' ? ending.sinceMs + settings.graceMs : 0;

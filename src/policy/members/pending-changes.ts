@@ -1,6 +1,6 @@
 /**
- * Ledger changes of a decision that are not stored yet. The methods return the ledger and the states of collectors as if these
- * changes were applied, but change neither of them, so that `decide` has no side effects.
+ * Unsaved ledger changes of a decision. The methods return the ledger and the states of collectors as if these changes
+ * were applied.
  */
 import {
   type Entry,
@@ -19,12 +19,12 @@ export class PendingChanges {
   readonly #ledger: Ledger;
   readonly #memberIndex: PolicyMemberIndex;
   readonly #changes = new Map<string, Entry | undefined>();
-  /** Changes of the numbers of ended and failed attempts, by stage index. The key `undefined` stands for the whole rollout. */
+  /** Changes of the numbers of ended and failed attempts, by stage index. The key `undefined` is the whole rollout. */
   readonly #tallies = new Map<number | undefined, Tally>();
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
 
-  /** @param changes ledger changes of an earlier decision; absent for a new decision */
+  /** @param changes ledger changes of an earlier decision */
   constructor(ledger: Ledger, memberIndex: PolicyMemberIndex, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;
@@ -39,7 +39,7 @@ export class PendingChanges {
     this.#changes.set(collectorId, entry);
   }
 
-  /** Number of open attempts in the ledger, including changes that are not stored yet. */
+  /** Number of open attempts, including unsaved changes. */
   get openCount(): number {
     const open = this.#ledger.open();
     let count = open.size;
@@ -47,7 +47,7 @@ export class PendingChanges {
     return count;
   }
 
-  /** All ledger entries, including changes that are not stored yet. */
+  /** All ledger entries, including unsaved changes. */
   *entries(): IterableIterator<Entry> {
     for (const entry of this.#ledger.entries()) if (!this.#changes.has(entry.collectorId)) yield entry;
     for (const entry of this.#changes.values()) if (entry) yield entry;
@@ -58,10 +58,7 @@ export class PendingChanges {
     for (const entry of this.#changes.values()) if (entry?.open) yield entry;
   }
 
-  /**
-   * State of a collector after the changes are applied; undefined when the policy no longer has the collector after these
-   * changes.
-   */
+  /** State of a collector after the changes; undefined if the policy no longer has it. */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
     const entry = this.#changes.get(collectorId);
@@ -70,10 +67,7 @@ export class PendingChanges {
       : undefined;
   }
 
-  /**
-   * Adds ended attempts to the counts of the rollout and, if a stage is given, of the stage. An ended attempt without a failure
-   * is an upgrade that succeeded.
-   */
+  /** Adds ended attempts to the counts of the rollout and of the stage, if any. */
   count(stage: number | undefined, change: Tally): void {
     if (change.finished >= 0 && change.failed <= 0) this.#upgraded.add(stage);
     for (const scope of new Set([undefined, stage])) {
@@ -81,7 +75,7 @@ export class PendingChanges {
     }
   }
 
-  /** Header of the ledger with the newly counted attempts; the same object when no attempt was counted. */
+  /** Header with the new counts; the same object when nothing was counted. */
   counted(header: LedgerHeader): LedgerHeader {
     const change = this.#tallies.get(undefined);
     if (!change) return header;
@@ -94,7 +88,7 @@ export class PendingChanges {
     return { ...header, tally: { ...header.tally, ...addTally(header.tally, change) }, ...(stages && { stages }) };
   }
 
-  /** Collectors from which the next stage may choose, because no started stage has chosen them. */
+  /** Collectors that the next stage may choose, because no started stage has chosen them. */
   *candidates(): IterableIterator<StageCandidate> {
     for (const { id, collector } of this.#memberIndex.unlisted()) {
       const memberState = this.stateOf(id);
@@ -114,7 +108,7 @@ export class PendingChanges {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#memberIndex.member(id)?.memberState;
-      // The index does not contain this collector yet, so no count includes it.
+      // No count includes this collector yet.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.stateOf(id);
@@ -123,7 +117,7 @@ export class PendingChanges {
     return counts;
   }
 
-  /** Number of the policy's collectors after the changes are applied. */
+  /** Number of the policy's collectors after the changes. */
   get matched(): number {
     let leaving = 0;
     for (const id of this.#changes.keys()) {

@@ -1,7 +1,4 @@
-/**
- * Order of the upgrades of a policy: by stage, then by `strategy.order`, then by the position in the service's list (U9). The
- * collectors are sorted again only when the stages, the strategy or the list change.
- */
+/** Order of a policy's upgrades: by stage, then by `strategy.order`, then by position in the service's list (U9). */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
@@ -11,18 +8,18 @@ import type { MemberState } from './member-state.ts';
 
 type Order = CollectorVersionPolicySpec['strategy']['order'];
 
-/** Collector that waits for its upgrade, with the keys by which it is sorted. */
+/** Collector that waits for its upgrade, with its sort keys. */
 export interface PendingMember {
   readonly id: string;
   readonly stage: number;
   readonly version: string | undefined;
-  /** Name of the collector. Read only when the strategy orders by name. */
+  /** Name of the collector, if the strategy orders by name. */
   readonly name: string;
   /** Position of the collector in the service's list. */
   readonly place: number;
 }
 
-/** Present state and stage of a collector, which may have changed since the collectors were sorted. */
+/** Present state and stage of a collector. */
 interface Ordered {
   readonly memberState: MemberState;
   readonly stage: number;
@@ -49,7 +46,7 @@ export class PendingOrder {
     this.#returned.delete(id);
   }
 
-  /** Yields the pending collectors of all stages up to and including `lastStage`, in the order of their upgrades. */
+  /** Yields the pending collectors of all stages up to `lastStage`, in the order of their upgrades. */
   *upTo(lastStage: number, memberOf: (id: string) => Ordered | undefined): IterableIterator<string> {
     const isPending = (id: string) => memberOf(id)?.memberState === 'pending';
     for (const id of this.#returned) {

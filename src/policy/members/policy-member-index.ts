@@ -1,8 +1,8 @@
 /**
- * Index of a policy's collectors and their states, derived from listing, ledger and ownership. After a change, only the affected
- * collectors are updated, so the cost of a rollout grows linearly with the number of its collectors.
+ * Index of a policy's collectors and their states. After a change, only the affected collectors are updated, so that
+ * large policies stay fast.
  *
- * Invariant: `counts` equals the result of computing the state of every collector again (checked by a property test).
+ * Invariant: `counts` equals a new count of all collectors (checked by a property test).
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -43,11 +43,11 @@ export interface MemberIndexOptions {
 
 export interface Member {
   readonly memberState: MemberState;
-  /** Version of the collector; undefined when the service's list does not show it. */
+  /** Version of the collector, if the service's list shows it. */
   readonly version: string | undefined;
   /**
-   * Whether the policy's selector matches the collector. If not, the policy keeps the collector only until the collector's
-   * running upgrade has ended.
+   * Whether the policy's selector matches the collector. If not, the collector is kept only until its upgrade has
+   * ended.
    */
   readonly selected: boolean;
   readonly stage: number;
@@ -56,44 +56,40 @@ export interface Member {
 /**
  * Reason why a policy has a collector.
  * - `selected`: the policy's selector matches the collector.
- * - `kept`: the policy has the collector only until its open attempt has ended.
+ * - `kept`: an upgrade of the collector has not ended.
  * - `none`: the policy does not have the collector.
  */
 export type Membership = 'selected' | 'kept' | 'none';
 
-/** States for which the index lists the collectors. The large groups `updated` and `pending` are only counted. */
+/** States for which the index lists the collectors. `updated` and `pending` are only counted. */
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
 export class PolicyMemberIndex {
   readonly #options: MemberIndexOptions;
-  /** Whether the policy's selector and exclusions match a collector. */
+  /** Returns whether the policy selects a collector. */
   readonly matches: Matcher;
   readonly context: MemberContext;
-  /** Digest of the policy's selector and exclusions. Another selector has another digest. */
+  /** Digest of the policy's selector and exclusions. */
   readonly selection: string;
-  /** Whether the policy's selector has changed since the attempts in the ledger were made. */
+  /** Whether the policy's selector has changed since the upgrades in the ledger. */
   readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
   readonly #counts: MutableCounts = emptyCounts();
   readonly #opensByCollector: boolean;
   readonly #zones = new SparseSet<string>();
-  /** Number of collectors in each state, by the index of their stage. Empty for a policy without stages. */
+  /** Number of collectors in each state, by stage index. Empty without stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /** For each stage that has not started, a function that says whether the stage may choose a collector. */
+  /** For each stage that has not started: returns whether the stage may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index for all collectors that are in no stored list of a stage. */
+  /** Stage index for all collectors that no stored list of a stage contains. */
   #unlisted = noStage;
-  /** Number of started stages when the index was last updated. */
   #started = -1;
-  /** Pending collectors in the order of their upgrades; undefined when they must be sorted again. */
+  /** Pending collectors in the order of their upgrades; undefined until they are sorted. */
   #order: PendingOrder | undefined;
-  /** Revision of the service's list by which the pending collectors were sorted. */
+  /** Revision of the service's list at the last sort. */
   #orderRevision = -1;
   readonly #listed = new SparseSets<ListedState | RowNote, string>();
-  /**
-   * Collectors that left the target version, each with the send time (monotonic ms) of the first listing that shows another
-   * version.
-   */
+  /** Collectors that left the target version, with the monotonic time in ms of the first listing that shows it. */
   readonly #drifts = new SparseMap<string, number>();
 
   constructor(options: MemberIndexOptions) {
@@ -121,7 +117,7 @@ export class PolicyMemberIndex {
     return this.#members.size;
   }
 
-  /** State, version and stage of a collector; undefined for a collector that the policy does not have. */
+  /** Returns a collector; undefined if the policy does not have it. */
   member(id: string): Member | undefined {
     return this.#members.get(id);
   }
@@ -130,26 +126,23 @@ export class PolicyMemberIndex {
     return this.#members.keys();
   }
 
-  /** Number of the policy's collectors by version, as listings show it. */
+  /** Returns the number of the policy's collectors by version. */
   countVersions(): Map<string, number> {
     return countVersions(this.#members.values(), ({ version }) => version);
   }
 
-  /** Time zones of the policy's collectors; empty when no maintenance window depends on them. */
+  /** Time zones of the policy's collectors; empty if no maintenance window depends on them. */
   timeZones(): Iterable<string> {
     return this.#zones;
   }
 
-  /** Collectors whose states are computed again in each decision, because changes of these states are not reported. */
+  /** Collectors whose state every decision must compute again. */
   unsettled(): readonly string[] {
-    // A collector that is alive again leaves the state `offline`, but this is not reported as a change.
+    // The end of the state `offline` is not reported as a change.
     return [...this.members('offline'), ...this.members('contradicted')];
   }
 
-  /**
-   * Whether the next read of the whole collector list may change a collector's state. For example, it may show that an
-   * offline collector is alive again.
-   */
+  /** Whether the next read of the collector list may change a state, for example of an offline collector. */
   get awaitsSweep(): boolean {
     if (this.members('contradicted').size > 0) return true;
     for (const id of this.members('offline')) {
@@ -158,10 +151,7 @@ export class PolicyMemberIndex {
     return false;
   }
 
-  /**
-   * Reason why the policy has the collector: the policy's selector matches the collector, or an upgrade of the collector
-   * runs.
-   */
+  /** Returns the reason why the policy has the collector. */
   membershipOf(id: string): Membership {
     const { listing, ledger } = this.#options;
     const [row, entry] = [listing.row(id), ledger.entry(id)];
@@ -170,7 +160,7 @@ export class PolicyMemberIndex {
     return entry?.open ? 'kept' : 'none';
   }
 
-  /** Updates the index after a collector's listing, ledger entry or owner changed. The caller updates the policy's claims. */
+  /** Updates the index after a change of one collector. The caller updates the policy's claims. */
   place(id: string, membership: Membership): void {
     if (membership === 'none') {
       this.#remove(id);
@@ -195,7 +185,7 @@ export class PolicyMemberIndex {
     this.#count(id, member, 1);
   }
 
-  /** Updates the affected collectors after a stage has started, or after a retry has removed a started stage. */
+  /** Updates the index after a stage has started or a retry has removed a stage. */
   noteStages(): void {
     const { spec, ledger } = this.#options;
     const { stages = [] } = ledger.header;
@@ -220,7 +210,7 @@ export class PolicyMemberIndex {
     return this.#options.ledger.listedIn(id) ?? this.#unlisted;
   }
 
-  /** Whether the policy has stages, and none of them takes the collector. */
+  /** Returns whether the policy has stages, and none of them takes the collector. */
   #isUnstaged(id: string, row: Row | undefined): boolean {
     return this.#stageOf(id) === laterStage && !this.#takers.some((takes) => takes(row));
   }
@@ -238,14 +228,12 @@ export class PolicyMemberIndex {
     return this.#options.listing.row(id);
   }
 
-  /**
-   * Collectors in a state such as `failed`, or for which the service's list shows a fact such as `silent` (no longer alive).
-   */
+  /** Returns the collectors in a state such as `failed`, or with a note such as `silent` (no longer alive). */
   members(label: ListedState | RowNote): SetView<string> {
     return this.#listed.get(label);
   }
 
-  /** Index of the stage that has chosen the collector; `laterStage` if none has, `noStage` for a policy without stages. */
+  /** Index of the collector's stage; `laterStage` if no stage has chosen it, `noStage` without stages. */
   stageOf(id: string): number {
     return this.#members.get(id)?.stage ?? noStage;
   }
@@ -254,7 +242,7 @@ export class PolicyMemberIndex {
     return this.#stageCounts.get(stage) ?? emptyCounts();
   }
 
-  /** Collectors of the policy that no started stage has chosen. */
+  /** Collectors that no started stage has chosen. */
   *unlisted(): IterableIterator<Pick<StageCandidate, 'id' | 'collector'>> {
     const { ledger, listing } = this.#options;
     for (const id of this.#members.keys()) {
@@ -266,7 +254,7 @@ export class PolicyMemberIndex {
     return this.#drifts.get(id);
   }
 
-  /** Pending collectors of all stages up to this one, in the order of their upgrades (`pending-order.ts`). */
+  /** Pending collectors of all stages up to this one, in the order of their upgrades. */
   *pending(lastStage = Infinity): IterableIterator<string> {
     const revision = this.#options.listing.orderRevision();
     if (!this.#order || revision !== this.#orderRevision) this.#order = this.#sort();
@@ -278,23 +266,19 @@ export class PolicyMemberIndex {
     return this.#options.ownership.owner(id)?.uid === this.#options.policy;
   }
 
-  /**
-   * Whether this policy will own the collector when the running upgrade of the collector, if any, has ended. Only this policy may start the
-   * next upgrade (U13).
-   */
+  /** Returns whether this policy may start the collector's next upgrade (U13). */
   comesFirst(id: string): boolean {
     return this.#options.ownership.first(id)?.uid === this.#options.policy;
   }
 
-  /** Upgrade of the collector that a deleted policy started and that still runs; undefined when there is none. */
+  /** Returns a running upgrade of the collector that a deleted policy started. */
   orphan(id: string): Flight | undefined {
     return this.#options.ownership.orphan(id);
   }
 
   /**
-   * Whether the policy selects a collector. A collector for which this rollout has an attempt stays selected when its upgrade
-   * changes its version (U12). After an edit of the selector, the new selector is compared with the version before the
-   * attempt.
+   * Returns whether the policy selects a collector. An upgrade that changes the version does not deselect the collector
+   * (U12).
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.matches(collector)) return true;
@@ -304,8 +288,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether the policy keeps a collector that is missing in the service's list: while its upgrade runs, and when no list can
-   * show collectors at the target version (U7).
+   * Returns whether the policy keeps an unlisted collector: while its upgrade runs, or if no list shows collectors at
+   * the target (U7).
    */
   #isUnseenMember(entry: Entry | undefined): boolean {
     if (!entry) return false;
@@ -329,8 +313,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Monotonic time in ms from which a listing shows the result of an upgrade of this collector that this ledger does not
-   * contain. Undefined when there is no such upgrade, or a listing has shown its result (U8, U13).
+   * Monotonic time in ms from which a listing shows an upgrade of this collector outside this ledger. Undefined without
+   * such an upgrade (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;
@@ -348,7 +332,6 @@ export class PolicyMemberIndex {
     for (const note of rowNotes) this.#listed.put(note, id, false);
   }
 
-  /** Adds a collector to the counts and lists of its state, or removes it from them. */
   #count(id: string, { memberState, stage }: Member, change: 1 | -1): void {
     this.#counts[memberState] += change;
     if (stage !== noStage) {
@@ -376,7 +359,7 @@ export class PolicyMemberIndex {
   }
 }
 
-/** Whether maintenance windows use the time zone of each collector. */
+/** Returns whether maintenance windows use the time zone of each collector. */
 export function opensByCollector({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): boolean {
   return maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }

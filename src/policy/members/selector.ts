@@ -1,9 +1,8 @@
 /**
- * Compiles selectors of collectors into functions. A collector matches when all fields of the selector match. An absent field
- * matches only `NotIn` and `DoesNotExist`. Names are case-sensitive. A selector is compiled once per generation of the
- * policy, because it is applied to every collector.
+ * Compiles selectors of collectors into functions. A collector matches if all fields of the selector match. An absent
+ * field matches only `NotIn` and `DoesNotExist`. Names are case-sensitive.
  *
- * Globs are matched with two pointers and not with regular expressions, so that no pattern is slow.
+ * Globs are matched without regular expressions, so that no pattern is slow.
  */
 import { hash } from 'node:crypto';
 import type {
@@ -18,17 +17,14 @@ import type { Collector } from '../../service/collectors/upgrade-service.ts';
 
 export type Matcher = (collector: Collector) => boolean;
 
-/** Compiles a selector and its exclusions into a function that decides whether a collector is selected and not excluded. */
+/** Compiles a selector and its exclusions into a function. */
 export function compileSelection(selector: CollectorSelector, exclude: readonly CollectorSelector[] = []): Matcher {
   const included = compileSelector(selector);
   const excluded = exclude.map(compileSelector);
   return (collector) => included(collector) && !excluded.some((matches) => matches(collector));
 }
 
-/**
- * Returns a condition on one field that all matching collectors meet. Only the collectors that meet it need to be compared
- * with the whole selector. Undefined if no field restricts the selector.
- */
+/** Returns a cheap condition that all matching collectors meet; undefined if no field restricts the selector. */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
   const anchors = [
@@ -48,7 +44,7 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
   return { field: key as SelectorField, texts, prefixes: [] };
 }
 
-/** Condition on the collector's name: equal to a name, or beginning with the text before a pattern's first wildcard. */
+/** Condition on the collector's name: equal to a name, or beginning with a pattern's fixed prefix. */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);
   return {
@@ -58,7 +54,7 @@ function anchorOnNames(patterns: readonly string[]): Anchor {
   };
 }
 
-/** Digest of a policy's selector and exclusions. The digest changes when a person edits them. */
+/** Digest of a policy's selector and exclusions. */
 export function nameSelection({
   selector,
   exclude = [],
@@ -106,7 +102,7 @@ const comparisons = {
   Gte: (order: number) => order >= 0,
 };
 
-/** Compiles a comparison of versions. A version that cannot be parsed is neither older nor newer than any other. */
+/** Compiles a comparison of versions. A version that cannot be parsed is neither older nor newer. */
 function compileComparison(values: readonly string[], holds: (order: number) => boolean): Matcher {
   const bound: BuildVersion | undefined = parseBuildVersion(values[0] ?? '');
   return (collector) => {
@@ -116,7 +112,7 @@ function compileComparison(values: readonly string[], holds: (order: number) => 
 }
 
 /**
- * Whether a glob matches the text. `*` matches any sequence of characters, `?` matches one code point. The time is at most
+ * Returns whether a glob matches the text. `*` matches any characters, `?` matches one code point. The time is at most
  * proportional to the product of both lengths.
  */
 export function matchesGlob(pattern: string, text: string): boolean {
@@ -146,7 +142,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return place === pattern.length;
 }
 
-/** Number of UTF-16 code units of the character at this position of the text. */
+/** Number of UTF-16 code units of the character at this position. */
 function unitsAt(text: string, at: number): number {
   return (text.codePointAt(at) as number) > 0xff_ff ? 2 : 1;
 }

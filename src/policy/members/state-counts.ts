@@ -1,5 +1,4 @@
 /** Numbers of a policy's collectors by state. */
-
 const noCounts = {
   updated: 0,
   inProgress: 0,
@@ -21,17 +20,17 @@ export function emptyCounts(): MutableCounts {
   return { ...noCounts };
 }
 
-/** Sum of the numbers of collectors over all states. */
+/** Returns the number of collectors in all states. */
 export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Number of collectors that wait for an upgrade or are being upgraded. */
+/** Returns the number of collectors that wait for an upgrade or are being upgraded. */
 export function outstanding(counts: Counts): number {
   return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }
 
-/** Numbers of collectors by state after unsent attempts are withdrawn. The collectors of these attempts are pending again. */
+/** Returns the numbers of collectors by state after unsent upgrades are withdrawn. */
 export function withdrawn(counts: Counts, unsent: number): Counts {
   const leaving = Math.min(unsent, counts.inProgress);
   return { ...counts, inProgress: counts.inProgress - leaving, pending: counts.pending + leaving };

@@ -1,4 +1,4 @@
-/** Collectors of one stage of a forecast that wait for their upgrade: which collector is upgraded next, and when. */
+/** Collectors of one forecast stage that wait for their upgrade. */
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 
 /** Collector to upgrade. */
@@ -10,7 +10,7 @@ export interface ForecastMember {
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /** Number of collectors in the service's list, which has `pageRows` collectors on each page. */
+  /** Number of collectors in the service's list. A page has `pageRows` of them. */
   readonly listed: number;
   readonly pageRows: number;
 }
@@ -25,10 +25,7 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /**
-   * Index of the first batch that may contain a collector whose upgrade can start. Earlier batches are empty, or wait until
-   * `#closedUntilMs`.
-   */
+  /** Index of the first batch that may contain a collector that can start. */
   #first = 0;
   #closedUntilMs = -Infinity;
 
@@ -38,14 +35,14 @@ export class ForecastQueue {
     this.#fill(members);
   }
 
-  /** Number of collectors that wait for the start of their upgrade. */
+  /** Number of waiting collectors. */
   get waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * Removes the next collector that may start now. Returns the collector's time zone and its page of the list, assuming that
-   * collectors are spread evenly over the list.
+   * Removes the next collector that may start now. Returns its time zone and its list page, assuming that collectors
+   * are spread evenly.
    */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);
@@ -57,12 +54,12 @@ export class ForecastQueue {
     return { page: Math.floor(row / pageRows), zone: batch.zone };
   }
 
-  /** Wall time in ms at which the next collector may start; Infinity when no collector may ever start. */
+  /** Wall time in ms at which the next collector may start; Infinity if never. */
   get opensAtMs(): number {
     return this.#closedUntilMs;
   }
 
-  /** Reason why the queue's first collector waits, as text that follows "waiting for" in the status message. */
+  /** Reason why the first collector waits, as text after "waiting for" in the status. */
   reason(wallMs: number): string {
     const first = this.#batches.find(({ waiting }) => waiting > 0);
     const verdict = this.#place.calendar.verdict(wallMs, first?.zone);
@@ -84,7 +81,7 @@ export class ForecastQueue {
     return undefined;
   }
 
-  /** Groups collectors into batches of one version and, if windows use the time zones of collectors, of one time zone. */
+  /** Groups collectors by version and, if windows depend on it, by time zone. */
   #fill(members: readonly ForecastMember[]): void {
     const { byCollector } = this.#place.calendar;
     const groups = Map.groupBy(members, ({ version = '', zone = '' }) =>

@@ -1,18 +1,17 @@
 /**
- * Predicts when a rollout reads whether its upgrades have ended, by the rules of `watch-plan.ts`. All upgrades are assumed to
- * take the same time. One read shows the ends of all upgrades on one page of the collector list. Until the first upgrade has
- * ended, a few upgrades are read repeatedly, because their duration is still unknown.
+ * Predicts when a rollout reads the ends of its upgrades, like `watch-plan.ts`. All upgrades are assumed to take the
+ * same time.
  */
 
 import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 import { policySettings } from '../settings.ts';
 
 export class ForecastReads {
-  /** Duration in ms of an upgrade as the operator would measure it: until the read that shows the end of the upgrade. */
+  /** Duration of an upgrade in ms until the read that shows its end. */
   readonly #typicalMs: number;
-  /** For each page of the collector list, the wall times in ms at which the ends of its upgrades are due to be read, sorted. */
+  /** Wall times in ms at which the ends of upgrades are due to be read, by list page, sorted. */
   readonly #pages = new Map<number, number[]>();
-  /** Started upgrades in the order in which their ends are due to be read; `#nextDue` is the first that is not due yet. */
+  /** Started upgrades in the order in which their ends are due. `#nextDue` is the first that is not due yet. */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
   /** Pages that are due to be read, because an upgrade on them should have ended. */
@@ -22,14 +21,14 @@ export class ForecastReads {
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen whether `upgradeMs` includes the delay until a read shows the end of the upgrade */
+  /** @param isSeen whether `upgradeMs` includes the delay until a read shows the end */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** Number of started upgrades whose end no read has shown yet. */
+  /** Number of started upgrades whose end no read has shown. */
   get open(): number {
     return this.#open;
   }
@@ -47,8 +46,8 @@ export class ForecastReads {
   }
 
   /**
-   * Simulates the next read. Returns whether a read was due. If so, the upgrades whose end the read shows count as ended.
-   * @param pressed whether other collectors wait for these upgrades to end. If so, the read is delayed less
+   * Simulates the next read. Returns whether a read was due.
+   * @param pressed whether other collectors wait for these upgrades; reads then come sooner
    */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;
@@ -65,7 +64,7 @@ export class ForecastReads {
     return false;
   }
 
-  /** Wall time in ms of the next read; Infinity when no upgrade is in flight. */
+  /** Wall time in ms of the next read; Infinity without running upgrades. */
   nextMs(wallMs: number, pressed: boolean): number {
     this.#ripen(wallMs);
     let nextMs = Math.min(this.#nextSampleMs, this.#due[this.#nextDue]?.dueMs ?? Infinity);
@@ -73,7 +72,7 @@ export class ForecastReads {
     return nextMs;
   }
 
-  /** Wall time in ms at which a page is read: now, or later if one read can then also show the end of another upgrade. */
+  /** Wall time in ms at which a page is read. The read may wait for other upgrades on the page. */
   #readAtMs(page: number, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);
     const open = this.#pages.get(page) ?? [];

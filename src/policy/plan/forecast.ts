@@ -1,12 +1,10 @@
 /**
- * Predicts the duration and the number of requests of a rollout without failures. Each upgrade is simulated from its POST
- * until a read shows its end. The simulated clock jumps from event to event. The forecast is deterministic and has no side
- * effects.
+ * Predicts the duration and the requests of a rollout without failures. It simulates each upgrade from its request
+ * until a read shows its end.
  *
- * The forecast models the order of upgrades and the limits for starting them (`admission.ts`), the reads that show the ends
- * of upgrades (`forecast-reads.ts`, like `watch-plan.ts`), sweeps of the collector list (U9), message analyses (R11),
- * maintenance windows, and one request rate for all of these. It does not model late answers, other clients of the same
- * request budget, or upgrades of different durations.
+ * The forecast models the limits for upgrades, reads of the collector list (U9), message analyses (R11), maintenance
+ * windows and the request rate. It ignores late answers, other clients of the service, and differences between
+ * upgrades.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { restingShare } from '../../fleet/fleet-listing.ts';
@@ -18,38 +16,38 @@ import { type ForecastMember, ForecastQueue } from './forecast-queue.ts';
 import { ForecastReads } from './forecast-reads.ts';
 
 export interface ForecastStage {
-  /** Collectors that the stage must upgrade, in the order of their starts. */
+  /** Collectors to upgrade, in the order of their starts. */
   readonly members: readonly ForecastMember[];
-  /** Maximum number of upgrades in flight in the stage; undefined when the stage sets no limit. */
+  /** Maximum number of running upgrades in the stage, if it sets one. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
-  /** Whether the stage needs an approval. The forecast assumes that a person approves the stage at once. */
+  /** Whether the stage needs an approval. The forecast assumes an immediate approval. */
   readonly needsApproval: boolean;
-  /** Start times of upgrades that are already in flight, as wall times in ms; absent when there are none. */
+  /** Wall times in ms at which running upgrades started. */
   readonly underWay?: readonly number[];
-  /** Wall time in ms at which the stage's running soak ends; ignored while the stage still has collectors to upgrade. */
+  /** Wall time in ms at which the stage's running soak ends. */
   readonly soakedMs?: number | undefined;
   /** Whether the messages of the stage's collectors are counted after the soak. */
   readonly isAnalyzed?: boolean;
-  /** Reason why the stage cannot end even after its upgrades, as text that follows "waiting for"; undefined if it can end. */
+  /** Reason why the stage cannot end, as text after "waiting for"; undefined if it can. */
   readonly heldBy?: string | undefined;
 }
 
 export interface ForecastInput {
   /** Stages of the rollout in order. A policy without stages has one stage here. */
   readonly stages: readonly ForecastStage[];
-  /** `strategy.maxInProgress` of the policy, converted to a number of upgrades. */
+  /** `strategy.maxInProgress` of the policy as a number of upgrades. */
   readonly maxInProgress: number;
-  /** Maximum number of requests per second of the account: 4, unless its Secret sets less (section 8). */
+  /** Maximum number of requests per second: 4, unless the Secret sets less (section 8). */
   readonly requestsPerSecond: number;
   /** Duration of one upgrade in ms. */
   readonly upgradeMs: number;
-  /** Whether `upgradeMs` includes the delay until a read shows the end of the upgrade. */
+  /** Whether `upgradeMs` includes the delay until a read shows the end. */
   readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
-  /** Start of the forecast's rollout as wall time in ms. */
+  /** Wall time in ms at which the forecast begins. */
   readonly startMs: number;
-  /** Number of collectors in the service's list, including collectors that need no upgrade. */
+  /** Number of collectors in the service's list, including those without an upgrade. */
   readonly listed: number;
   /** Maximum number of collectors on one page of the list. */
   readonly pageRows: number;
@@ -59,37 +57,34 @@ export interface ForecastInput {
 export interface ForecastOfStage {
   /** Start of the stage as wall time in ms. */
   readonly startMs: number;
-  /** End of the stage's soak as wall time in ms; undefined when the stage or an earlier stage never ends. */
+  /** Wall time in ms of the end of the stage's soak; undefined if it never ends. */
   readonly endMs: number | undefined;
-  /**
-   * Whether this stage or an earlier one needs an approval. If so, the actual start and end also depend on when a person
-   * approves.
-   */
+  /** Whether this stage or an earlier one waits for a user's approval, which the forecast cannot predict. */
   readonly afterApproval: boolean;
 }
 
 export interface Forecast {
-  /** Start of the forecast as wall time in ms. */
+  /** Wall time in ms at which the forecast begins. */
   readonly startMs: number;
-  /** Stages of the rollout that start according to the forecast. */
+  /** Stages that start according to the forecast. */
   readonly stages: readonly ForecastOfStage[];
-  /** Duration in ms from the start of the rollout to the end of its last stage; undefined when the rollout never ends. */
+  /** Duration of the rollout in ms; undefined if it never ends. */
   readonly totalMs: number | undefined;
-  /** Reason why the rollout never ends, as text that follows "waiting for"; undefined when the rollout ends. */
+  /** Reason why the rollout never ends, as text after "waiting for"; undefined if it ends. */
   readonly waitsForEver: string | undefined;
-  /** Predicted numbers of requests to the service, by kind, until the rollout ends or can make no more progress. */
+  /** Predicted numbers of requests to the service, by kind. */
   readonly requests: ForecastRequests;
-  /** Maintenance windows in which at least one upgrade starts, in order of time. */
+  /** Maintenance windows in which an upgrade starts, in order of time. */
   readonly windows: readonly TimeRange[];
 }
 
 export interface ForecastRequests {
   readonly posts: number;
-  /** Number of reads of upgrade tasks and single list pages, which show the ends of upgrades. */
+  /** Number of reads of upgrade tasks and single list pages. */
   readonly looks: number;
-  /** Number of requests for sweeps: reads of the whole collector list and of the list of builds. */
+  /** Number of requests for the whole collector list and the list of builds. */
   readonly sweeps: number;
-  /** Number of requests that count the messages of collectors, for message analyses. */
+  /** Number of requests for message analyses. */
   readonly counts: number;
 }
 
@@ -104,7 +99,7 @@ class Simulation {
   readonly #reads: ForecastReads;
   readonly #windows = new Map<string, TimeRange>();
   #nowMs: number;
-  /** Simulated wall time in ms from which the request rate of the account allows another request. */
+  /** Simulated wall time in ms from which another request may be sent. */
   #freeMs: number;
   #sweptMs: number;
   readonly #requests = { posts: 0, looks: 0, sweeps: 0, counts: 0 };
@@ -112,7 +107,8 @@ class Simulation {
   constructor(input: ForecastInput) {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
-    // Each sweep also reads the empty page after the list and the list of builds, and checks once for hidden collectors (U7).
+    // A read of the whole list also reads an empty last page and the list of builds, and checks for hidden collectors
+    // (U7).
     this.#sweepRequests = Math.ceil(input.listed / input.pageRows) + 3;
     this.#reads = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
     this.#nowMs = input.startMs;
@@ -148,7 +144,7 @@ class Simulation {
     };
   }
 
-  /** Simulates all upgrades of a stage. Returns the reason why the stage can never end; undefined when it ends. */
+  /** Simulates all upgrades of a stage. Returns the reason why the stage can never end, if any. */
   #upgradeAll(stage: ForecastStage, isLast: boolean): string | undefined {
     const { members, maxInProgress = Infinity, underWay = [] } = stage;
     const { calendar, listed, pageRows } = this.#input;
@@ -177,7 +173,7 @@ class Simulation {
     return undefined;
   }
 
-  /** Adds upgrades that were in flight before the forecast, assuming that they are spread evenly over the collector list. */
+  /** Adds upgrades that are already running, spread evenly over the collector list. */
   #followUp(underWay: readonly number[]): void {
     const { listed, pageRows, upgradeMs } = this.#input;
     const begun = underWay.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);
@@ -193,7 +189,7 @@ class Simulation {
     this.#reads.started(this.#nowMs, page);
   }
 
-  /** Simulates a stage's soak, the sweep (read of the whole collector list) that ends the soak, and the message analysis. */
+  /** Simulates a stage's soak, the read of the collector list that ends the soak, and the message analysis. */
   #soak({ members, soakMs, underWay = [], soakedMs, isAnalyzed }: ForecastStage, isLast: boolean): void {
     const isIdle = underWay.length === 0 && members.length === 0;
     const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;
@@ -207,17 +203,14 @@ class Simulation {
     this.#passUntil(this.#freeMs, !isLast);
   }
 
-  /**
-   * Advances the simulated clock and counts the sweeps (reads of the whole list) that become due. Long lists are swept less often
-   * while collectors wait for their upgrade (U9).
-   */
+  /** Advances the simulated clock and counts the reads of the whole collector list (U9). */
   #passUntil(wallMs: number, atWork: boolean): void {
     const share = atWork ? workingShare : restingShare;
     const everyMs = Math.max(this.#input.resyncMs, share * this.#sweepRequests * this.#slotMs);
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {
       this.#sweptMs += due * everyMs;
-      // Only the last of the due sweeps can delay upgrades. During the earlier sweeps, no upgrade needed a request.
+      // Only the last of these reads can delay upgrades.
       this.#requests.sweeps += (due - 1) * this.#sweepRequests;
       this.#spend('sweeps', this.#sweepRequests);
     }

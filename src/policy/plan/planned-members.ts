@@ -1,7 +1,6 @@
 /**
- * Collectors in the plan of a policy: collectors to upgrade, by stage and in the order of their starts, and collectors that
- * are left out, with reasons. The functions of the rollout choose and order these collectors, so the plan agrees with the
- * rollout.
+ * Collectors in the plan of a policy: collectors to upgrade, by stage, and collectors that are left out. The functions
+ * of the rollout choose them, so the plan agrees with the rollout.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -17,19 +16,19 @@ import { expectedMembers, laterStage } from '../rollout/stages.ts';
 
 export interface PlannedCollector {
   readonly id: string;
-  /** Name of the collector, or its id when no listing shows a name. */
+  /** Name of the collector, or its id if the name is unknown. */
   readonly name: string;
-  /** Version of the collector that the service reports; undefined when it reports none. */
+  /** Version of the collector, if the service reports one. */
   readonly version: string | undefined;
   readonly zone: string | undefined;
 }
 
-/** Planned upgrades of one stage, or of all collectors of a policy without stages. */
+/** Planned upgrades of one stage. */
 export interface StageMembers {
   readonly counts: MutableCounts;
-  /** Collectors to upgrade in the order of their starts, regardless of maintenance windows. */
+  /** Collectors to upgrade in the order of their starts. Maintenance windows are ignored. */
   readonly upgrades: PlannedCollector[];
-  /** Start times of upgrades that are already in flight, as wall times in ms. */
+  /** Wall times in ms at which running upgrades started. */
   readonly underWay: number[];
 }
 
@@ -45,7 +44,7 @@ export interface LeftOut {
 
 export interface PlannedMembers {
   readonly matched: number;
-  /** Planned collectors by the index of their stage; a policy without stages has the single index `noStage`. */
+  /** Planned collectors by stage index; a policy without stages has the index `noStage`. */
   readonly stages: ReadonlyMap<number, StageMembers>;
   /** Groups of collectors that are not upgraded, largest first. */
   readonly leftOut: readonly LeftOut[];
@@ -58,7 +57,7 @@ export function planMembers(
   wallMs: number,
 ): PlannedMembers {
   const { memberIndex, ledger } = input;
-  // Upgrades that the operator would start now count as planned, not as in flight.
+  // Upgrades that would start now count as planned.
   const posted = new Set(post.map(({ collectorId }) => collectorId));
   const evidence = changes.filter(({ collectorId }) => !posted.has(collectorId));
   const pending = new PendingChanges(ledger, memberIndex, evidence);
@@ -73,7 +72,7 @@ export function planMembers(
     const stage = getOrAdd(stages, stageOf(id), emptyStage);
     stage.counts[memberState]++;
     if (memberState === 'inProgress') stage.underWay.push(entry?.open?.startedAtMs ?? wallMs);
-    // Collectors to upgrade again, and collectors that the index does not list as pending yet, are upgraded first.
+    // Collectors to upgrade again come first.
     else if (isGoingOn(memberState) || (memberState === 'pending' && memberIndex.member(id)?.memberState !== 'pending'))
       first.push(id);
     const reason = memberState === 'skipped' ? memberIndex.skipReason(id, entry) : leftOutReasons[memberState];
@@ -91,10 +90,7 @@ export function planMembers(
   return { matched: pending.matched, stages, leftOut: groupLeftOut(leftOut, memberIndex) };
 }
 
-/**
- * Returns the index of a collector's stage: the stage that has chosen the collector, or that would choose it if all stages
- * started now.
- */
+/** Returns the index of the stage that has chosen the collector, or would choose it. */
 function assignStages(
   spec: CollectorVersionPolicySpec,
   memberIndex: PolicyMemberIndex,
@@ -111,7 +107,6 @@ function assignStages(
 
 type LeftOutCollector = Omit<LeftOut, 'collectors'> & { readonly id: string };
 
-/** Groups of collectors that are not upgraded, largest first. */
 function groupLeftOut(all: readonly LeftOutCollector[], memberIndex: PolicyMemberIndex): readonly LeftOut[] {
   const groups = Map.groupBy(all, ({ reason, policy = '' }) => `${reason} ${policy}`).values();
   return Array.from(groups, (group) => {
@@ -128,10 +123,7 @@ function isGoingOn(memberState: MemberState): boolean {
   return memberState === 'retrying' || memberState === 'drifting';
 }
 
-/**
- * Reason that the plan shows for each state in which collectors are not upgraded. `skipped` is not included, because this
- * state has many reasons.
- */
+/** Reason that the plan shows for each state in which collectors are not upgraded. */
 const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   offline: 'Offline',
   newer: 'Newer',

@@ -1,7 +1,4 @@
-/**
- * Lists the collectors that each stage of a rollout still has to upgrade, for the plan and for the forecast of the rollout's
- * duration.
- */
+/** Lists the collectors that each stage of a rollout still has to upgrade, for the plan and the forecast. */
 
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
@@ -16,18 +13,18 @@ import { policySettings } from '../settings.ts';
 import type { ForecastStage } from './forecast.ts';
 import { emptyStage, type StageMembers } from './planned-members.ts';
 
-/** Stage in a plan, which treats all stages as started. A policy without stages has one stage without a name. */
+/** Stage in a plan. A policy without stages has one stage without a name. */
 export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 'analysis' | 'members' | 'endedAtMs'> {
   readonly name: string | undefined;
-  /** `maxInProgress` of the stage as a number of its collectors; undefined when the stage sets none. */
+  /** `maxInProgress` of the stage as a number of collectors, if the stage sets one. */
   readonly maxInProgress: number | undefined;
-  /** The stage in the policy's spec, if the stage has not started yet. */
+  /** The stage in the policy's spec, if it has not started yet. */
   readonly waiting?: Stage;
 }
 
 type UnfilledStage = Partial<Omit<StageRecord, 'soakMs'>> & Pick<StageRecord, 'soakMs'> & Pick<StageOfPlan, 'waiting'>;
 
-/** Stages of a plan: first the stages that have started, then the other stages of the spec. */
+/** Stages of a plan: the started stages, then the other stages of the spec. */
 export function stagesOfPlan(
   spec: CollectorVersionPolicySpec,
   header: LedgerHeader,
@@ -47,7 +44,7 @@ export function stagesOfPlan(
   return stages.length > 0 ? stages.map(filled) : [filled({ soakMs: 0 }, noStage)];
 }
 
-/** Stages that have not ended, as input of the forecast. Collectors left in ended stages are added to the last stage. */
+/** Stages that have not ended, as input of the forecast. */
 export function forecastStages(
   spec: CollectorVersionPolicySpec,
   { header, state: { gate } }: Pick<Decision, 'header' | 'state'>,
@@ -83,14 +80,14 @@ function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | unde
   return isAnalyzing ? (gate.untilMs ?? wallMs) - settleMs(policySettings) : undefined;
 }
 
-/** Reason why a stage cannot end although it has no upgrade left, as text that follows "waiting for". */
+/** Reason why a stage without upgrades cannot end, as text after "waiting for". */
 function heldBy(
   { name, waiting, counts }: StageOfPlan,
   gate: Gate | undefined,
   { offlinePolicy }: CollectorVersionPolicySpec,
 ): string | undefined {
   if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
-  // A stage without collectors waits for its first collector. A last stage that takes all remaining collectors does not wait.
+  // A stage waits for its first collector, except a last stage that takes all remaining collectors.
   if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
   return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;

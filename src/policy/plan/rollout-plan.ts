@@ -1,9 +1,7 @@
 /**
- * Plan of a policy, for display only: its stages with their collectors, the collectors that are left out, and the expected
- * duration.
+ * Plan of a policy, for display: its stages with their collectors, and the expected duration.
  *
- * The plan calls the same `decide` as the operator, as if the policy were not paused, and applies nothing. Durations and
- * numbers of requests come from `forecast`. Pure.
+ * The plan calls the same `decide` as the operator, as if the policy were not paused, and applies nothing.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -28,22 +26,22 @@ export interface RolloutPlan {
   readonly rolloutId: string;
   /** Whether the planned rollout has not begun yet. */
   readonly begins: boolean;
-  /** Whether the rollout was completed before. The remaining collectors are then late joiners. */
+  /** Whether the rollout was completed before. Other collectors are then late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
-  /** Build that becomes the target when it reaches the minimum age (`minAge`); undefined when there is no such build. */
+  /** Build that becomes the target when it reaches `minAge`. */
   readonly nextBuild: NextBuild | undefined;
   readonly matched: number;
   /** Stages of the rollout in order. A policy without stages has one stage without a name. */
   readonly stages: readonly PlannedStage[];
   readonly leftOut: readonly LeftOut[];
-  /** Maximum number of upgrades in flight: `strategy.maxInProgress` of the policy, converted to a number. */
+  /** `strategy.maxInProgress` of the policy as a number of upgrades. */
   readonly maxInProgress: number;
   readonly requestsPerSecond: number;
   readonly upgrade: UpgradeLength;
-  /** Expected times and requests of the rollout; undefined when the rollout starts no more upgrades. */
+  /** Expected times and requests; undefined if no more upgrades start. */
   readonly forecast: Forecast | undefined;
-  /** Complete sentences that say why no upgrade starts, or what a person must examine. */
+  /** Sentences that say why no upgrade starts, or what the user must examine. */
   readonly hindrances: readonly string[];
 }
 
@@ -52,23 +50,23 @@ export interface PlannedStage {
   readonly counts: Counts;
   readonly members: number;
   readonly upgrades: readonly PlannedCollector[];
-  /** Maximum number of upgrades in flight that the stage itself sets; undefined when it sets none. */
+  /** Maximum number of running upgrades that the stage sets, if any. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
-  /** Message analysis at the end of the soak; undefined when the stage has none. */
+  /** Message analysis at the end of the soak, if any. */
   readonly analysis: StageAnalysis | undefined;
-  /** Whether the stage needs a person's approval before its upgrades start, and whether the approval was given. */
+  /** Whether the stage needs a user's approval, and whether it was given. */
   readonly approval: 'none' | 'needed' | 'given';
-  /** Progress of the stage: not started, running or ended. In an ended stage, late joiners are upgraded at once. */
+  /** Progress of the stage: not started, running or ended. */
   readonly state: 'ahead' | 'underWay' | 'ended';
-  /** Expected start of the stage as wall time in ms, without waits for approvals; undefined if it has started or never starts. */
+  /** Expected start of the stage as wall time in ms; undefined if it has started or never starts. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
-  /** Whether the expected times of the stage are uncertain, because they also depend on an approval. */
+  /** Whether the expected times also depend on an approval. */
   readonly afterApproval: boolean;
 }
 
-/** Duration of one upgrade, and whether it was given by a person, measured or assumed. */
+/** Duration of one upgrade: given by the user, measured or assumed. */
 export interface UpgradeLength {
   readonly ms: number;
   readonly source: 'given' | 'measured' | 'assumed';
@@ -78,7 +76,7 @@ const assumedUpgradeMs = 3 * 60_000;
 
 /**
  * Plans the rollout of a policy.
- * @param upgradeMs duration of one upgrade in ms; when undefined, a measured duration or an assumption is used
+ * @param upgradeMs duration of one upgrade in ms; by default a measured or assumed duration
  */
 export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgradeMs?: number): RolloutPlan {
   const { bound, input, nextBuild, began } = seen;
@@ -128,12 +126,12 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   };
 }
 
-/** Number of collectors to upgrade, including collectors that have to wait. */
+/** Returns the number of collectors to upgrade. */
 export function countUpgrades({ stages }: Pick<RolloutPlan, 'stages'>): number {
   return stages.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Copy of the policy in mode Enforce and without a pause. */
+/** Returns a copy of the policy in mode Enforce and without a pause. */
 function unhindered(policy: CollectorVersionPolicy): CollectorVersionPolicy {
   const { [annotations.paused]: _, ...others } = policy.metadata.annotations;
   return {
@@ -154,7 +152,7 @@ function hindrancesOf(
     ...(upgradesBlocked === undefined ? [] : [`${upgradesBlocked}.`]),
     ...(by === undefined ? [] : [`The policy is paused by ${by}: no upgrade starts before the pause ends.`]),
     ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: no upgrade starts until spec.mode is Enforce.'] : []),
-    // During a rollback, the health message says why no upgrade starts, although the rollback needs no person.
+    // During a rollback, the health message says why no upgrade starts.
     ...(health.stalled || header.stop ? [health.message] : []),
   ];
 }
@@ -189,7 +187,7 @@ function upgradeLength(
   return measured === undefined ? { ms: assumedUpgradeMs, source: 'assumed' } : { ms: measured, source: 'measured' };
 }
 
-/** Median measured duration in ms of an upgrade, from the ledger or, if the ledger has none, from the policy's status. */
+/** Median measured duration of an upgrade in ms, from the ledger or else from the policy's status. */
 function measuredMs(ledger: Ledger, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];
   for (const { ending } of ledger.entries()) {

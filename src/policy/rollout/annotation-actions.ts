@@ -1,7 +1,6 @@
 /**
- * Applies the annotations by which people control a rollout: approve, retry, abort and pause (R9). Each annotation value takes
- * effect once, in the rollout that it names, and is recorded with its author. The record is in the ledger's header, because
- * annotations may be removed later.
+ * Applies the annotations by which people control a rollout: approve, retry, abort and pause (R9). Each annotation
+ * value takes effect once, and the ledger's header records it.
  */
 import { annotations, parseApproval, parseRolloutRequest } from '../../api/annotations.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -21,11 +20,11 @@ const maxActions = 20;
 
 export interface AppliedAnnotations {
   readonly header: LedgerHeader;
-  /** Whether a person retried the rollout. A retry resumes a stopped rollout and resets its failures. */
+  /** Whether a user retried the rollout. A retry resumes a stopped rollout and resets its failures. */
   readonly retried: boolean;
 }
 
-/** Returns the ledger header with the actions of people since the last decision. Returns the same object if there are none. */
+/** Returns the ledger header with new actions of people. Returns the same object if there are none. */
 export function applyAnnotations(
   policy: CollectorVersionPolicy,
   before: LedgerHeader,
@@ -56,7 +55,7 @@ export function applyAnnotations(
     const by = metadata.annotationWriters?.[annotations.abort]?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
-    // The aborted rollback may have changed collectors, so a later retry begins again with the first stage.
+    // The aborted rollback may have changed collectors, so a later retry begins with the first stage.
     const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
     return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
   };
@@ -70,40 +69,31 @@ export function applyAnnotations(
   return { header, retried: retry !== undefined };
 }
 
-/**
- * Returns the value of an abort or retry annotation of this rollout; undefined when there is none, or when the value was
- * applied before.
- */
+/** Returns the new value of an abort or retry annotation of this rollout, if any. */
 function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: LedgerHeader): string | undefined {
   const value = requestOf(metadata, annotations[name], header);
   return value === header.handled?.[name] ? undefined : value;
 }
 
-/**
- * Whether a retry annotation is newer than an abort annotation, by the times in their values. If a value contains no time,
- * the abort takes precedence.
- */
+/** Returns whether the retry annotation is newer than the abort annotation. Without a time, the abort wins. */
 function isRetryLast(retry: string | undefined, abort: string | undefined): boolean {
   return timeOf(retry) > timeOf(abort);
 }
 
-/** Time that a command has written into an annotation value; NaN when the value contains no time. */
+/** Time that a command wrote into an annotation value; NaN if there is none. */
 function timeOf(value: string | undefined): number {
   const { suffix = '' } = parseRolloutRequest(value) ?? {};
-  // Without this check, `Date.parse` would read the value `again-2` as a day in 2001.
+  // `Date.parse` would read the value `again-2` as a day in 2001.
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(suffix) ? Date.parse(suffix) : Number.NaN;
 }
 
-/**
- * Whether a newer version of the policy has an abort annotation that is not in the ledger yet. Checked before each upgrade
- * POST (U2).
- */
+/** Returns whether the policy has a new abort annotation. Checked before each upgrade request (U2). */
 export function asksToAbort({ metadata }: CollectorVersionPolicy, header: LedgerHeader): boolean {
   const abort = requestOf(metadata, annotations.abort, header);
   return abort !== undefined && abort !== header.handled?.abort;
 }
 
-/** Value of the annotation when it names this rollout; undefined otherwise. */
+/** Value of the annotation if it names this rollout. */
 function requestOf(metadata: ObjectMeta, annotation: string, { rolloutId }: LedgerHeader): string | undefined {
   const value = metadata.annotations[annotation];
   return parseRolloutRequest(value)?.rolloutId === rolloutId ? value : undefined;
@@ -121,7 +111,7 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
   return { ...header, actions: actions.toSpliced(Math.max(0, oldest), 1) };
 }
 
-/** Whether the ledger must keep this action: the newest approval of a stage, the newest retry, or the newest pause or resume. */
+/** Returns whether the ledger must keep this action: the newest approval of a stage, retry, or pause or resume. */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));
   return action !== 'Abort' && !later.some((one) => one.action === action && one.stage === stage);
@@ -131,7 +121,7 @@ function isOfPause(action: ActionRecord['action']): boolean {
   return action === 'Pause' || action === 'Resume';
 }
 
-/** Restarts the stages after a rollback. The rollout begins again with its first stage, and former approvals are void. */
+/** Starts the rollout again with its first stage after a rollback. Earlier approvals are void. */
 function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, approve: string | undefined): LedgerHeader {
   return {
     ...header,
@@ -142,8 +132,8 @@ function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, appr
 }
 
 /**
- * Ledger header with the approval of a stage. The approval of an inconclusive stage also ends that stage and resumes the
- * rollout.
+ * Returns the header with the approval of a stage. The approval of an inconclusive stage also ends that stage and
+ * resumes the rollout.
  */
 function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHeader {
   const given = { ...header, approved: [...(header.approved ?? []), stage] };
@@ -153,7 +143,7 @@ function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHe
   return { ...withoutStop(given), stages: ended };
 }
 
-/** Returns the ledger header with the stages from which the rollout continues after a person's retry. */
+/** Returns the header with the stages from which the rollout continues after a user's retry. */
 function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolicy, wallMs: number): LedgerHeader {
   const { stop, stages = [] } = header;
   if (stop?.kind === 'rollback') return fromTheStart(header, metadata.annotations[annotations.approve]);
@@ -162,16 +152,13 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
   if (last?.analysis && isSoaked && (last.analysis.outcome || stop?.kind !== 'inconclusive')) {
     return { ...header, stages: stages.with(-1, analyzedAgain(last, last.analysis, spec, wallMs)) };
   }
-  // A retry removes the inconclusive stage. The stage then starts again, and chooses its collectors again.
+  // The inconclusive stage starts again and chooses its collectors again.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
     : header;
 }
 
-/**
- * Stage whose messages are counted again. The current analysis settings of the spec apply, so that a person can correct the
- * settings.
- */
+/** Stage whose messages are counted again, with the current analysis settings of the spec. */
 function analyzedAgain(
   { analysis: _, ...stage }: StageRecord,
   { outcome: __, ...former }: StageAnalysis,

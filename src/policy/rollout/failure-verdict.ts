@@ -1,10 +1,8 @@
 /**
- * Decides whether the failures of a rollout exceed a tolerance: `maxFailures` of a stage, or `maxFailures` of `failurePolicy`
- * for the whole rollout (R5).
+ * Decides whether the failures of a rollout exceed `maxFailures` of a stage or of `failurePolicy` (R5).
  *
- * With `maxFailures: N`, N failures are tolerated and N + 1 are not. A number is checked with every decision. A percentage
- * refers to the ended attempts of the stage or rollout. A percentage is checked after `minSamples` attempts have ended, and
- * when a stage would end.
+ * With `maxFailures: N`, N failures are tolerated. A percentage refers to the ended upgrades, and is checked after
+ * `minSamples` of them and at the end of a stage.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
@@ -12,7 +10,7 @@ import { quietText } from '../analysis/message-analysis.ts';
 import type { Exceeded, LedgerHeader, Share, StageRecord, Tally } from '../ledger/ledger.ts';
 
 export interface Excess {
-  /** Sentence that describes the exceeded tolerance, without its full stop. */
+  /** Describes the exceeded tolerance, without a full stop. */
   readonly message: string;
   readonly exceeded: Exceeded;
 }
@@ -20,8 +18,8 @@ export interface Excess {
 type FailureSpec = Pick<CollectorVersionPolicySpec, 'failurePolicy'>;
 
 /**
- * Whether the spec sets a tolerance for failures in this stage or in the whole rollout. Without a tolerance, a stage with a
- * failed collector cannot end.
+ * Returns whether the spec tolerates failures in this stage or the rollout. Otherwise, a stage with a failed collector
+ * cannot end.
  */
 export function hasTolerance(
   stage: Pick<StageRecord, 'maxFailures'> | undefined,
@@ -31,8 +29,7 @@ export function hasTolerance(
 }
 
 /**
- * Returns the exceeded `maxFailures` of a stage or else of the rollout. When the rollout is complete, the limits of stages no
- * longer apply.
+ * Returns the exceeded `maxFailures` of a stage or else of the rollout.
  * @param isStageEnd whether the active stage, or a rollout without stages, has no collector left to upgrade
  */
 export function findExcess(
@@ -53,8 +50,8 @@ export function findExcess(
 }
 
 /**
- * Whether an exceeded `maxFailures` stops the rollout. After its completion, a percentage stops the rollout only if at least
- * `minSamples` attempts have ended.
+ * Returns whether an exceeded `maxFailures` stops the rollout. After the completion, a percentage needs at least
+ * `minSamples` upgrades.
  */
 export function isStopDue(
   { exceeded }: Excess,
@@ -82,9 +79,9 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
   return { message, exceeded };
 }
 
-/** Text about collectors that count as failures because they stopped sending logs; empty when there are none. */
+/** Describes failed collectors that stopped sending logs; empty when there are none. */
 function quietAmong(failed: number, stages: readonly StageRecord[]): string {
-  // A retry resets the failures of each stage to 0. So collectors that stopped sending logs before the retry do not count.
+  // A retry resets the failures, so earlier collectors that stopped sending logs do not count.
   const stage = stages.findLast(({ analysis, tally }) => tally.failed > 0 && (analysis?.outcome?.quiet ?? 0) > 0);
   if (!stage?.analysis) return '';
   const others = failed - (stage.analysis.outcome?.quiet ?? 0);

@@ -1,6 +1,6 @@
 /**
- * Plans the rollback of a rollout (R7): the collectors that this rollout upgraded return to their former version (U14), under the
- * same limits as upgrades. A collector without a recorded former version keeps its version and is reported.
+ * Plans the rollback of a rollout (R7): upgraded collectors return to their former version (U14). A collector without a
+ * known former version keeps its version and is reported.
  */
 import type { Row } from '../../fleet/fleet-rows.ts';
 import { type Entry, hasFailed } from '../ledger/ledger.ts';
@@ -9,29 +9,28 @@ import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 
 export interface RollbackPlan {
-  /** Collectors whose rollback can start now, for the first time or again after a failure. */
+  /** Collectors whose rollback can start now. */
   readonly candidates: readonly Entry[];
-  /** Collectors that already run their former version. They need no rollback attempt; only their ledger entries change. */
+  /** Collectors that already run their former version. */
   readonly there: readonly Entry[];
-  /** Number of attempts in flight, both rollbacks and upgrades to the target version. */
+  /** Number of running upgrades and rollbacks. */
   readonly underWay: number;
   readonly rolledBack: number;
-  /** Collectors that cannot be rolled back, with reasons such as an unknown former version or exhausted retries. */
+  /** Collectors that cannot be rolled back, with reasons such as an unknown former version. */
   readonly left: readonly Left[];
-  /** Number of offline collectors. They are rolled back when they are alive again. */
+  /** Number of offline collectors, which are rolled back when they are alive again. */
   readonly offline: number;
 }
 
 export interface Left {
   readonly collectorId: string;
-  /** Reason why the collector is not rolled back, for display: the message of the service or of logfleet. */
+  /** Reason why the collector is not rolled back, for display. */
   readonly why: string;
 }
 
 /**
  * Plans the rollback of all collectors that this rollout upgraded.
- * @param isZoneless whether the rollback of a collector can never start, because maintenance windows need its time zone,
- *   which is not readable
+ * @param isZoneless whether a collector's time zone, which maintenance windows need, is not readable
  */
 export function planRollback(
   memberIndex: PolicyMemberIndex,
@@ -64,7 +63,7 @@ export function planRollback(
   };
 }
 
-/** Whether the rollback is finished, apart from offline collectors, which are rolled back when they are alive again. */
+/** Returns whether the rollback is finished, apart from offline collectors. */
 export function isRollbackOver({ candidates, underWay }: RollbackPlan): boolean {
   return candidates.length === 0 && underWay === 0;
 }
@@ -86,18 +85,16 @@ function placeOf(
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = memberIndex.row(collectorId);
-  // Another policy becomes the owner of the collector when its open attempt ends. That policy then decides about further
-  // attempts (U13).
+  // Another policy becomes the owner of the collector (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
-  // When the service offers a single build, collectors that run it have no listing row but still belong to the policy (U7).
+  // When the service offers a single build, unlisted collectors may run that build (U7).
   if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';
   if (before === undefined || before === target) return leftFor('no former version on record');
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
   const words = ending?.message || 'no reason given';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
   if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return leftFor(words);
-  // Without a listing row, nothing shows whether the collector is alive (U11), or whether a failed attempt had an effect
-  // (U6).
+  // Without a listing, nothing shows whether the collector is alive (U11) or changed its version (U6).
   if (!row && ending?.kind === 'offline')
     return leftFor('the collector was offline, and no list of the service shows when it is online again');
   if (!row && back && hasFailed(ending))
@@ -105,7 +102,7 @@ function placeOf(
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 
-/** Whether this rollout upgraded the collector, even if the collector later stopped running or left the target version. */
+/** Returns whether this rollout upgraded the collector, whatever its state is now. */
 function wasBroughtThere({ ending, used }: Entry, target: string): boolean {
   const { kind, toVersion } = ending ?? {};
   return used > 0 && toVersion === target && (kind === 'updated' || kind === 'died' || kind === 'left');

@@ -1,12 +1,10 @@
 /**
- * Evaluates the state of a rollout: whether it is stopped, which stage is active, and why the collectors of later stages wait
- * (R2, R3, R5). The results are stored in the ledger's header, because they cannot be observed again.
+ * Evaluates the state of a rollout: whether it is stopped, which stage is active, and why later stages wait (R2, R3,
+ * R5).
  *
- * - Failures are evaluated first, before any new upgrade or stage starts.
- * - A stage ends when all its collectors that can be upgraded run the target version and have soaked. A soak starts only
- *   once.
- * - After that, the next stage chooses its collectors, and starts as soon as its upgrades may start. One decision starts at
- *   most one stage.
+ * - Failures are evaluated first.
+ * - A stage ends when all its collectors that can be upgraded run the target version and have soaked.
+ * - The next stage then chooses its collectors. One decision starts at most one stage.
  *
  * `stages.ts` chooses the collectors of a stage. `start-rules.ts` decides which collectors may start.
  */
@@ -54,63 +52,59 @@ import {
   waitingStages,
 } from './stages.ts';
 
-/** Reason why the collectors in later stages wait, and the end of their wait. */
+/** Reason why the collectors of later stages wait. */
 export interface Gate {
-  /** Reason why the collectors wait, as text that follows "waiting for" in the status message. */
+  /** Text after "waiting for" in the status message. */
   readonly waitsFor: string;
   /** Reason of the `Ready` condition while the rollout only waits; undefined for the default reason. */
   readonly reason: string | undefined;
-  /** Wall time in ms at which the wait ends; absent when unknown. */
+  /** Wall time in ms at which the wait ends, if known. */
   readonly untilMs?: number;
-  /** Whether only a person can end the wait. */
+  /** Whether only a user can end the wait. */
   readonly byPerson: boolean;
 }
 
-/** Position of a rollout in its stages. */
 interface Progress {
-  /** Ledger header after the evaluation, with new counts of attempts, changed stages, and a stop of the rollout if one is due. */
+  /** Ledger header after the evaluation. */
   readonly header: LedgerHeader;
-  /** Index of the started stage that has not ended; undefined when there is none. */
+  /** Index of the active stage, if any. */
   readonly current: number | undefined;
-  /** Stage that is due to start but has to wait; absent while an earlier stage runs or the rollout is stopped. */
+  /** Stage that is due to start but has to wait. */
   readonly next?: Stage;
-  /** Collectors of the stage that starts with this decision; absent when no stage starts. */
+  /** Collectors of the stage that starts with this decision. */
   readonly started?: readonly string[];
   readonly gate?: Gate | undefined;
-  /** Message counts that the current stage's analysis, or the check after a rollback, needs now; absent when none are needed. */
+  /** Messages to count now for the stage's analysis or after a rollback. */
   readonly analysis?: AnalysisOrder;
-  /**
-   * Wall time in ms: the soak ends with the first sweep (read of the whole collector list) that is sent at or after this
-   * time.
-   */
+  /** Wall time in ms. The soak ends with the first read of the whole collector list after it. */
   readonly sweepFromMs?: number;
 }
 
 export interface RolloutState extends Progress {
   /** Whether every stage has started, so that late joiners may be upgraded. */
   readonly isLastStarted: boolean;
-  /** `maxFailures` that is exceeded without stopping the rollout; undefined when none is exceeded. */
+  /** `maxFailures` that is exceeded without stopping the rollout, if any. */
   readonly excess: Excess | undefined;
-  /** Current number of failures in the stage or rollout that was stopped for failures; undefined when no attempt has ended. */
+  /** Current number of failures of the stopped stage or rollout. */
   readonly failedNow: number | undefined;
-  /** Number of failed collectors to which no `maxFailures` applies, neither of a stage nor of the rollout. */
+  /** Number of failed collectors to which no `maxFailures` applies. */
   readonly untolerated: number;
-  /** Plan of the rollback; undefined for a rollout that was never rolled back. */
+  /** Plan of the rollback, if the rollout is rolled back. */
   readonly rollback: RollbackPlan | undefined;
-  /** Running check whether collectors send logs again after a rollback; undefined when no check is running. */
+  /** Running check after a rollback, if any. */
   readonly recovery: PendingCheck | undefined;
 }
 
 export interface Evaluation {
-  /** Ledger header with the annotations that this decision applied. */
+  /** Ledger header after the annotations were applied. */
   readonly header: LedgerHeader;
-  /** Whether a person has just retried the rollout. The next decision then starts stages. */
+  /** Whether a user has just retried the rollout. Only the next decision then starts a stage. */
   readonly retried: boolean;
-  /** Whether the policy may currently start upgrades. */
+  /** Whether the policy may start upgrades now. */
   readonly mayStart: boolean;
 }
 
-/** Maximum time in ms until a listing shows that a collector is dead; the service notices it after half an hour (4.8). */
+/** Maximum time in ms until a listing shows a dead collector. The service notices it after half an hour (4.8). */
 const deathSeenAfterMs = 35 * 60_000;
 
 export function evaluate(input: DecideInput, pending: PendingChanges, evaluation: Evaluation): RolloutState {
@@ -137,26 +131,22 @@ export function evaluate(input: DecideInput, pending: PendingChanges, evaluation
   };
 }
 
-/** Whether every stage of the rollout has ended; also true for a rollout without stages. */
+/** Returns whether every stage of the rollout has ended; also true without stages. */
 export function areStagesEnded(spec: CollectorVersionPolicySpec, header: LedgerHeader): boolean {
   return waitingStages(spec, header).length === 0 && currentOf(header) === undefined;
 }
 
-/** Index of the started stage that has not ended; undefined when there is none. */
 function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
   const last = stages.length - 1;
   return stages[last] && stages[last].endedAtMs === undefined ? last : undefined;
 }
 
-/** Number of collectors that must still be upgraded before a stage can end. */
+/** Number of collectors that must be upgraded before a stage can end. */
 function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
   return outstanding(counts) + (offlinePolicy === 'Wait' ? counts.offline : 0);
 }
 
-/**
- * Applies the failure policy: stops the rollout if failures exceed a tolerance. Returns the header, with the stop if there is
- * one.
- */
+/** Stops the rollout if failures exceed a tolerance. Returns the changed header. */
 function judge(
   { policy: { spec }, now }: DecideInput,
   pending: PendingChanges,
@@ -172,10 +162,7 @@ function judge(
   return { header: stop ? { ...header, stop } : header, excess };
 }
 
-/**
- * Stop for an exceeded `maxFailures`. A completed rollout is stopped but never rolled back, because its collectors are
- * already in use.
- */
+/** Stop for an exceeded `maxFailures`. A completed rollout is not rolled back, because its collectors are in use. */
 function stopFor(
   { failurePolicy }: CollectorVersionPolicySpec,
   { completedAtMs }: LedgerHeader,
@@ -189,7 +176,7 @@ function stopFor(
   return { kind, message, exceeded, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Current number of failures in a stage or rollout that was stopped because of failures (H3); undefined after other stops. */
+/** Current number of failures of a stopped stage or rollout (H3); undefined after stops for other reasons. */
 function failuresOf({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): number | undefined {
   if (!exceeded) return undefined;
   const { stage } = exceeded;
@@ -212,7 +199,7 @@ function countUntolerated(
   return untolerated;
 }
 
-/** Number of collectors that failed after the completion of the rollout. Earlier failures were tolerated. */
+/** Number of collectors that failed after the completion of the rollout. */
 function countLateFailures(memberIndex: PolicyMemberIndex, pending: PendingChanges, tally: number): number {
   const ids = new Set([...memberIndex.members('failed'), ...pending.changes().map(({ collectorId }) => collectorId)]);
   let failures = 0;
@@ -231,8 +218,7 @@ function rollbackOf(
 }
 
 function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, header: LedgerHeader) {
-  // When the service offers a single build, collectors that run this build have no listing row, but they are still in the
-  // index (U7).
+  // When the service offers a single build, its list omits collectors that run this build (U7).
   const isListed = (id: string) => (memberIndex.row(id) ?? memberIndex.member(id)) !== undefined;
   return checkRecovery(header, observation.messages, now.wallMs, settings, isListed);
 }
@@ -247,17 +233,14 @@ function stopped(header: LedgerHeader): Progress {
 
 type SoakingStage = StageRecord & { readonly updatedAtMs: number };
 
-/**
- * Adds the collectors that stopped sending logs to the failures of a stage or rollout. Each collector that the message
- * analysis judged counts as an ended attempt, even after a retry has reset the counts.
- */
+/** Adds the collectors that stopped sending logs to the failures of a stage or rollout. */
 function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, quiet }: AnalysisOutcome): T {
   const { tally } = counting;
   const counted = { finished: Math.max(tally.finished, judged), failed: tally.failed + quiet };
   return quiet === 0 ? counting : { ...counting, tally: { ...tally, ...counted } };
 }
 
-/** Collectors of a stage that run the target version, without those that a listing row shows as dead. */
+/** Yields the collectors of a stage that run the target version and are not known to be dead. */
 function* updatedMembers(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,
@@ -270,7 +253,7 @@ function* updatedMembers(
   }
 }
 
-/** Ends and starts the stages of a rollout, as far as one decision may advance them. */
+/** Ends and starts the stages of a rollout. */
 class StageProgress {
   readonly #input: DecideInput;
   readonly #pending: PendingChanges;
@@ -285,15 +268,14 @@ class StageProgress {
   }
 
   run(): Progress {
-    // While the selector of the policy matches no collector, the stages stay unchanged, because the selector may soon match
-    // again.
+    // A selector that matches no collector may soon match again, so the stages stay unchanged.
     if (this.#pending.matched === 0) return stopped(this.#header);
     const current = currentOf(this.#header);
     const held = current === undefined ? undefined : this.#advance(current);
     return held ? { header: this.#header, current, ...held } : this.#startNext();
   }
 
-  /** Advances the active stage. Returns the reason why the stage waits, or undefined when it has ended. */
+  /** Advances the active stage. Returns the reason why it waits, or undefined when it has ended. */
   #advance(index: number): Held | undefined {
     const { policy, now } = this.#input;
     const counts = this.#pending.stageCounts(index);
@@ -313,7 +295,7 @@ class StageProgress {
     return held;
   }
 
-  /** Evaluates a stage's message analysis after its soak (R11). Returns the reason to wait; undefined when the stage may end. */
+  /** Evaluates a stage's message analysis after its soak (R11). Returns the reason to wait, if any. */
   #analyze(index: number, stage: SoakingStage): Held | undefined {
     const { now, observation, memberIndex, settings } = this.#input;
     const { name, analysis } = stage;
@@ -345,11 +327,11 @@ class StageProgress {
         `The message analysis of stage ${name} has no result: all collectors sent too few messages before the stage, or were upgraded too late`,
       );
     }
-    // Collectors that stopped sending logs now count as failures, so the next decision may stop or roll back the rollout.
+    // The collectors count as failures now, so the next decision may stop the rollout.
     return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
-  /** Returns the reason to wait for a person when a stage has failed collectors and the spec sets no `maxFailures`. */
+  /** Makes a stage with failed collectors wait for the user if the spec sets no `maxFailures`. */
   #heldByFailures(stage: StageRecord, { failed }: Counts): Gate | undefined {
     const quiet = stage.analysis && quietText(stage.analysis);
     if ((failed === 0 && !quiet) || hasTolerance(stage, this.#input.policy.spec)) return undefined;
@@ -364,10 +346,7 @@ class StageProgress {
     );
   }
 
-  /**
-   * Stops the rollout in an inconclusive stage. Earlier approvals of the stage become void, so that only a later approval can
-   * end the stage.
-   */
+  /** Stops the rollout in an inconclusive stage. Only a new approval can end the stage. */
   #stopInconclusive(stage: string, message: string): Held {
     const { approved = [], handled } = this.#header;
     const approve = this.#input.policy.metadata.annotations[annotations.approve];
@@ -381,7 +360,7 @@ class StageProgress {
     return {};
   }
 
-  /** Returns the reason why the soak of a stage has not ended; undefined when the stage can end. */
+  /** Returns the reason why the soak of a stage has not ended; undefined when it has. */
   #soak(stage: SoakingStage, counts: Counts, soakMs: number): Held | undefined {
     const { now, observation } = this.#input;
     const { name, members } = stage;
@@ -391,12 +370,11 @@ class StageProgress {
       return { gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };
     }
     const sweptMs = observation.listing.completeSinceMs() ?? Number.NEGATIVE_INFINITY;
-    // Only a listing shows that a collector stopped running, so a soak ends with a listing that was requested after the soak.
+    // Only a listing after the soak can show that no collector went offline.
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // A stage waits for collectors that left the target version. If it takes no late joiners, it also waits for upgrades
-    // and retries.
+    // A stage waits for collectors that left the target version, and may wait for running upgrades.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -408,15 +386,11 @@ class StageProgress {
     this.#header = { ...this.#header, stages: stages.with(index, record) };
   }
 
-  /**
-   * Starts the next stage, or returns why the stage waits. An approved stage and the last stage can start even without
-   * collectors.
-   */
+  /** Starts the next stage, or returns why it waits. */
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // A decision that applies a retry starts no stage: collectors of a stage that the retry has removed cannot be chosen
-    // again yet.
+    // A decision that applies a retry cannot choose collectors yet.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
@@ -436,7 +410,7 @@ class StageProgress {
     if ((isFilled || hasNoList(stage)) && needsApproval(stage, this.#header))
       return byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
-    // Every collector that can be upgraded is in an earlier stage, so the last stage has nothing to upgrade.
+    // All collectors are in earlier stages, so the last stage is empty.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
     const waitsFor = `a collector for stage ${name}, because it has none to upgrade: to skip the stage, remove or approve it`;
     return byPerson(waitsFor, reasons.awaitingApproval);
@@ -454,7 +428,7 @@ class StageProgress {
   }
 }
 
-/** Whether the stage is inconclusive: it had collectors, and none of them runs the target version. */
+/** Returns whether the stage is inconclusive: none of its collectors runs the target version. */
 function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
   return counts.updated === 0 && (members !== undefined || totalOf(counts) > 0);
 }
@@ -466,7 +440,7 @@ function noneAtTarget({ name }: StageRecord, counts: Counts): string {
   return `None of the collectors of stage ${name} runs the target version, and ${listed}`;
 }
 
-/** Text about offline collectors that must be alive again before their stage ends; empty when there are none. */
+/** Describes offline collectors for which a stage waits; empty when there are none. */
 function awaitedWords(offline: number): string {
   return offline === 0 ? '' : `, of which ${counted(offline, 'collector')} must come back online`;
 }
@@ -479,12 +453,12 @@ function byPerson(waitsFor: string, reason: string): Gate {
   return { waitsFor, reason, byPerson: true };
 }
 
-/** Whether the ledger header contains this stage. The index of collectors may still name a stage that a retry has removed. */
+/** Returns whether the stage has started. A retry may have removed the stage. */
 export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
   return stage === noStage || header.stages?.[stage] !== undefined;
 }
 
-/** Whether a collector of the stage with this index may start its first upgrade attempt now. */
+/** Returns whether a collector of this stage may start its first upgrade now. */
 export function mayJoin(
   stage: number,
   { header, isLastStarted }: Pick<RolloutState, 'header' | 'isLastStarted'>,

@@ -1,6 +1,6 @@
 /**
- * Explains why a running rollout currently starts no upgrade, and until when. There may be several reasons to wait, from
- * start rules and from stages. This file chooses the one that status shows.
+ * Explains why a running rollout starts no upgrade now. Of several reasons, this file chooses the one that the status
+ * shows.
  */
 import { reasons } from '../../api/conditions.ts';
 import { counted } from '../../base/number-text.ts';
@@ -15,7 +15,6 @@ import { type RolloutWait, stageReasons } from '../status/health.ts';
 import { mayJoin, type RolloutState } from './rollout-state.ts';
 import { laterStage } from './stages.ts';
 
-/** Results of a decision that are computed before its health verdict (the `Ready` condition). */
 export interface DecisionSoFar {
   readonly admission: Admission;
   readonly state: RolloutState;
@@ -23,12 +22,12 @@ export interface DecisionSoFar {
   readonly now: Instant;
 }
 
-/** Wait of the rollout that status shows; undefined when the rollout waits for nothing. */
+/** Returns why the rollout waits, for the status; undefined when it does not wait. */
 export function waitOf(found: DecisionSoFar): RolloutWait | undefined {
   return waitAtGate(found) ?? waitForRules(found);
 }
 
-/** Whether all remaining collectors wait for a person: for an approval, or for the examination of a failure. */
+/** Returns whether all remaining collectors wait for a user, for example for an approval. */
 export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolean {
   const { admission, pending, state } = found;
   if (pending.openCount > 0 || (admission.refusal !== undefined && waitAtGate(found) === undefined)) return false;
@@ -37,15 +36,15 @@ export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolea
   return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
 }
 
-/** Monotonic time in ms at which upgrades may start again, for example when a window opens, or a soak or back-off ends. */
+/** Monotonic time in ms at which upgrades may start again, for example when a window opens. */
 export function nextStartMs({ admission, state, now }: DecisionSoFar): number {
   const gateMs = monotonicOf(state.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
   return Math.min(admission.refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
 }
 
 /**
- * Returns the wait for the next stage if all remaining collectors belong to later stages, even if the maintenance window is
- * closed as well. Also returns the wait for the soak of the last stage, in which a collector may still fail.
+ * Returns the wait for the next stage if all remaining collectors belong to later stages, or the wait for the last
+ * stage's soak.
  */
 function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;

@@ -1,15 +1,13 @@
 /**
- * Records since when a policy has seen each build offered by the service. The age of a build (`minAge`) counts from that time,
- * and the time cannot be observed again. A separate ledger object contains these times (U1).
+ * Records since when the service has offered each build, because the age of a build (`minAge`) counts from then (U1).
  *
- * When a time is uncertain, the age counts from now, so a build is rolled out too late rather than too early. The time is
- * uncertain:
- * - for a build that was missing in one list and is offered again, because it may have been replaced;
- * - for all builds when the ledger object is lost, unreadable or belongs to another service;
- * - for a build whose recorded time lies in the future.
+ * When the time is uncertain, the age counts from now, so that a build is rolled out too late rather than too early.
+ * The time is uncertain:
+ * - for a build that was missing in one list, because it may have been replaced;
+ * - for all builds when the stored times are lost, unreadable or from another service;
+ * - for a build whose stored time is in the future.
  *
- * Ages count only after they were stored. An empty list of builds does not prove that every build was withdrawn. At most 100
- * builds are stored: builds that the policy may choose, then the newest others.
+ * At most 100 builds are stored.
  */
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import type { LedgerStore, OwnerRef } from '../../host/host.ts';
@@ -24,11 +22,11 @@ interface StoredBuilds {
   readonly format: number;
   /** Identity of the service that offers the builds. */
   readonly service: string;
-  /** Version of each build, with the wall time in ms since which the service has offered the build. */
+  /** Version of each build, with the wall time in ms since which it is offered. */
   readonly seen: readonly (readonly [string, number])[];
 }
 
-/** Builds that one service offers, each with the time since which it has been offered. */
+/** Builds of one service, with the times since which they are offered. */
 interface Known {
   readonly service: string;
   readonly seenSinceMs: ReadonlyMap<string, number>;
@@ -37,10 +35,7 @@ interface Known {
 export interface OfferedBuilds {
   readonly service: string;
   readonly builds: readonly Build[];
-  /**
-   * Whether the policy may choose a version as its target. If there are too many builds to store, builds that the policy may
-   * not choose are dropped.
-   */
+  /** Returns whether the policy may choose a version. Other builds are dropped first if there are too many. */
   readonly isCandidate: (version: string) => boolean;
   readonly wallMs: number;
 }
@@ -48,7 +43,7 @@ export interface OfferedBuilds {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Stored builds and their times; undefined until they are read, and after a write whose outcome is unknown. */
+  /** Stored builds; undefined until they are read, and after a write whose outcome is unknown. */
   #known: Known | undefined;
   #version: string | undefined;
 
@@ -58,7 +53,7 @@ export class SeenBuilds {
   }
 
   /**
-   * Returns the time since which each build has been offered, and stores the times of new builds. Fails if the stored times
+   * Returns the time since which each build is offered, and stores the times of new builds. Throws if the stored times
    * cannot be read or written.
    */
   async look({ service, builds, isCandidate, wallMs }: OfferedBuilds): Promise<ReadonlyMap<string, number>> {
@@ -89,7 +84,7 @@ export class SeenBuilds {
   }
 }
 
-/** Returns the versions to store: the builds that the policy may choose, then the newest of the other builds. */
+/** Returns the versions to store: builds that the policy may choose, then the newest others. */
 function kept(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);
   const ordered = newestFirst(builds.map(({ version }) => version));
@@ -110,10 +105,7 @@ const decodeBuilds = jsonReader<StoredBuilds>(
   }),
 );
 
-/**
- * Decodes the stored builds. If they are unreadable, every build counts as newly offered, so it may be rolled out late, but
- * never too early.
- */
+/** Decodes the stored builds. If they are unreadable, every build counts as new. */
 function decode(content: string | undefined): Known {
   const { service = '', seen = [] } = decodeBuilds(content) ?? {};
   return { service, seenSinceMs: new Map(seen) };

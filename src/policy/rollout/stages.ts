@@ -1,11 +1,10 @@
 /**
- * Chooses the collectors of a rollout's stages, and tells which stages have not started yet (R1).
+ * Chooses the collectors of a rollout's stages (R1).
  *
- * - A stage chooses its collectors once, when it starts, among the collectors that are in no started stage.
- * - A stage with `size` chooses that number of collectors. It prefers collectors that can be upgraded, because other collectors
- *   prove nothing. In an unproven rollout, collectors that already run the target version soak as well, so they are preferred,
- *   too. The order depends only on the collector ids, so it is the same after a restart and in the next rollout.
- * - A last stage without `size` and `selector` has no list: it takes every collector that no other stage has.
+ * - A stage chooses its collectors when it starts, among those that are in no started stage.
+ * - A stage with `size` prefers collectors that can be upgraded. The order depends only on the collector ids, so it
+ *   survives restarts.
+ * - A last stage without `size` and `selector` takes every other collector.
  *
  * `rollout-state.ts` decides when a stage starts and ends.
  */
@@ -21,20 +20,20 @@ import type { Counts } from '../members/state-counts.ts';
 
 /** Stage index for all collectors of a policy without stages. */
 export const noStage = -1;
-/** Stage index for collectors that are in no started stage; greater than the index of every started stage. */
+/** Stage index for collectors in no started stage; greater than every other index. */
 export const laterStage = Number.MAX_SAFE_INTEGER;
 
 type StagedSpec = Pick<CollectorVersionPolicySpec, 'strategy' | 'offlinePolicy'>;
 
-/** Collector that is in no started stage and that a stage may choose. */
+/** Collector that a stage may choose, because no stage has chosen it. */
 export interface StageCandidate {
   readonly id: string;
   readonly memberState: MemberState;
-  /** Data of the collector, as a listing shows it; undefined when no listing shows the collector. */
+  /** Data of the collector, if a listing shows it. */
   readonly collector: Collector | undefined;
 }
 
-/** Stages of the spec that have not started, in order. A stage is identified by its name. */
+/** Returns the stages that have not started, in order. A stage is identified by its name. */
 export function waitingStages(
   { strategy }: Pick<CollectorVersionPolicySpec, 'strategy'>,
   { stages: started = [] }: Pick<LedgerHeader, 'stages'>,
@@ -42,21 +41,20 @@ export function waitingStages(
   return (strategy.stages ?? []).filter(({ name }) => started.every((record) => record.name !== name));
 }
 
-/** Whether the stage takes all remaining collectors. For such a stage, no list of collectors is stored. */
+/** Returns whether the stage takes all remaining collectors. */
 export function hasNoList({ size, selector }: Stage): boolean {
   return size === undefined && selector === undefined;
 }
 
-/** Index of the started stage that takes all remaining collectors; undefined when no such stage has started. */
+/** Index of the started stage that takes all remaining collectors, if any. */
 export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
   const index = stages.findLastIndex(({ members }) => members === undefined);
   return index === -1 ? undefined : index;
 }
 
 /**
- * Returns the collectors that a stage would choose if it started now.
- * @param matched number of collectors that the policy selects; percentages refer to this number until the first stage has
- *   started
+ * Returns the collectors that a stage would choose now.
+ * @param matched number of selected collectors, to which percentages refer before the first stage
  */
 export function chooseMembers(
   stage: Stage,
@@ -70,10 +68,7 @@ export function chooseMembers(
   return stage.size === undefined ? able : inStageOrder(able, unproven).slice(0, shareOf(stage.size, selected));
 }
 
-/**
- * Returns the collectors of each stage that has not started, as if all these stages started now, one after another. A last
- * stage without a list of collectors has all remaining candidates.
- */
+/** Returns the collectors of each stage that has not started, as if these stages started now. */
 export function expectedMembers(
   header: Pick<LedgerHeader, 'stages' | 'selected' | 'unproven'>,
   candidates: Iterable<StageCandidate>,
@@ -89,13 +84,13 @@ export function expectedMembers(
   });
 }
 
-/** Number of collectors in the stored list of a stage. Without a list, the number that can be upgraded or were upgraded. */
+/** Returns the number of a stage's collectors. Without a stored list, only those that can be upgraded count. */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
   return record?.members ?? states.reduce((sum, state) => sum + (isEligible(state, spec) ? counts[state] : 0), 0);
 }
 
-/** Whether a stage would choose at least one collector. This check is fast, because it stops at the first match. */
+/** Returns whether a stage would choose at least one collector. */
 export function hasMember(stage: Stage, candidates: Iterable<StageCandidate>, spec: StagedSpec): boolean {
   return choosable(stage, candidates, spec).next().done !== true;
 }
@@ -117,7 +112,7 @@ function mayBeChosen({ memberState, collector }: StageCandidate, spec: StagedSpe
   return isEligible(memberState, spec) && !isDead;
 }
 
-/** Sorts candidates as a stage with `size` chooses them: collectors that can be upgraded first, then by hash of the id. */
+/** Sorts candidates for a stage with `size`: collectors that can be upgraded first, then by hash of the id. */
 function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean): readonly StageCandidate[] {
   const keyed = candidates.map((candidate) => {
     const { id, memberState } = candidate;
@@ -130,7 +125,7 @@ function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean):
   return sorted.map(({ candidate }) => candidate);
 }
 
-/** Ledger entry of a stage that starts now. The entry keeps the stage's limits even if the spec is edited later. */
+/** Ledger entry of a stage that starts now. Later changes of the spec do not affect it. */
 export function stageStarted(
   stage: Stage,
   startedAtMs: number,
@@ -148,7 +143,7 @@ export function stageStarted(
   };
 }
 
-/** Wall time in ms at which the soak of a started stage ends; Infinity until all its collectors run the target version. */
+/** Wall time in ms at which the soak ends; Infinity until all its collectors run the target version. */
 export function soakEndMs({ updatedAtMs = Infinity, soakMs }: Pick<StageRecord, 'updatedAtMs' | 'soakMs'>): number {
   return updatedAtMs + soakMs;
 }
@@ -157,12 +152,12 @@ export function soakMsOf({ soakDuration }: Stage): number {
   return parseDuration(soakDuration) ?? 0;
 }
 
-/** Whether a stage needs a person's approval before it starts (R4). */
+/** Returns whether a stage needs a user's approval before it starts (R4). */
 export function needsApproval({ name, approval }: Stage, { approved }: Pick<LedgerHeader, 'approved'>): boolean {
   return approval === 'Required' && !approved?.includes(name);
 }
 
-/** Sort key by which a stage chooses collectors: an FNV-1a hash of the collector id, mixed so that similar ids differ much. */
+/** Sort key of a collector: an FNV-1a hash of its id, mixed so that similar ids differ much. */
 export function stageOrder(id: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);
@@ -171,7 +166,7 @@ export function stageOrder(id: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Converts a number, or a percentage of `of`, to a number of collectors. A percentage is rounded up and gives at least 1. */
+/** Converts a number, or a percentage of `of`, to a number of collectors. A percentage is rounded up, to at least 1. */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;
   return Math.max(1, Math.ceil((Number.parseFloat(share) * of) / 100));

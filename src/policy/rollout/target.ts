@@ -1,10 +1,8 @@
 /**
  * Chooses the target version of a policy from the builds that the service offers (4.7).
  *
- * The candidates of a channel are the latest build of the service or, with `versionPattern`, all matching builds, newest
- * version first. With `minAge`, a candidate can become the target only after the policy has seen it offered for that time.
- * Until then, an older candidate is the target: the newest one that is old enough. A policy never returns from its current
- * target to an older version because of `minAge`. `seen-builds.ts` records since when builds are offered.
+ * The candidates are the latest build or, with `versionPattern`, all matching builds. With `minAge`, the newest
+ * candidate that is old enough becomes the target. `minAge` never returns a policy to an older version.
  */
 import type { Target } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
@@ -13,22 +11,19 @@ import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
-/** Facts that the policy observed earlier and that influence the choice of the target version. */
+/** Earlier facts that influence the choice of the target version. */
 export interface TargetPast {
-  /** Current target version of the policy; undefined when it never had one. */
+  /** Current target version of the policy, if it ever had one. */
   readonly current: string | undefined;
-  /**
-   * For each build, the wall time in ms since which the policy has seen it offered. A build without a time counts as first
-   * seen now.
-   */
+  /** Wall time in ms since which each build is offered. A build without a time counts as new. */
   readonly seenSinceMs: ReadonlyMap<string, number>;
   readonly wallMs: number;
 }
 
-/** Build that becomes the target when it reaches the minimum age (`minAge`), unless a better build appears. */
+/** Build that becomes the target when it reaches `minAge`, unless a better build appears. */
 export interface NextBuild {
   readonly version: string;
-  /** Wall time in ms at which the build reaches the minimum age. */
+  /** Wall time in ms at which the build reaches `minAge`. */
   readonly atMs: number;
 }
 
@@ -54,19 +49,17 @@ export function resolveTarget(target: Target, builds: readonly Build[], past: Ta
   return ageMs === 0 ? { kind: 'offered', version: newest } : oldEnough(target, builds, candidates, past);
 }
 
-/** `minAge` of a target in ms; 0 when the spec sets no minimum age. */
+/** `minAge` of a target in ms; 0 if the spec sets none. */
 export function minAgeMs({ minAge }: Target): number {
   return (minAge === undefined ? undefined : parseDuration(minAge)) ?? 0;
 }
 
-/** Whether the channel may choose this version, regardless of its age. */
+/** Returns whether the channel may choose this version, regardless of its age. */
 export function isCandidate({ versionPattern }: Target, version: string): boolean {
   return versionPattern === undefined || matchesGlob(versionPattern, version);
 }
 
-/**
- * Versions that the channel may choose, best first. Versions that cannot be parsed are left out, because they have no order.
- */
+/** Versions that the channel may choose, best first. Versions that cannot be parsed are left out. */
 function candidatesOf(target: Target, builds: readonly Build[]): readonly string[] {
   if (target.versionPattern === undefined) {
     const latest = builds.find((build) => build.latest);
@@ -75,7 +68,7 @@ function candidatesOf(target: Target, builds: readonly Build[]): readonly string
   return newestFirst(builds.map(({ version }) => version).filter((version) => isCandidate(target, version)));
 }
 
-/** Sorts versions in descending order and leaves out versions that cannot be parsed. */
+/** Sorts versions in descending order. Versions that cannot be parsed are left out. */
 export function newestFirst(versions: readonly string[]): readonly string[] {
   const parsed = versions.flatMap((version) => {
     const parts = parseBuildVersion(version);
@@ -100,7 +93,7 @@ function oldEnough(
   past: TargetPast,
 ): TargetVerdict {
   const readyMs = (version: string) => (past.seenSinceMs.get(version) ?? past.wallMs) + minAgeMs(target);
-  // Candidates are sorted newest first, so the current target stays unless a newer candidate is old enough.
+  // The current target stays unless a newer candidate is old enough.
   const place = candidates.findIndex((version) => version === past.current || readyMs(version) <= past.wallMs);
   const better = place < 0 ? candidates : candidates.slice(0, place);
   const [nextBuild] = better
@@ -109,11 +102,10 @@ function oldEnough(
   const stays = builds.some(({ version }) => version === past.current) ? past.current : undefined;
   const version = candidates[place] ?? stays;
   if (version !== undefined) return { kind: 'offered', version, ...(nextBuild ? { nextBuild } : {}) };
-  // Every candidate is younger than `minAge`.
   return tooYoung(target, nextBuild as NextBuild, past);
 }
 
-/** Verdict when every candidate build is younger than `minAge`, and the current target, if any, is no longer offered. */
+/** Verdict when every candidate is younger than `minAge` and no current target is offered. */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
   const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service has offered it for ${minAge}. To start earlier, write a shorter spec.target.minAge, or spec.target.version instead of channel.`;

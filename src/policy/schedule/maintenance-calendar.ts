@@ -1,7 +1,6 @@
 /**
- * Computes when upgrades may start according to `spec.maintenance` (R8): while a window is open, no exclusion applies, and the
- * remaining time of the window is longer than the cutoff. Windows that overlap or touch count as one window. Answers are cached
- * for each time zone, because the calendar is asked about every collector, up to four times a second.
+ * Computes when upgrades may start according to `spec.maintenance` (R8). Answers are cached for each time zone, because
+ * the calendar is asked about every collector.
  */
 
 import { renderExplanation } from '../../api/finding.ts';
@@ -20,51 +19,46 @@ import { type TimeZone, timeZone } from '../../base/time-zone.ts';
 import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.ts';
 
 export type WindowVerdict =
-  /** Upgrades may start now and until the wall time `untilMs`: the end of the window minus the cutoff, or Infinity. */
+  /** Upgrades may start until the wall time `untilMs` (ms): the end of the window minus the cutoff, or Infinity. */
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
-   * No upgrade may start until the wall time `opensAtMs` (undefined: never). `because` is the reason, as text that follows
-   * "waiting for".
+   * No upgrade may start until the wall time `opensAtMs` (undefined: never). `because` is the text after "waiting for".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
-  /**
-   * It is unknown when upgrades may start: windows use the collector's time zone, but the collector reports no readable time
-   * zone.
-   */
+  /** The window needs the collector's time zone, but the collector reports no readable one. */
   | { readonly kind: 'zoneUnreadable' };
 
 export interface NextWindow extends TimeRange {
-  /** Collector time zone in which the window opens; absent when windows do not use the time zones of collectors. */
+  /** Time zone of the collectors for which the window opens, if windows depend on it. */
   readonly zone?: string;
 }
 
 interface Window extends Omit<Opening, 'zone'> {
-  /** Time zone of the window; undefined when the window opens by the time zone of each collector. */
+  /** Time zone of the window; undefined for the time zone of each collector. */
   readonly zone: TimeZone | undefined;
 }
 
-/** Exclusions that overlap or touch, merged into one period in which no upgrade starts. */
+/** Exclusions that overlap or touch, merged into one period. */
 interface Block extends TimeRange {
-  /** Name of the exclusion that ends last among the merged exclusions. */
+  /** Name of the exclusion that ends last. */
   readonly name: string;
 }
 
-/** Cached answer of the calendar, with the wall time in ms after which the answer must be computed again. */
+/** Cached answer, with the wall time in ms until which it is valid. */
 interface Found<Value> {
   readonly value: Value;
   readonly untilMs: number;
 }
 
 interface Kept<Value> extends Found<Value> {
-  /** Wall time in ms at which the cached answer was computed. */
   readonly fromMs: number;
 }
 
-/** Maximum age in ms of a cached answer of the calendar, because each answer considers only a limited time ahead. */
+/** Maximum age of a cached answer in ms. */
 const longestKeptMs = 24 * 3_600_000;
-/** Maximum number of time zones with cached answers, because collectors may report any text as their time zone. */
+/** Maximum number of time zones with cached answers, because collectors may report any text. */
 const mostZones = 1_000;
-/** Maximum number of successive windows in which the calendar searches for one that is longer than the cutoff. */
+/** Maximum number of windows in which the calendar searches for one that is longer than the cutoff. */
 const mostTries = 400;
 
 /** Time in ms before the end of a maintenance window in which no upgrade starts. */
@@ -73,7 +67,7 @@ export function cutoffMs(maintenance: Maintenance | undefined): number {
 }
 
 export class MaintenanceCalendar {
-  /** Error in the maintenance settings, with its remedy; undefined when there is none. With an error, no window opens. */
+  /** Error in the maintenance settings, with its remedy. With an error, no window opens. */
   readonly problem: string | undefined;
   /** Whether maintenance windows use the time zone of each collector. */
   readonly byCollector: boolean;
@@ -93,7 +87,7 @@ export class MaintenanceCalendar {
     this.#cutoffMs = cutoffMs(maintenance);
   }
 
-  /** Decides whether the upgrade of a collector in this time zone may start at this wall time in ms. */
+  /** Returns whether an upgrade in this time zone may start at this wall time in ms. */
   verdict(wallMs: number, zone: string | undefined): WindowVerdict {
     if (this.problem !== undefined) {
       return { kind: 'closed', opensAtMs: undefined, because: `a correction of spec.maintenance: ${this.problem}` };
@@ -103,8 +97,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Finds the maintenance window that is open now or, if none is, the one that opens first in these time zones. Excluded
-   * parts are left out. Undefined when no window will open, or when the window never closes.
+   * Finds the maintenance window in these time zones that is open or opens next. Undefined if no window will open, or
+   * if it never closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
     if (!this.#windows) return undefined;
@@ -125,8 +119,7 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: piece?.fromMs, because: this.#reason(wallMs, piece) } as const;
-    // When the next exclusion begins, the reason why no upgrade may start changes. So the cached answer is valid only until
-    // then.
+    // When the next exclusion begins, the reason for the wait changes.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(piece?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }
@@ -150,10 +143,7 @@ export class MaintenanceCalendar {
     return { value: { fromMs, toMs }, untilMs: toMs };
   }
 
-  /**
-   * Finds the first period at or after `afterMs` in which the window is open for longer than the cutoff. For a window that is
-   * already open, the period begins at `afterMs`.
-   */
+  /** Finds the first period from `afterMs` in which the window is open for longer than the cutoff. */
   #pieceFrom(afterMs: number, openings: readonly Opening[] | undefined, cutoffMs: number): TimeRange | undefined {
     let spans = spansFrom(openings, afterMs);
     let span = spans.next().value;
@@ -165,7 +155,7 @@ export class MaintenanceCalendar {
       if (toMs - cutoffMs > fromMs) return { fromMs, toMs };
       if (block && block.fromMs < span.toMs) {
         fromMs = block.toMs;
-        // All windows inside an exclusion are skipped at once, because an exclusion may last for years.
+        // An exclusion may last for years, so all its windows are skipped at once.
         if (fromMs >= span.toMs) spans = spansFrom(openings, fromMs);
         else continue;
       }
@@ -174,14 +164,14 @@ export class MaintenanceCalendar {
     return undefined;
   }
 
-  /** Maintenance windows for collectors in this time zone. Undefined without windows; upgrades may then start at any time. */
+  /** Maintenance windows for collectors in this time zone. Undefined without windows. */
   #openings(zone: string): readonly Opening[] | undefined {
     const own = timeZone(zone);
     return this.#windows?.flatMap(({ zone = own, ...window }) => (zone ? [{ ...window, zone }] : []));
   }
 }
 
-/** Returns the cached answer for a key if it holds at this time, or computes a new one. */
+/** Returns the cached answer if it is valid at this time, or a new one. */
 function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: number, find: () => Found<Value>): Value {
   const known = memory.get(key);
   if (known && known.fromMs <= wallMs && wallMs < known.untilMs) return known.value;
@@ -191,7 +181,7 @@ function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: numb
   return value;
 }
 
-/** Returns the first error in the maintenance settings that the CRD's schema cannot find, with its remedy. */
+/** Returns the first error that the CRD's schema cannot find, with its remedy. */
 function problemOf(windows: readonly MaintenanceWindow[], exclusions: readonly Exclusion[]): string | undefined {
   for (const { schedule, timeZone: zone } of windows) {
     const ofSchedule = scheduleProblem(schedule);
@@ -234,7 +224,7 @@ function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
 /** Calendar of all policies without maintenance windows. */
 const always = new MaintenanceCalendar(undefined);
 
-/** Maintenance calendar of a policy, which is built again when the maintenance settings of the spec change. */
+/** Maintenance calendar of a policy. A change of the spec builds a new one. */
 export class KeptCalendar {
   #calendar = always;
   #of: Maintenance | undefined;

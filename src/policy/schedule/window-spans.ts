@@ -1,8 +1,7 @@
 /**
- * Computes the spans of time in which at least one of several maintenance windows is open. Spans are sorted and neither touch nor
- * overlap.
+ * Computes the spans of time in which any of several maintenance windows is open. Spans are sorted and do not touch.
  *
- * A window opens at its local times (`../base/time-zone.ts`) and stays open for its duration in elapsed time.
+ * A window opens at its local times and stays open for its duration in elapsed time.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import type { CronSchedule } from '../../base/cron.ts';
@@ -13,27 +12,26 @@ export interface Opening {
   readonly schedule: CronSchedule;
   /** Time in ms for which the window stays open. */
   readonly durationMs: number;
-  /** Spans of one day in which the window is open, as computed by `spansOfDay`. */
+  /** Spans of one day in which the window is open, from `spansOfDay`. */
   readonly daySpans: readonly TimeRange[];
   readonly zone: TimeZone;
 }
 
 const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
-/** Maximum time in ms by which a clock change (daylight-saving time) moves the opening of a window. */
+/** Maximum time in ms by which daylight-saving time moves the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
-/** Maximum length in ms of a span in which windows follow without a gap; a longer span counts as endless. */
+/** Maximum length of a span in ms; a longer span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
-/** First step in ms of the search back in time for the start of a span. Each following step is twice as long. */
+/** First step in ms of the search back in time for the start of a span. Each next step is twice as long. */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
-/** Maximum number of window openings that one search examines. */
+/** Maximum number of window openings in one search. */
 const mostOpenings = 50_000;
 
 /**
- * Yields the spans of time with an open window that end after `afterMs`. The first span may begin too late, because windows
- * that ended before `afterMs` are not read. A very long span ends at Infinity, and no span follows. Without windows, one span
- * covers all time.
+ * Yields the spans with an open window that end after `afterMs`. The first span may begin too late. A very long span
+ * ends at Infinity. Without windows, one span covers all time.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: number): Generator<TimeRange, undefined> {
   if (!openings) {
@@ -58,12 +56,8 @@ export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: nu
   if (current) yield current;
 }
 
-/**
- * Returns the start of the span that covers `atMs`. If the start is too long ago for the search, returns the earliest
- * searched time.
- */
+/** Returns the start of the span that covers `atMs`, or the earliest searched time. */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
-  // Each step back is twice as long as the one before, so even a very long span is searched in a few steps.
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
     const afterMs = atMs - backMs;
     for (const { fromMs, toMs } of spansFrom(openings, afterMs)) {
@@ -77,8 +71,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 
 /** Yields the spans of one maintenance window that end after `afterMs`, in order. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
-  // Openings at local times that a clock change skips. They are moved to a later local time, possibly after the next
-  // opening.
+  // Openings that a clock change skips are moved to a later local time.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(afterMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);
@@ -111,9 +104,7 @@ function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: nu
   }
 }
 
-/**
- * Returns the merged spans of one day in which a window is open, in ms since the start of the day. Clock changes are ignored.
- */
+/** Returns the merged open spans of one day, in ms since the start of the day. Clock changes are ignored. */
 export function spansOfDay(timesMs: readonly number[], durationMs: number): readonly TimeRange[] {
   const spans: TimeRange[] = [];
   for (const fromMs of timesMs) {
@@ -125,7 +116,7 @@ export function spansOfDay(timesMs: readonly number[], durationMs: number): read
   return spans;
 }
 
-/** Merges several sorted sequences of spans into one sequence that is sorted by start. */
+/** Merges several sorted sequences of spans into one. */
 function* inOrder(sources: readonly Generator<TimeRange, undefined>[]): Generator<TimeRange, undefined> {
   const heads = sources.map((source) => ({ source, span: source.next().value }));
   const startOf = (head: Head | undefined) => head?.span?.fromMs ?? Infinity;

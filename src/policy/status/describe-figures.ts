@@ -1,7 +1,6 @@
 /**
- * Builds the parts of a policy's status that change often: counts of collectors, and short lists, such as
- * upgrade tasks and failures. They are computed only when a status is written, because the computation reads
- * the whole ledger. This file changes nothing.
+ * Builds the parts of a policy's status that change often: counts, and lists of upgrade tasks and failures. This reads
+ * the whole ledger, so it runs only when a status is written.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -39,19 +38,22 @@ const maxReasons = 20;
 const maxExamples = 5;
 /** Maximum length in characters of the reason why an analysis is unavailable. */
 const maxAnalysisLength = 1_024;
-/** Maximum length in characters of names, reasons and messages in status. */
+/** Maximum length in characters of names, reasons and messages in the status. */
 const maxTextLength = 256;
 const maxVersionLength = 64;
-/** Maximum length of a task id in status. A longer id is left out, because a shortened id could be the id of another task. */
+/**
+ * Maximum length of a task id in the status. A longer id is left out, because a shortened id could belong to another
+ * task.
+ */
 const maxIdLength = 32;
-/** Maximum size in bytes of the tasks in status, which keeps the whole status below 100 KB. */
+/** Maximum size of the tasks in bytes. The whole status stays below 100 KB. */
 const maxTaskBytes = 17_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
-/** Maximum size in bytes of the list of a stage's collectors that stopped sending logs. */
+/** Maximum size in bytes of a stage's list of collectors that stopped sending logs. */
 const maxQuietBytes = 1_800;
 
-/** Counts and lists of a policy's status. They change with every answer, so they are written only at limited intervals. */
+/** Counts and lists of a policy's status. They change often, so they are written at limited intervals. */
 export interface Figures {
   readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
   readonly collectors: CollectorCounts;
@@ -65,7 +67,7 @@ export interface Figures {
 export interface FiguresInput {
   readonly memberIndex: PolicyMemberIndex;
   readonly pending: PendingChanges;
-  /** Number of attempts that this decision withdraws. Their upgrade requests (POSTs) were never sent. */
+  /** Number of unsent upgrades that this decision withdraws. */
   readonly unsent: number;
   readonly health: Health;
   readonly spec: CollectorVersionPolicySpec;
@@ -87,7 +89,7 @@ export function describeFigures(input: FiguresInput): Figures {
   };
 }
 
-/** Statuses of the stages: first the started stages, then the stages of the spec that have not started. */
+/** Statuses of the stages: the started stages, then the other stages of the spec. */
 function describeStages(input: FiguresInput): readonly StageStatus[] {
   const { memberIndex, pending, spec, state } = input;
   const { header, next, gate } = state;
@@ -98,7 +100,7 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
     const counts = emptyCounts();
     for (const { memberState } of expected[index] ?? []) counts[memberState]++;
     const { updated, failed } = counts;
-    // A stage that is due to start waits only for an approval. It needs no approval while no collector has to be upgraded.
+    // A stage without collectors to upgrade needs no approval.
     const shown = awaitsApproval && next?.name === name ? 'AwaitingApproval' : 'Pending';
     return { name, members: countMembers(counts, spec), updated, failed, state: shown };
   });
@@ -111,7 +113,7 @@ function describeStarted(record: StageRecord, index: number, input: FiguresInput
   const counts = withdrawn(pending.stageCounts(index), unsent);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
-  // Status shows no soak for a failed stage, nor for a stage whose collectors ran the target version before it started.
+  // The status shows no soak of a failed stage, or of a stage that had nothing to upgrade.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,
@@ -206,7 +208,7 @@ function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): R
   return counts;
 }
 
-/** Whether the newest listing row may be too old to show the end of the collector's last upgrade or rollback (U8). */
+/** Returns whether the newest listing may be too old to show the end of the collector's last upgrade (U8). */
 function isAwaitingListing(memberIndex: PolicyMemberIndex, collectorId: string, { sinceMs }: Ending): boolean {
   const seenAtMs = memberIndex.row(collectorId)?.seenAtMs ?? Number.NEGATIVE_INFINITY;
   return seenAtMs < sinceMs + memberIndex.context.settings.graceMs;
@@ -224,7 +226,7 @@ function describeVersions(versions: ReadonlyMap<string, number>): readonly Versi
   return within(maxVersionBytes, sorted.slice(0, maxVersions));
 }
 
-/** Upgrade tasks in status: at most 50 tasks in flight, oldest first, then at most 50 ended tasks, newest first. */
+/** Upgrade tasks in the status: at most 50 running tasks, oldest first, then at most 50 ended tasks, newest first. */
 function describeTasks(memberIndex: PolicyMemberIndex, pending: PendingChanges): readonly TaskSample[] {
   const open = [...pending.open()].slice(0, maxSamples).map((entry) => describeOpen(entry, memberIndex));
   const ended = [...pending.entries()].filter(({ open, ending }) => !open && ending?.taskId !== undefined);
@@ -269,7 +271,7 @@ const endingStates = {
 
 function describeTask(taskId: string | undefined, to: string, entry: Entry, memberIndex: PolicyMemberIndex) {
   const { collectorId, before, back } = entry;
-  // A rollback goes from the target version to the collector's former version (`before`).
+  // A rollback goes from the target version to the former version (`before`).
   const from = back ? memberIndex.context.targetVersion : before;
   return {
     ...(taskId !== undefined && taskId.length <= maxIdLength && { id: taskId }),
@@ -280,7 +282,7 @@ function describeTask(taskId: string | undefined, to: string, entry: Entry, memb
   };
 }
 
-/** Failed upgrades, grouped by the message of the service. Collectors that could not be rolled back come first (U14). */
+/** Failed upgrades, grouped by message. Collectors that could not be rolled back come first (U14). */
 function describeFailures(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,
@@ -329,15 +331,14 @@ function groupReasons(reasons: readonly Reason[], memberIndex: PolicyMemberIndex
   return within(maxReasonBytes, counts.slice(0, maxReasons));
 }
 
-/** Number of skipped collectors that a person must examine; hosted collectors are left out, because they are never upgraded. */
+/** Number of skipped collectors that the user must examine. Hosted collectors are never upgraded, and not counted. */
 export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingChanges): number {
   const isLeftAlone = (id: string) => {
     if (pending.stateOf(id) !== 'skipped') return false;
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // The service also refuses uninstalled collectors. So a person must act only if a later listing still shows the
-    // collector.
+    // The collector may have been uninstalled, so a later listing must still show it.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;
@@ -348,7 +349,7 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
   return leftAlone;
 }
 
-/** Returns the first items of a list, as many as fit into `maxBytes` together. */
+/** Returns the first items of a list that fit into `maxBytes` together. */
 function within<T>(maxBytes: number, samples: readonly T[]): readonly T[] {
   let bytes = 0;
   const end = samples.findIndex((sample) => {

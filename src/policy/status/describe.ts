@@ -1,6 +1,6 @@
 /**
- * Builds the status of a policy without its counts and estimates: the rollout, its history, and conditions in the kstatus style.
- * All functions are free of side effects.
+ * Builds the status of a policy without counts and estimates: the rollout, its history, and conditions in the kstatus
+ * style.
  */
 import { findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
@@ -23,7 +23,6 @@ import type { NextWindow } from '../schedule/maintenance-calendar.ts';
 import type { Figures } from './describe-figures.ts';
 import { stopReasons } from './health.ts';
 
-/** Status of a policy without its counts and estimates. */
 export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
 
 export interface EssentialsInput {
@@ -33,10 +32,10 @@ export interface EssentialsInput {
   readonly health: Health;
   readonly counts: Counts;
   readonly overlap: Overlap | undefined;
-  /** What must happen before more upgrades start, as text that follows "waiting for"; undefined when upgrades may start. */
+  /** Text after "waiting for"; undefined when upgrades may start. */
   readonly waitingFor: string | undefined;
   readonly state: RolloutState;
-  /** Maintenance window that is open or opens next; undefined when there is none. */
+  /** Maintenance window that is open or opens next. */
   readonly window: NextWindow | undefined;
   readonly wallMs: number;
 }
@@ -44,7 +43,7 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  // While a failed or refused collector can be retried, the rollout has not ended, even if it was completed before.
+  // A rollout with a collector that can be retried has not ended.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&
@@ -98,7 +97,7 @@ function describeRollout(input: EssentialsInput) {
   return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
 }
 
-/** Stop of the rollout, as shown in status. A process that has lost the ledger restores the stop from this field (U1). */
+/** Stop of the rollout in the status. If the ledger is lost, the stop is restored from here (U1). */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
   return { ...told, ...(stage === undefined ? {} : { stage }) };
@@ -106,7 +105,7 @@ function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollo
 
 const maxStopLength = 1024;
 
-/** Collectors that this policy selects and that belong to other policies; undefined when there are none. */
+/** Selected collectors that belong to other policies; undefined when there are none. */
 export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership): Overlap | undefined {
   const foreign = memberIndex.members('foreign');
   if (foreign.size === 0) return undefined;
@@ -119,8 +118,8 @@ export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership
 }
 
 /**
- * Returns the conditions of a policy whose collectors are not known yet. The condition `Overlapping` stays as it was until the policy is
- * edited (H1).
+ * Returns the conditions of a policy whose collectors are not known yet. `Overlapping` stays unchanged until the policy
+ * is edited (H1).
  */
 export function describeVerdictAlone(
   before: Partial<ShownHealth> | undefined,
@@ -133,7 +132,7 @@ export function describeVerdictAlone(
   return isOfThisText ? shown : { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
 }
 
-/** Conditions for a health verdict, including the condition about collectors that other policies own. */
+/** Conditions for a health verdict, with the condition about collectors of other policies. */
 export function describeVerdict(
   before: Partial<ShownHealth> | undefined,
   health: Health,

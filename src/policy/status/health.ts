@@ -1,7 +1,4 @@
-/**
- * Computes the health verdict of a policy: its state, and the reason why nothing happens. The first check with a verdict decides,
- * so the order of the checks is the precedence of the reasons.
- */
+/** Computes the health of a policy. The first check with a result decides, so the checks are ordered by precedence. */
 
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -14,42 +11,40 @@ import { type Counts, outstanding } from '../members/state-counts.ts';
 import { isRollbackOver } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
 
-/** Numbers of a policy's collectors, by state and in total. */
 export interface Fleet {
   readonly counts: Counts;
   readonly matched: number;
-  /** Number of skipped collectors that a person must examine. */
+  /** Number of skipped collectors that the user must examine. */
   readonly leftAlone: number;
 }
 
 export interface HealthInput {
   readonly spec: CollectorVersionPolicySpec;
-  /** Reason why no policy may start an upgrade, with what to do about it (D1); absent when policies may start upgrades. */
+  /** Reason why no policy may start an upgrade, with a remedy (D1). */
   readonly upgradesBlocked?: string | undefined;
-  /** Setting or annotation that pauses the policy; undefined when the policy is not paused. */
+  /** Setting or annotation that pauses the policy, if any. */
   readonly pausedBy: string | undefined;
-  /** Error that prevents the use of the service or its credentials; undefined when there is none. */
+  /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;
-  /** Message that the service does not offer the target version; undefined when the version is offered. */
+  /** Message that the service does not offer the target version, if so. */
   readonly notOffered: string | undefined;
-  /** Whether a newer build becomes the target as soon as it reaches the minimum age (`minAge`). */
+  /** Whether a newer build becomes the target once it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
-  /** Error in the maintenance windows of the spec; undefined when there is none. */
+  /** Error in the maintenance windows of the spec. */
   readonly badCalendar?: string | undefined;
   readonly targetVersion: string | undefined;
-  /** Numbers of the policy's collectors; undefined until the first complete sweep (read of the whole collector list). */
+  /** Numbers of collectors; undefined until the whole collector list has been read. */
   readonly fleet?: Fleet | undefined;
   readonly ledgerFull?: boolean;
-  /** Reason why the rollout waits while collectors are left to upgrade; undefined when it does not wait. */
+  /** Reason why the rollout waits, if it does. */
   readonly wait?: RolloutWait | undefined;
-  /** State of the rollout; undefined until a rollout exists. */
   readonly state?:
     | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'recovery' | 'gate' | 'failedNow'>
     | undefined;
 }
 
 export interface RolloutWait {
-  /** Reason for the wait, as text that follows "waiting for" in the status message. */
+  /** Text after "waiting for" in the status message. */
   readonly waitingFor: string;
   /** Reason of the `Ready` condition while the rollout only waits; undefined for the default reason. */
   readonly reason: string | undefined;
@@ -116,8 +111,7 @@ function stalledByProblem({ problem }: HealthInput): Health | undefined {
 }
 
 function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): Health | undefined {
-  // A rollback continues when the service no longer offers the target build. The service may have withdrawn the build
-  // because it breaks collectors.
+  // A rollback needs no target build. The service may have withdrawn the build because it breaks collectors.
   if (message === undefined || state?.header.stop?.kind === 'rollback') return undefined;
   if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
   return { ...stalled, reason: reasons.versionNotOffered, message };
@@ -171,7 +165,7 @@ function afterInconclusive({ stage }: RolloutStop, { stages = [] }: LedgerHeader
   return `Run \`logfleet retry\` ${retry}, \`logfleet approve --stage ${stage}\` to continue without ${isAnalyzed ? 'this analysis' : 'this stage'}, or set another target.`;
 }
 
-/** Explanation why the rollout is stopped, with the current number of failures if that has changed since the stop (H3). */
+/** Explains why the rollout is stopped, with the number of failures if it has changed since (H3). */
 function stopText({ message, exceeded }: RolloutStop, failedNow: number | undefined): string {
   const now =
     failedNow === undefined || failedNow === exceeded?.failed ? '' : ` (now ${counted(failedNow, 'failure')})`;
@@ -229,7 +223,7 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
-/** Reports that searches of a message analysis fail: as stalled if a person must act, and otherwise as an outage (H2). */
+/** Reports that searches of a message analysis fail: stalled if the user must act, otherwise an outage (H2). */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.analysisUnavailable) return undefined;
@@ -237,7 +231,7 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
   return { ...(gate.byPerson ? stalled : { ...atWork, outage: true }), reason: gate.reason, message };
 }
 
-/** Reports a stalled rollout: a stage has a failure and the spec sets no `maxFailures`, so a person must decide (R5). */
+/** Reports a stage with a failure if the spec sets no `maxFailures`, so that the user must decide (R5). */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
@@ -256,7 +250,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
   if (outstanding(fleet.counts) + awaited === 0) return undefined;
   const progress = `${progressText(fleet, targetVersion, awaited)}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
-  // Reasons why no upgrade starts are shown only while the policy has collectors left to upgrade.
+  // Reasons to wait are shown only while collectors are left to upgrade.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back online` : undefined);
   const waiting = waits === undefined ? '' : `; waiting for ${waits}`;
@@ -265,7 +259,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   return { ...atWork, reason, message };
 }
 
-/** Reports a stage that waits although all collectors run the target version, for example for the end of the last soak. */
+/** Reports a stage that waits although all collectors run the target version. */
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
   if (!fleet || !wait || reason === undefined || !stageReasons.has(reason)) return undefined;
@@ -281,7 +275,7 @@ function excessText(state: HealthInput['state']): string {
   return state?.excess ? `; ${state.excess.message}` : '';
 }
 
-/** Reasons for which a stage waits even when all its collectors are upgraded, such as its soak. */
+/** Reasons for which a stage waits even when all its collectors are upgraded. */
 export const stageReasons: ReadonlySet<string> = new Set([
   reasons.soaking,
   reasons.rollingOut,
@@ -307,7 +301,7 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Reports a rollout that continued to its end although collectors that stopped sending logs exceed `maxFailures`. */
+/** Reports a completed rollout in which too many collectors stopped sending logs. */
 function wentQuiet({ state }: HealthInput): Health | undefined {
   const { excess, header } = state ?? {};
   const isQuiet = header?.stages?.some(({ analysis }) => (analysis?.outcome?.quiet ?? 0) > 0);
@@ -316,7 +310,7 @@ function wentQuiet({ state }: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Whether `maxFailures` of the spec tolerates all failures of the rollout. */
+/** Returns whether `maxFailures` tolerates all failures of the rollout. */
 function isTolerated({ state }: HealthInput): boolean {
   return state !== undefined && state.excess === undefined && state.untolerated === 0;
 }
@@ -342,7 +336,7 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   return { ...resting, ready: 'True', reason: reasons.allUpdated, message };
 }
 
-/** Number of collectors that the policy selects and owns, and that can be upgraded now or were upgraded. */
+/** Number of the policy's own collectors that can be upgraded or were upgraded. */
 export function eligibleMembers({ counts, matched, leftAlone }: Fleet): number {
   return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
 }

@@ -1,4 +1,4 @@
-/** Metrics of policies, computed from their statuses: state and reason, current stage, and number of collectors by state (C3). */
+/** Metrics of policies: state and reason, current stage, and number of collectors by state (C3). */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import type { Metrics, Sample } from '../../base/metrics.ts';
@@ -26,7 +26,7 @@ const figures: readonly StatusFigure<CollectorVersionPolicy>[] = [
   ],
 ];
 
-/** Creates the metrics of policies. `policies` returns the measured policies: none while another process leads. */
+/** @param policies returns the measured policies: none while another process leads */
 export function measurePolicies(metrics: Metrics, policies: () => Iterable<CollectorVersionPolicy>): void {
   measureStatuses({ metrics, kind: 'policy', plural: 'policies', figures, resources: policies });
 }

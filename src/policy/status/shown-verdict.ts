@@ -1,22 +1,22 @@
 /**
- * Decides whether the health verdict in a policy's status is kept while this process has not read the collectors yet, for
- * example after a restart or a change of leader (H1). The verdict is kept until newer facts contradict it.
+ * Decides whether the conditions in a policy's status are kept until this process has read the collectors, for example
+ * after a restart (H1).
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { type Health, reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 
-/** Facts that this process knows about a policy before it has read the policy's collectors. */
+/** Known facts about a policy before its collectors are read. */
 export interface SoFar {
-  /** Target version of the policy; undefined when unknown. */
+  /** Target version of the policy, if known. */
   readonly target: string | undefined;
-  /** Whether the policy's stored ledger, if any, belongs to the service that the Secret names. */
+  /** Whether no ledger of another service is stored. */
   readonly sameService: boolean;
   /** Whether the service has answered any request of this process. */
   readonly answered: boolean;
 }
 
-/** Reasons of the `Ready` condition that logfleet can confirm only after it has read all collectors. */
+/** Reasons of `Ready` that only a read of all collectors can confirm. */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -36,7 +36,7 @@ const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.ledgerFull,
 ]);
 
-/** Reasons of the `Ready` condition that report an unusable spec, Secret, ledger or manifest. */
+/** Reasons of `Ready` for an unusable spec, Secret, ledger or manifest. */
 const ofTheHost: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.ledgerForeign,
@@ -47,8 +47,7 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the conditions in status still hold: they are for this generation, service and target, and no newer fact
- * contradicts them.
+ * Returns whether the conditions in the status still hold, because no newer fact contradicts them.
  * @param found health verdict of this process, which has not read the collectors
  */
 export function stillHolds(
@@ -58,8 +57,7 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // The message of a paused policy stays, because it contains the number of running upgrades, which this process does not
-  // know yet.
+  // The shown message contains the number of running upgrades, which this process does not know yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;
@@ -67,7 +65,7 @@ export function stillHolds(
 }
 
 /**
- * Whether status keeps its health verdict until all policies have claimed their collectors and counts are reliable (U13).
+ * Returns whether the status keeps its conditions until the counts are reliable (U13).
  * @param found verdict of this process, based on counts that may be wrong
  */
 export function staysUntilClaimed(

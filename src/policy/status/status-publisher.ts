@@ -1,8 +1,8 @@
 /**
- * Decides when the status of a policy is written, because each write is an event for all watchers of the resource:
+ * Decides when the status of a policy is written, because each write is an event for all watchers:
  * - immediately after a change of conditions, target or rollout;
  * - at limited intervals after a change of counts;
- * - not at all without a change, or if only the estimated end of the rollout changed a little.
+ * - not after a small change of the estimated end.
  */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -13,7 +13,7 @@ import { echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
 import { describeVerdictAlone, type Essentials } from './describe.ts';
 
-/** Minimum change in ms of the estimated end of a rollout that is worth a write of status. */
+/** Minimum change in ms of a rollout's estimated end that is written to the status. */
 const leastShiftMs = 60_000;
 const leastShiftShare = 0.1;
 
@@ -25,7 +25,7 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
     this.#clock = options.clock;
   }
 
-  /** Confirms in status that the operator has read a person's request. All other fields of status stay unchanged. */
+  /** Confirms in the status that the operator has read the user's request. All other fields stay unchanged. */
   publishEcho(policy: CollectorVersionPolicy): Promise<number> {
     const known = this.known(policy);
     const echo = echoOfRequest(policy);
@@ -65,10 +65,7 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
   return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameValue(before, rest);
 }
 
-/**
- * Fields of status whose change is written at once. Counts and estimates are not included, nor are messages, because they
- * repeat counts.
- */
+/** Fields of the status whose change is written immediately. Messages are left out, because they repeat counts. */
 function verdicts(status: Essentials): unknown {
   const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;
   const { nextWindow, conditions } = status;
@@ -83,7 +80,7 @@ function verdicts(status: Essentials): unknown {
 
 const rules = { kind: 'CollectorVersionPolicy', verdicts, differs } as const;
 
-/** Estimated end of the rollout in a status, as wall time in ms; undefined when there is no estimate. */
+/** Estimated end of the rollout as wall time in ms, if any. */
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {
   const end = rollout?.estimatedCompletionTime;
   return end === undefined ? undefined : Date.parse(end);
