@@ -1,6 +1,5 @@
 /**
- * The controller of one kind: watches changes, queues keys, runs a limited number of concurrent reconciles, and schedules the next
- * reconcile of a key by its result or error.
+ * The controller of one kind: watches changes, queues keys, and runs a limited number of concurrent reconciles.
  *
  * ```
  *             change, enqueue                  leader, synced, a free worker
@@ -15,7 +14,7 @@
  * - A process that does not lead starts no reconcile.
  * - A reconcile that throws delays only its own key.
  *
- * The controller does not poll: a change is reconciled at once. The host decides which process leads.
+ * The controller does not poll: a change is reconciled at once.
  */
 
 import { aborted } from '../base/aborted.ts';

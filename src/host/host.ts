@@ -1,10 +1,9 @@
 /**
- * Interface between the reconcilers and the place that stores resources. Two adapters implement it: `kubernetes/` (an
- * API server) and `directory/` (manifest files). Reconcilers depend on this file only and treat both places alike.
+ * Interface between the reconcilers and the place that stores resources: an API server (`kubernetes/`) or manifest
+ * files (`directory/`).
  *
- * Resources are read from a local cache that may lag behind. Writes use optimistic locking: a write fails with
- * `host.conflict` (handling `backoff`) if the resource changed since it was read. No method waits until the cache
- * contains a write.
+ * Resources are read from a cache that may be outdated. A write fails with `host.conflict` (handling `backoff`) if the
+ * resource changed since it was read. No method waits until the cache contains a write.
  */
 import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
@@ -17,23 +16,20 @@ export interface ResourceKey {
   readonly name: string;
 }
 
-/** Cache of all resources of one kind. The adapter updates the cache until the host is closed. */
+/** Cache of all resources of one kind, updated until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * True once the cache has been filled for the first time. Until then, `list` and `get` may miss resources. The value
-   * is already true when listeners are called for the last resource of the first list.
+   * True once the cache has been filled. Until then, `list` and `get` may miss resources. Already true when listeners
+   * are called for the last resource of the first list.
    */
   synced(): boolean;
   list(): Iterable<R>;
   get(key: ResourceKey): R | undefined;
-  /**
-   * Calls `listener` for each resource that is added, changed or removed, also when the cache is filled again from a
-   * complete list. Returns the function that unsubscribes the listener.
-   */
+  /** Calls `listener` for each resource that is added, changed or removed. Returns the function that unsubscribes. */
   subscribe(listener: (key: ResourceKey) => void): () => void;
 }
 
-/** Resource that owns a ledger, an Event or another resource, identified by kind, name and uid. */
+/** Resource that owns a ledger, an Event or another resource. */
 export interface OwnerRef extends ResourceKey {
   readonly kind: KindName;
   readonly uid: string;
@@ -46,14 +42,14 @@ export interface NewResource<K extends KindName> {
     readonly labels: Readonly<Record<string, string>>;
     readonly annotations: Readonly<Record<string, string>>;
   };
-  /** Spec as a person would write it: fields with a default value may be absent. */
+  /** Spec as a user would write it: defaults may be absent. */
   readonly spec: object;
   readonly owner: OwnerRef;
 }
 
 /**
- * Result of the creation of a resource. `exists`: the owner has a resource of this kind and name already. `taken`:
- * a resource of this kind and name exists, and the owner does not own it.
+ * Result of the creation of a resource. `exists`: the owner has this resource already. `taken`: the resource exists,
+ * and the owner does not own it.
  */
 export type Creation = 'created' | 'exists' | 'taken';
 
@@ -61,28 +57,29 @@ export type Creation = 'created' | 'exists' | 'taken';
 export interface LedgerShard {
   /** Text of the ledger object, at most `maxShardBytes` bytes of UTF-8. */
   readonly content: string;
-  /** Opaque version of the ledger object, which changes with every write. */
+  /** Opaque version that changes with every write. */
   readonly version: string;
 }
 
-/** Version of the format in which ledgers are written. The status of a policy shows the version of its ledger (U1). */
+/** Version of the format in which ledgers are written, as shown in the status of a policy (U1). */
 export const ledgerFormat = 2;
 
-/** Maximum size of a ledger object in bytes: 512 KiB, half of the size that an API server accepts (U1). */
+/** Maximum size of a ledger object in bytes: half of what an API server accepts (U1). */
 export const maxShardBytes = 512 * 1024;
 
 /**
- * Stores the ledgers of resources: facts that cannot be observed again, such as upgrade attempts in flight (U1). A
- * ledger consists of named objects, each with its own optimistic lock. A read may return an outdated object. This does
- * no harm, because a write that is based on an outdated object fails with `host.conflict`.
+ * Stores the ledgers of resources: facts that cannot be observed again, such as running upgrades (U1). A ledger
+ * consists of named objects, each with its own optimistic lock. A read may return an outdated object; a write based on
+ * it fails with `host.conflict`.
  */
 export interface LedgerStore {
-  /** Reads one ledger object of the resource `owner`. `shard` is the name of the object. Returns undefined if the object does not exist. */
+  /** Reads one ledger object of `owner`. Returns undefined if the object does not exist. */
   read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined>;
   /**
-   * Writes one complete ledger object. `expected` is the version that was last read or written, or undefined to create
-   * the object. If the stored version differs, the write fails with `host.conflict`. Resolves to the new version when
-   * the object is stored durably. `summary` describes the content to users in a few words.
+   * Writes one complete ledger object and returns its new version. Fails with `host.conflict` if the stored version is
+   * not `expected`.
+   * @param expected version that was last read or written; undefined to create the object
+   * @param summary content in a few words, for users
    */
   write(
     owner: OwnerRef,
@@ -95,10 +92,7 @@ export interface LedgerStore {
 
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
-/**
- * Checks the size of a ledger object before the object is written. Fails with `ledger.full` if the object is too
- * large.
- */
+/** Checks the size of a ledger object. Fails with `ledger.full` if it is too large. */
 export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, content: string): void {
   assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
   const bytes = Buffer.byteLength(content);
@@ -111,82 +105,67 @@ export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, 
 
 /** Event about a change of a resource's state. */
 export interface ResourceEvent {
-  /** `Warning` if a person should look at the resource, or if something does not work. */
+  /** `Warning` if a user should examine the resource, or if something does not work. */
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
-  /** True if the resource cannot continue until a person acts (condition `Stalled`). */
+  /** True if the resource needs the user to continue (condition `Stalled`). */
   readonly stalled?: boolean;
 }
 
 export interface EventSink {
-  /**
-   * Publishes an Event. Never throws and never waits. Events that cannot be
-   * delivered are dropped.
-   */
+  /** Publishes an Event. Never throws and never waits. Undeliverable Events are dropped. */
   publish(owner: OwnerRef, event: ResourceEvent): void;
 }
 
 export interface SecretReader {
-  /** Decoded keys and values of a Secret, or undefined if the Secret does not exist. */
+  /** Decoded keys and values of a Secret; undefined if it does not exist. */
   get(key: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined>;
-  /** True if environment variables can replace the Secret. Undefined on a host that never uses environment variables. */
+  /** Returns whether environment variables can replace the Secret. Absent on a host without such variables. */
   takesVariables?(key: ResourceKey): boolean;
 }
 
 /**
- * Tells whether this process may act, because only one operator process (the leader) may write and send requests. A host
- * without other processes always leads. The local clock decides whether leadership is still valid. So after a long
- * suspension, a process notices without a request that its leadership has ended.
+ * Tells whether this process may act: only one operator process, the leader, may write and send requests. The local
+ * clock decides, so a process notices after a long suspension that its leadership has ended.
  */
 export interface Leadership {
-  /**
-   * True while this process leads, by the monotonic clock and not the wall clock. Its leadership ends some time before
-   * another process may take over.
-   */
+  /** True while this process leads. Its leadership ends some time before another process may take over. */
   isLeader(): boolean;
-  /**
-   * Number of times that this process became leader; 0 before the first time. Facts learned in an earlier term may be
-   * outdated.
-   */
+  /** Number of times that this process became leader. Facts of an earlier term may be outdated. */
   term(): number;
-  /** True if the last takeover happened without a release by the former leader, for example after a crash (B6). */
+  /** True if the former leader did not release its leadership, for example after a crash (B6). */
   tookOverByForce(): boolean;
-  /** Calls `listener` when leadership of this process begins or ends. */
+  /** Calls `listener` when this process becomes leader or stops leading. */
   subscribe(listener: () => void): () => void;
 }
 
 /** Operator-wide settings of the ConfigMap `logfleet-settings`. */
 export interface OperatorSettings {
   /**
-   * Person or object that paused the operator, worded to follow "paused by". Undefined while the operator is not
-   * paused. While the operator is paused, no policy or export starts new work. Upgrades and searches in flight
-   * continue to their end.
+   * User or object that paused the operator, as text after "paused by"; undefined without a pause. A paused operator
+   * starts no new work, and running work continues.
    */
   readonly pausedBy?: string | undefined;
-  /**
-   * Message that explains why an unusable manifest stops all policies from starting upgrades (D1), and what to do. Undefined
-   * if there is no such manifest.
-   */
+  /** Explains why an unusable manifest stops all upgrades (D1), and what to do. */
   readonly upgradesBlocked?: string | undefined;
 }
 
 export interface Host {
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>>;
   /**
-   * Writes the status of a resource, with an optimistic lock on the resource version that was read. All other fields must be
-   * the same as when the resource was read. Resolves to the written resource. Fails with `host.gone` (handling `wait`) if the
-   * resource no longer exists.
+   * Writes the status of a resource if the resource has not changed since it was read. Resolves to the written
+   * resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /** Called when a resource was checked and its status needs no write, so that live views can show the check. */
+  /** Called when the status of a checked resource needs no write. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
-   * Creates a resource in the namespace of its owner. The cache contains the new resource some time later. Fails with
-   * `host.refused` (handling `stall`) if its spec or metadata is invalid.
+   * Creates a resource in the namespace of its owner. The cache contains it later. Fails with `host.refused` (handling
+   * `stall`) if its spec or metadata is invalid.
    */
   create<K extends KindName>(resource: NewResource<K>): Promise<Creation>;
-  /** Returns whether `remove` can delete this resource. Resources whose manifests are files of users cannot be deleted. */
+  /** Returns whether `remove` can delete this resource. Manifest files of users cannot be deleted. */
   canRemove(resource: AnyResource): boolean;
   /**
    * Deletes the resource with this uid and resource version. Succeeds if the resource is gone. Fails with
@@ -194,15 +173,13 @@ export interface Host {
    */
   remove(resource: AnyResource): Promise<void>;
   /**
-   * Current settings of the operator. Until the settings are read for the first time, everything is paused. If a later
-   * read fails, the last settings apply. If the operator lacks the right to read the settings, nothing is paused.
+   * Current settings of the operator. Until they are read for the first time, everything is paused. After a failed
+   * read, the last settings apply. Without the right to read them, nothing is paused.
    */
   settings(): OperatorSettings;
-  /**
-   * Calls `listener` after each change of the operator settings. Returns the function that unsubscribes the listener.
-   */
+  /** Calls `listener` after each change of the settings. Returns the function that unsubscribes. */
   subscribeSettings(listener: () => void): () => void;
-  /** Returns the flags with which other logfleet commands find a resource, each with a space before it, as in ` -n logging`. */
+  /** Returns the flags with which other commands find a resource, each after a space, as in ` -n logging`. */
   commandFlags(resource: OwnerRef): string;
   readonly ledgers: LedgerStore;
   readonly events: EventSink;
@@ -210,6 +187,6 @@ export interface Host {
   readonly leadership: Leadership;
   /** Kubernetes Jobs of exports. Absent if exports cannot run in Jobs. */
   readonly workerJobs?: WorkerJobs;
-  /** True if the resources are in an API server, and false for a directory, where no Kubernetes Job can run. */
+  /** True for an API server, false for a directory. */
   readonly isCluster: boolean;
 }

@@ -1,17 +1,14 @@
-/**
- * Interface to the Kubernetes Jobs in which exports run, and to their pods. Only a host on an API server has it. The Jobs of all exports
- * carry the label `exportLabel`, so that the operator follows no other Jobs.
- */
+/** Interface to the Kubernetes Jobs in which exports run, and to their pods. Only a host on an API server has it. */
 import type { LogfleetError } from '../base/errors.ts';
 
 /** Label of Jobs and pods with the uid of their export. */
 export const exportLabel = 'logfleet.dev/export-uid';
 
-/** Labels that Kubernetes sets on the pods of a Job: the name of the Job, and the index of the pod. */
+/** Labels of a Job's pods: the name of the Job, and the index of the pod. */
 export const jobNameLabel = 'batch.kubernetes.io/job-name';
 export const completionIndexLabel = 'batch.kubernetes.io/job-completion-index';
 
-/** Namespace and name of a Job, a pod, a ServiceAccount or a PersistentVolumeClaim. */
+/** Namespace and name of a Job, pod, ServiceAccount or PersistentVolumeClaim. */
 interface JobKey {
   readonly namespace: string;
   readonly name: string;
@@ -27,7 +24,6 @@ interface WorkerObject {
   };
 }
 
-/** Condition of a Job or pod, as Kubernetes writes it. */
 export interface KubernetesCondition {
   readonly type: string;
   readonly status: string;
@@ -64,15 +60,15 @@ export interface WorkerJobs {
   readonly image: string;
   /** True after Jobs and pods were listed once. */
   synced(): boolean;
-  /** Error of the last failed list or watch; undefined after a success. */
+  /** Error of the last list or watch, if it failed. */
   problem(): LogfleetError | undefined;
   jobs(): Iterable<WorkerJob>;
   pods(): Iterable<WorkerPod>;
-  /** Calls `listener` with the uid of the export when one of its Jobs or pods changes. Returns the function that unsubscribes it. */
+  /** Calls `listener` with the uid of the export when a Job or pod changes. Returns the function that unsubscribes. */
   subscribe(listener: (exportUid: string) => void): () => void;
   /** Reads whether a Job exists, without the cache. */
   exists(key: JobKey): Promise<boolean>;
-  /** Creates a Job from its manifest. Returns 'exists' if a Job of this name exists, even if another client created it. */
+  /** Creates a Job from its manifest. Returns 'exists' if a Job of this name exists. */
   create(key: JobKey, manifest: object): Promise<'created' | 'exists'>;
   /** Deletes a Job with its pods. Succeeds if the Job is gone. */
   remove(job: WorkerJob): Promise<void>;

@@ -1,7 +1,6 @@
 /**
- * Watches folders of manifests. After one or more changes, waits until nothing has changed for `debounceMs`, and then calls
- * `onChange` once. Also calls `onChange` every `pollMs`, because the operating system can lose file watches: on network
- * volumes, at the watch limit, and when a folder is replaced.
+ * Watches folders of manifests. Calls `onChange` once when nothing has changed for `debounceMs`, and also every
+ * `pollMs`, because the operating system can lose file watches.
  *
  * Invariant: calls of `onChange` never overlap. A change during a call causes another call.
  */
@@ -14,7 +13,7 @@ const pollMs = 10_000;
 
 interface ChangeWatchOptions {
   readonly clock: Clock;
-  /** Callback that reads the current content of the folders. Its promise must not reject. */
+  /** Reads the current content of the folders. The promise must not reject. */
   readonly onChange: () => Promise<void>;
 }
 
@@ -32,8 +31,8 @@ export class ChangeWatch {
   }
 
   /**
-   * Watches these folders, and stops watching all others. A new folder causes one more call of `onChange`, because
-   * changes before the watch began were not reported. A folder that cannot be watched is still read at every `pollMs`.
+   * Watches these folders and no others. A new folder causes one more call of `onChange`. A folder that cannot be
+   * watched is still read every `pollMs`.
    */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;
@@ -61,11 +60,11 @@ export class ChangeWatch {
       this.#watchers.set(folder, watcher);
       this.#onEvent();
     } catch {
-      // A folder that cannot be watched is still read at the next poll.
+      // The next poll still reads a folder that cannot be watched.
     }
   }
 
-  /** Closes the failed watch of one folder. The next call of `follow` watches the folder again. */
+  /** Closes the failed watch of one folder, until the next call of `follow`. */
   #forget(folder: string, watcher: FSWatcher): void {
     watcher.close();
     if (this.#watchers.get(folder) === watcher) this.#watchers.delete(folder);

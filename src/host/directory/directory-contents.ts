@@ -1,17 +1,14 @@
 /**
- * The resources of one or more manifest directories. Each resource combines the spec and annotations of its manifest,
- * the requests of users, and the status that logfleet wrote.
+ * The resources of one or more manifest directories, with spec and annotations from the manifest, requests of users,
+ * and status.
  *
  * Invariants:
- * - A resource gets its identity (uid) when its manifest is first read. It keeps the uid after its manifest is deleted,
- *   until the retained state (status and ledger) is discarded (D4).
- * - The generation of a resource increases when its spec changes, defaults included. Its resource version increases
- *   with every change.
+ * - A resource gets its uid when its manifest is first read, and keeps the uid until its state is discarded (D4).
+ * - The generation increases when the spec changes, the resource version with every change.
  * - Each change is written to the disk before any listener is called.
- * - Invalid input removes nothing. When a manifest becomes invalid, its resource stays as it was, also across a restart
- *   (D1, D2).
+ * - When a manifest becomes invalid, its resource stays as it was (D1, D2).
  * - Reads and writes run one after the other.
- * - A resource that the operator created has no manifest. It is deleted as soon as its owner has no manifest.
+ * - A resource that the operator created has no manifest. It is deleted with its owner.
  */
 
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
@@ -44,8 +41,8 @@ import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
 
 /**
- * Time in ms that a manifest must be missing before its resource counts as deleted (D3). The delay is needed because
- * editors and `git pull` delete a file and then write it again.
+ * Time in ms that a manifest must be missing before its resource counts as deleted (D3). Editors and `git pull` delete
+ * a file and then write it again.
  */
 export const deletionDelayMs = 5_000;
 /**
@@ -56,7 +53,7 @@ const longestWritingMs = 15_000;
 
 export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly directories: readonly string[];
-  /** True in the operator, which waits until manifest files are completely written. False in commands such as `logfleet get`. */
+  /** True in the operator, false in commands such as `logfleet get`, which do not wait for complete files. */
   readonly isOperator: boolean;
 }
 
@@ -68,12 +65,9 @@ export class DirectoryContents {
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /** For each object whose manifest is missing, by identity: the monotonic time in ms at which this was first noticed. */
+  /** Monotonic time in ms since which each manifest is missing, by identity of its object. */
   readonly #missingSinceMs = new Map<string, number>();
-  /**
-   * Records of retained resources, by uid. The manifest of a retained resource was deleted, but its status and ledger are
-   * kept.
-   */
+  /** Records of resources whose manifest was deleted and whose state is kept, by uid. */
   readonly #retained = new Map<string, ResourceRecord>();
   #secrets: ReadonlyMap<string, Found<DecodedSecret>> = new Map();
   #recordProblems: readonly PlacedFinding[] = [];
@@ -90,8 +84,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Loads all stored resources and reads the manifests. An operator waits until the manifest files stop changing, and
-   * until each missing manifest has returned or counts as deleted.
+   * Loads all stored resources and reads the manifests. An operator waits until the files stop changing and missing
+   * manifests have returned or count as deleted.
    */
   open(): Promise<void> {
     return this.#exclusively(async () => {
@@ -110,8 +104,7 @@ export class DirectoryContents {
   }
 
   /**
-   * Reads the manifests again. A command that only reads also loads the stored records again, because an operator may
-   * have changed them.
+   * Reads the manifests again. Commands also load the stored records again, because an operator may have changed them.
    */
   refresh(): Promise<void> {
     return this.#exclusively(async () => {
@@ -124,7 +117,7 @@ export class DirectoryContents {
     return this.cache.source(kind);
   }
 
-  /** Current problems with the manifests and with the stored records of resources. */
+  /** Current problems with manifests and stored records. */
   problems(): readonly PlacedFinding[] {
     return this.#problems;
   }
@@ -132,10 +125,10 @@ export class DirectoryContents {
   /** Called after each reading. `hasNewProblems` is true if the problems with manifests or stored state have changed. */
   protected onReading(_hasNewProblems: boolean): void {}
 
-  /** Called when a resource is retained (its manifest was deleted and its state is kept), or when its manifest returns. */
+  /** Called when the manifest of a resource was deleted or has returned. */
   protected onNotice(_: Notice): void {}
 
-  /** Retained resources: their manifests were deleted, but their status and ledgers are still kept. */
+  /** Resources whose manifests were deleted and whose state is kept. */
   retained(): readonly ResourceRecord[] {
     return [...this.#retained.values()];
   }
@@ -152,7 +145,7 @@ export class DirectoryContents {
     return this.#settings.pausing();
   }
 
-  /** Folders to watch, because a change in them can change a resource or Secret. */
+  /** Folders to watch for changes of resources or Secrets. */
   folders(): readonly string[] {
     return this.#folders;
   }
@@ -161,13 +154,13 @@ export class DirectoryContents {
     return this.#secrets.get(identify('Secret', key))?.decoded.members;
   }
 
-  /** Manifest directory of the resource with this uid, or undefined if no such resource exists. */
+  /** Manifest directory of the resource with this uid, if it exists. */
   directoryOf(owner: OwnerRef): string | undefined {
     const record = this.cache.get(owner.kind, owner);
     return record?.resource.metadata.uid === owner.uid ? record.directory : undefined;
   }
 
-  /** State folder (`.logfleet`) for the resource with this uid, or undefined if no such resource exists. */
+  /** State folder (`.logfleet`) for the resource with this uid, if it exists. */
   stateOf(owner: OwnerRef): StateDirectory | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? undefined : new StateDirectory(directory);
@@ -222,7 +215,7 @@ export class DirectoryContents {
     });
   }
 
-  /** Stops reading manifests and writing state. Resolves when the last read or write has ended. */
+  /** Stops reading and writing. Resolves when the last read or write has ended. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#nextReading?.timer.cancel();
@@ -246,18 +239,14 @@ export class DirectoryContents {
         await this.#addRecord(record);
       }
     }
-    // Resources that the operator created have no manifest. Resources that a running operator has deleted are removed from
-    // the cache here.
+    // A running operator has deleted this resource.
     for (const record of this.cache.all()) {
       if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }
     this.#recordProblems = problems;
   }
 
-  /**
-   * Adds a resource record that was loaded from the disk. An interrupted move between directories leaves two records
-   * with the same uid. In that case the newer record is used.
-   */
+  /** Adds a record from the disk. Of two records with the same uid, after an interrupted move, the newer is used. */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
     const known = this.cache.byIdentity(id) ?? this.#retained.get(id);
@@ -285,7 +274,7 @@ export class DirectoryContents {
     this.#folders = reading.folders;
     if (reading.isUnfinished) this.#readAgainAfter(quietMs);
     for (const id of reading.ids) this.#missingSinceMs.delete(id);
-    // The operator settings are applied before the resources, so that a paused operator starts no work on them.
+    // The settings come first, so that a paused operator starts no work.
     this.#settings.adopt(reading, (known) => this.#isKept(identifySettings(known), reading));
     const secrets = [...this.#secrets].filter(([id]) => this.#isKept(id, reading));
     this.#secrets = new Map([...secrets, ...reading.secrets]);
@@ -293,7 +282,7 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Owners are processed before the resources that they own, because a resource is deleted when its owner is gone.
+    // Owners come first, because resources are deleted with their owner.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;
@@ -312,7 +301,7 @@ export class DirectoryContents {
     const request = reading.requests.get(id);
     const written = withRequest(decoded.annotations, request);
     const owned = this.cache.get(kind, key);
-    // If a user writes a manifest for a resource that the operator created, the manifest replaces that resource.
+    // A manifest of a user replaces a resource that the operator created.
     if (owned && isOwned(owned)) await this.#removeOwned(owned);
     const known = this.cache.get(kind, key) ?? (await this.#revivable(id, decoded, request));
     if (!known) {
@@ -321,7 +310,7 @@ export class DirectoryContents {
       this.cache.put(created);
       return;
     }
-    // The manifest exists again, so an older request to forget the resource (`logfleet forget`) no longer applies.
+    // The manifest exists again, so an older `logfleet forget` no longer applies.
     if (request?.forget) await this.#records.removeRequest(known);
     const here = known.directory === directory ? known : await this.#records.move(known, directory);
     await this.#update({ ...here, manifest }, known, found, written);
@@ -330,7 +319,6 @@ export class DirectoryContents {
     this.onNotice({ kind: 'continued', record: known });
   }
 
-  /** Applies a changed manifest to the stored resource. */
   async #update(
     record: ResourceRecord,
     before: ResourceRecord,
@@ -352,8 +340,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns the kept state of a deleted resource whose manifest exists again, or undefined if there is none. State that
-   * does not fit the new manifest is discarded.
+   * Returns the kept state of a deleted resource whose manifest exists again, if any. State that does not fit the
+   * manifest is discarded.
    */
   async #revivable(
     id: string,
@@ -364,7 +352,7 @@ export class DirectoryContents {
     if (!record || record.resource.kind !== kind) return undefined;
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
-    // After a change of its query, a SearchExport counts as a new export, as after `kubectl delete` and `kubectl create`.
+    // After a change of its query, a SearchExport counts as a new export.
     const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
     if (isSame && request?.forget !== true) return record;
     await this.#discard(record);
@@ -372,8 +360,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Handles a resource whose manifest was not found. If the manifest was really deleted, the resource is retained: its
-   * state is kept, but no controller acts on it.
+   * Handles a resource whose manifest was not found. If the manifest was deleted, the state is kept and no controller
+   * acts on the resource.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
@@ -396,8 +384,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns whether an object without a manifest is kept: its manifest may still exist (D2), or has been missing for less
-   * than `deletionDelayMs` (D3).
+   * Returns whether an object without a manifest is kept: its manifest may exist (D2), or was deleted only a moment ago
+   * (D3).
    */
   #isKept(id: string, reading: Reading): boolean {
     if (reading.ids.has(id)) return false;
@@ -474,7 +462,7 @@ export class DirectoryContents {
     return record;
   }
 
-  /** Schedules the next reading of the manifests after this delay. Does nothing if an earlier reading is scheduled. */
+  /** Schedules the next reading after this delay, unless an earlier one is scheduled. */
   #readAgainAfter(delayMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.monotonic() + delayMs;
@@ -494,7 +482,7 @@ export class DirectoryContents {
   }
 }
 
-/** Returns whether the operator created the resource. Such a resource has no manifest. */
+/** Returns whether the operator created the resource, so that it has no manifest. */
 function isOwned({ resource }: ResourceRecord): boolean {
   return resource.metadata.owner !== undefined;
 }
@@ -521,7 +509,7 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, written: U
   return { ...metadata, ...written };
 }
 
-/** Runs `task` for one resource. A failure is added to `failures`, so that the other resources are still processed. */
+/** Runs `task` for one resource. A failure is added to `failures`, and does not affect other resources. */
 async function collectFailure(
   failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },

@@ -1,10 +1,8 @@
 /**
- * Runs the operator on directories of manifest files instead of a Kubernetes cluster. Users write resources as files. The
- * operator keeps status and ledgers in the folder `.logfleet` beside them. A lock file takes the place of leader election.
- * For reconcilers, there is no difference from a cluster.
+ * Runs the operator on directories of manifest files instead of a Kubernetes cluster. Status and ledgers are in the
+ * folder `.logfleet` beside the manifests. A lock file replaces leader election.
  *
- * This file connects the classes of this folder and owns their lifetimes. Commands that run beside an operator use
- * `directory-view.ts` for reading and `requests.ts` for requests.
+ * Commands that run beside an operator use `directory-view.ts` and `requests.ts`.
  */
 
 import { realpath, stat, writeFile } from 'node:fs/promises';
@@ -29,16 +27,15 @@ import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
-  /** Directories of manifests. Each directory stores status and ledgers in its own `.logfleet` folder. */
+  /** Directories of manifests. Each stores its state in its own folder `.logfleet`. */
   readonly directories: readonly string[];
-  /** Keys and values for every Secret that has no manifest, from environment variables such as `LOGFLEET_BASE_URL`. */
+  /** Content of every Secret without a manifest, from environment variables such as `LOGFLEET_BASE_URL`. */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
 }
 
 /**
- * Opens the manifest directories. Resolves when all resources are loaded. Fails with `host.directory` if a path is not
- * a directory, with `host.locked` if another process uses the directory, and with `host.disk` if the state cannot be
- * written.
+ * Opens the manifest directories and loads all resources. Fails with `host.directory` if a path is not a directory,
+ * with `host.locked` if another process uses the directory, and with `host.disk` if the state cannot be written.
  */
 export async function createDirectoryHost(options: DirectoryHostOptions): Promise<DirectoryHost> {
   const directories = await distinctDirectories(options.directories);
@@ -89,7 +86,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     this.subscribeSettings(() => this.#logSettings());
   }
 
-  /** Messages about resources whose manifest was deleted, or returned, since this host was opened. */
+  /** Messages about manifests that were deleted or have returned since this host was opened. */
   notices(): readonly string[] {
     return this.#notices;
   }
@@ -121,7 +118,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     await releaseAll(this.#locks);
   }
 
-  /** Returns the file for Events of a resource. Events of a deleted resource go to the file in the first manifest directory. */
+  /** Returns the file for Events of a resource; for a deleted resource, the file in the first directory. */
   #eventFileOf(owner: OwnerRef): EventFile | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
@@ -166,7 +163,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 }
 
-/** Removes repeated directories, even if they were given under different paths. The first path is kept. */
+/** Removes repeated directories, even under different paths. The first path is kept. */
 async function distinctDirectories(directories: readonly string[]): Promise<readonly string[]> {
   const byPath = new Map<string, string>();
   for (const directory of directories) {
@@ -205,17 +202,14 @@ async function releaseAll(locks: readonly ProcessLock[]): Promise<void> {
   for (const lock of locks) await lock.release();
 }
 
-/**
- * Creates the state folder `.logfleet` of a manifest directory. A `.gitignore` file keeps the state out of Git. Also creates
- * the folder for requests, so that this folder can be watched.
- */
+/** Creates the state folder `.logfleet` of a manifest directory, with a `.gitignore` file and a folder for requests. */
 async function prepareState(state: StateDirectory): Promise<void> {
   for (const folder of state.ownFolders) await removeLeftovers(folder);
   await makeFolder(state.requestFolder);
   await writeFile(join(state.folder, '.gitignore'), '*\n');
 }
 
-/** Returns the flags with which other logfleet commands find a resource of a namespace in a directory. */
+/** Returns the flags with which other commands find resources of this namespace and directory. */
 function flagsIn(namespace: string, directory: string | undefined): string {
   return ` -n ${namespace}${directory === undefined ? '' : ` --dir ${shellWord(directory)}`}`;
 }

@@ -1,45 +1,35 @@
 /**
- * Operator-wide settings of a set of manifest directories. They come from three sources: ConfigMaps `logfleet-settings`
- * among the manifests, the command `logfleet pause --all`, and unusable manifests, which stop all policies from
- * starting upgrades. A pause from one source is enough.
+ * Operator-wide settings of a set of manifest directories: from ConfigMaps `logfleet-settings`, from `logfleet pause
+ * --all`, and from unusable manifests, which stop all upgrades.
  *
- * Invariant: a pause is never lost while its file is replaced or unreadable. Settings whose file is gone stay in effect
- * for `deletionDelayMs`, because editors and `git pull` delete a file and write it again.
+ * Invariant: a pause is never lost while its file is replaced or unreadable. Deleted settings stay in effect for
+ * `deletionDelayMs`.
  */
 
 import { join } from 'node:path';
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import type { OperatorSettings } from '../host.ts';
 
-/** Location of a manifest: its manifest directory and its path in that directory. */
+/** Location of a manifest: a manifest directory and a path in it. */
 export interface Place {
   readonly directory: string;
   /** Path of a manifest file, or of an unreadable folder, in the manifest directory. */
   readonly manifest: string;
 }
 
-/**
- * A manifest that was never valid. No policy starts upgrades while it exists, because the manifest may contain a policy
- * for any collector (D1).
- */
+/** A manifest that was never valid. No policy starts upgrades while it exists (D1). */
 export interface UnusableManifest extends Place {
-  /**
-   * True if the manifest may contain the operator's settings. Exports then pause as well, because the settings may pause the
-   * operator.
-   */
+  /** True if the manifest may contain the operator's settings. Exports then pause as well. */
   readonly mayPause: boolean;
   readonly problem: PlacedFinding;
 }
 
 export interface FoundSettings extends Place {
-  /**
-   * Person or object that paused the operator, worded to follow "paused by". Undefined if these settings do not pause
-   * the operator.
-   */
+  /** User or object that paused the operator, as text after "paused by"; undefined without a pause. */
   readonly pausedBy: string | undefined;
   /**
-   * Origin of the settings: a ConfigMap manifest, a command such as `logfleet pause --all`, or an unreadable file,
-   * which could contain such a ConfigMap.
+   * Origin of the settings: a ConfigMap manifest, a command such as `logfleet pause --all`, or an unreadable file that
+   * may contain settings.
    */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
@@ -48,7 +38,6 @@ export function identifySettings({ directory, manifest }: Place): string {
   return `settings/${join(directory, manifest)}`;
 }
 
-/** Operator settings and unusable manifests that were found in the manifest directories. */
 interface SettingsReading {
   readonly settings: readonly FoundSettings[];
   readonly unusable: readonly UnusableManifest[];
@@ -63,7 +52,7 @@ export class DirectorySettings {
     return this.#current;
   }
 
-  /** Manifest file from which these settings were read, or undefined if no settings have this `id`. */
+  /** Manifest file of the settings with this `id`, if any. */
   placeOf(id: string): Place | undefined {
     return this.#known.find((found) => found.source === 'manifest' && identifySettings(found) === id);
   }
@@ -77,10 +66,7 @@ export class DirectorySettings {
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * Replaces the settings by those of the latest reading. Earlier settings that are missing from this reading stay in
-   * effect if `isKept` returns true for them.
-   */
+  /** Replaces the settings by those of the latest reading. Missing settings stay in effect if `isKept` returns true. */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);
     const kept = this.#known.filter((known) => known.source !== 'unreadable' && isKept(known));
@@ -102,7 +88,7 @@ function settingsBehind({ directory, manifest }: UnusableManifest): FoundSetting
   return { directory, manifest, pausedBy, source: 'unreadable' };
 }
 
-/** Returns a message that says why no policy may start upgrades, and what to do. Undefined if all manifests are usable. */
+/** Returns why no policy may start upgrades, and what to do. Undefined if all manifests are usable. */
 function renderBlock([first, ...others]: readonly UnusableManifest[]): string | undefined {
   if (!first) return undefined;
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;

@@ -1,7 +1,4 @@
-/**
- * Read-only view of manifest directories, for commands such as `logfleet get`. It shows the same resources and status
- * as an operator does, whether or not an operator runs there. It takes no lock and writes nothing.
- */
+/** Read-only view of manifest directories, for commands such as `logfleet get`. It takes no lock and writes nothing. */
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { sleep } from '../../base/clock.ts';
@@ -13,8 +10,8 @@ import { SerialTasks } from './serial-tasks.ts';
 const pollIntervalMs = 500;
 
 /**
- * Resources of manifest directories, read without writing anything. A resource that no operator has processed yet has
- * no status and a temporary uid.
+ * Resources of manifest directories, read-only. A resource that no operator has processed has no status and a temporary
+ * uid.
  */
 export class DirectoryView extends DirectoryContents {
   /** Ledgers as they are stored on the disk. A running operator can change them at any time. */
@@ -24,10 +21,10 @@ export class DirectoryView extends DirectoryContents {
     false,
   );
 
-  /** Running read of the directory, which all current calls of `follow` share. */
+  /** Running read of the directory, which all calls of `follow` share. */
   #reading: Promise<void> | undefined;
 
-  /** Opens the view. Resolves when all manifests and stored status have been read. */
+  /** Opens the view and reads all manifests and stored status. */
   static async open(options: Omit<DirectoryContentsOptions, 'isOperator'>): Promise<DirectoryView> {
     const view = new DirectoryView({ ...options, isOperator: false });
     await view.open();

@@ -1,10 +1,8 @@
 /**
- * Small files that survive a crash. A reader sees either the complete new content or the complete former content. When
- * `writeDurably` resolves, the content is on the disk.
+ * Small files that survive a crash. A reader sees either the complete new or the complete former content.
  *
- * A write goes to a temporary file beside its target, is flushed, and is renamed. A process that dies before the rename
- * leaves its temporary file behind. Its name begins with a dot and ends in `.tmp`, so readers ignore the file, and
- * `removeLeftovers` deletes it.
+ * A write goes to a temporary file, is flushed, and is renamed. After a crash, `removeLeftovers` deletes the temporary
+ * file.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -14,8 +12,8 @@ import { type StateDirectory, stateFolderName } from './state-directory.ts';
 let writes = 0;
 
 /**
- * Replaces the content of a file durably, and creates missing folders in the state folder `.logfleet`. Fails with
- * `host.disk` if the file cannot be written, for example because `.logfleet` is missing.
+ * Replaces the content of a file durably, and creates missing folders. Fails with `host.disk` if the file cannot be
+ * written.
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
   const folder = dirname(path);
@@ -37,7 +35,7 @@ export async function writeDurably(path: string, content: string): Promise<void>
   }
 }
 
-/** Content of a file, or undefined if the file does not exist. Fails with `host.disk` if the file cannot be read. */
+/** Content of a file; undefined if the file does not exist. Fails with `host.disk` if the file cannot be read. */
 export async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -47,7 +45,7 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** Sorted names of a folder's entries, without names that begin with a dot. Empty if the folder does not exist. */
+/** Sorted names in a folder, without names that begin with a dot. Empty if the folder does not exist. */
 export async function listFolder(path: string): Promise<readonly string[]> {
   try {
     return (await readdir(path)).filter((name) => !name.startsWith('.')).sort();
@@ -57,7 +55,7 @@ export async function listFolder(path: string): Promise<readonly string[]> {
   }
 }
 
-/** Removes a file, or a folder with its content. Succeeds if the path does not exist. */
+/** Removes a file or a folder. Succeeds if the path does not exist. */
 export async function removeDurably(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });
@@ -67,7 +65,7 @@ export async function removeDurably(path: string): Promise<void> {
   }
 }
 
-/** Copies a file, or a folder with its content. Each file is copied completely or not at all. Succeeds if the source does not exist. */
+/** Copies a file or a folder. Each file is copied completely or not at all. Succeeds if the source does not exist. */
 export async function copyDurably(from: string, to: string): Promise<void> {
   const entries = await readdir(from, { withFileTypes: true }).catch((cause: unknown) => {
     if (systemCode(cause) === 'ENOTDIR') return undefined;
@@ -78,10 +76,7 @@ export async function copyDurably(from: string, to: string): Promise<void> {
   else await writeDurably(to, (await readIfPresent(from)) ?? '');
 }
 
-/**
- * Removes temporary files that crashed processes left in a folder and its subfolders. No process may write to the
- * folder during the call.
- */
+/** Removes temporary files that crashed processes left. No process may write to the folder during the call. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name);
@@ -91,10 +86,8 @@ export async function removeLeftovers(folder: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its missing parents up to the state folder, and flushes each new entry before creating the next.
- * Never creates `.logfleet` itself: if it is missing, its volume is probably not mounted, and a new `.logfleet` would
- * make all manifests in it look deleted (D2). Node's recursive `mkdir` is avoided because it never returns where no
- * folder can be created, such as in /proc.
+ * Creates a folder and its missing parents, and flushes each. Node's recursive `mkdir` never returns where no folder
+ * can be created, such as in /proc.
  */
 async function makeFolders(folder: string): Promise<void> {
   if (basename(folder) === stateFolderName || (await isFolder(folder))) return;
@@ -108,7 +101,7 @@ export async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    // The folder may exist by now, because another process created it.
+    // Another process may have created the folder.
     if (await isFolder(folder)) return;
     throw error;
   }
@@ -116,8 +109,8 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Returns true if the path is a folder. Returns false if it is another kind of file or cannot be examined. The caller's
- * `mkdir` then reports the reason.
+ * Returns whether the path is a folder. Returns false if it cannot be examined; the caller's `mkdir` then reports the
+ * reason.
  */
 export async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then(
@@ -127,8 +120,8 @@ export async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * Flushes a folder to the disk, so that a rename in it survives a crash. Some file systems cannot flush folders, so
- * their error is ignored.
+ * Flushes a folder to the disk, so that a rename survives a crash. Errors are ignored, because some file systems cannot
+ * flush folders.
  */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');

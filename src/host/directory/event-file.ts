@@ -2,8 +2,8 @@
  * Writes Events of resources as lines of JSON, newest last:
  * `{"time":"…Z","type":"Warning","kind":"…","namespace":"…","name":"…","reason":"…","message":"…"}`.
  *
- * When the file reaches `maxFileBytes`, it is renamed to `events.1.ndjson`, so at least the newest MiB of Events is
- * kept. Callers never wait for a write. Events that cannot be written are dropped.
+ * At `maxFileBytes`, the file is renamed to `events.1.ndjson`. Callers never wait for a write. Events that cannot be
+ * written are dropped.
  */
 import { appendFile, rename, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
@@ -18,7 +18,7 @@ export class EventFile {
   readonly #clock: Clock;
   readonly #log: Logger;
 
-  /** Events that are not yet written to the file, as lines of JSON. */
+  /** Unwritten Events as lines of JSON. */
   #pending: string[] = [];
   #writing: Promise<void> | undefined;
 
@@ -35,7 +35,7 @@ export class EventFile {
     this.#writing ??= this.#write();
   }
 
-  /** Resolves when all appended Events are written to the file or dropped. */
+  /** Resolves when all Events are written or dropped. */
   async flushed(): Promise<void> {
     await this.#writing;
   }

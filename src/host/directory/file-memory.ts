@@ -1,9 +1,8 @@
 /**
- * Stores facts about the last used text of each manifest file: the resources in the file, the names of their fields,
- * and digests of its lines. A later text is compared with these facts, also after a restart: it may be truncated, or
- * not completely written yet (D2). The text itself is not stored, because the file may contain a Secret.
+ * Stores facts about each manifest file: its resources, and digests of its lines, which show after a restart whether
+ * the file was truncated. The text is not stored, because it may contain a Secret.
  *
- * One file per directory stores the facts: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
+ * One file per directory: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
  */
 import { hash } from 'node:crypto';
 import { jsonReader, objectOf, texts } from '../../api/json-shape.ts';
@@ -16,26 +15,26 @@ import { StateDirectory } from './state-directory.ts';
 export interface TextPrint {
   /** Digest of each line of the manifest file. */
   readonly lines: readonly string[];
-  /** Length of the file's last line in characters. */
+  /** Length of the last line in characters. */
   readonly lastLength: number;
-  /** Number of lines in the file, without blank lines and comments at its end. */
+  /** Number of lines, without blank lines and comments at the end. */
   readonly significant: number;
   /** True if the file ends with a line feed. Absent in facts of older versions. */
   readonly isEnded?: boolean;
 }
 
-/** Stored facts about a manifest file, from the last time at which its text was used. */
+/** Stored facts about a manifest file, from its last complete reading. */
 export interface FileMemory {
-  /** Identities of the valid resources, Secrets and settings in the file. */
+  /** Identities of the valid objects in the file. */
   readonly ids: readonly string[];
-  /** Identities of the invalid resources, Secrets and settings in the file. */
+  /** Identities of the invalid objects in the file. */
   readonly refused: readonly string[];
   readonly print: TextPrint;
   /** Outlines of the used documents, by the identity of their object. Absent in facts of older versions. */
   readonly outlines?: Outline;
 }
 
-/** Facts about the manifest files of one directory, by the path of the file in the directory. */
+/** Facts about the manifest files of a directory, by path. */
 export type FileMemories = Map<string, FileMemory>;
 
 const integer = { type: 'integer' } as const;
@@ -50,10 +49,7 @@ const decodeMemories = jsonReader<Readonly<Record<string, FileMemory>>>({
   required: [],
 });
 
-/**
- * Loads the facts about the manifest files of a directory. Empty if the stored facts are missing or do not have the expected
- * form.
- */
+/** Loads the facts about the manifest files of a directory. Empty if they are missing or damaged. */
 export async function loadMemories(directory: string): Promise<FileMemories> {
   const stored = decodeMemories(await readIfPresent(new StateDirectory(directory).memoryFile));
   return new Map(Object.entries(stored ?? {}));
@@ -96,8 +92,9 @@ function renderPath([id = '', ...names]: readonly string[]): string {
 }
 
 /**
- * Returns whether `text` equals an earlier text of the file, apart from a missing end. `print` contains digests of the lines
- * of the earlier text. A text that lacks only blank lines and comments does not count as truncated.
+ * Returns whether `text` is an earlier text of the file without its end. A text that lacks only blank lines and
+ * comments is not truncated.
+ * @param print digests of the lines of the earlier text
  */
 export function isCut(text: string, print: TextPrint): boolean {
   const { lines, isEnded } = linesOf(text);

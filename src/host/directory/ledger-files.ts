@@ -1,10 +1,10 @@
 /**
- * Stores ledgers of resources as files, one for each ledger object (in code: shard): `{"version":"3","content":"…"}`.
+ * Stores ledgers of resources as files, one for each ledger object (*shard* in code): `{"version":"3","content":"…"}`.
  *
  * Invariants:
- * - Reads and writes of one resource's ledger never overlap, and the lock of the directory keeps other processes out. So a
- *   file cannot change between the check of its version and the write.
- * - A ledger belongs to one uid. The ledger of a deleted resource with the same name is neither read nor changed.
+ * - Reads and writes of one ledger never overlap, so a file cannot change between the check of its version and the
+ *   write.
+ * - A ledger belongs to one uid. The ledger of a deleted resource with the same name is never used.
  */
 
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';

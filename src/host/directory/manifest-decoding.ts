@@ -1,9 +1,9 @@
 /**
- * Decodes the text of one manifest file into resources, Secrets and operator settings. Fills in defaults, reports
- * problems, and ignores YAML documents of other kinds.
+ * Decodes the text of one manifest file into resources, Secrets and operator settings. Ignores YAML documents of other
+ * kinds.
  *
- * Invariant: an invalid file deletes no resource. A resource whose document is invalid stays as it was. If a document
- * has no readable name, the file is `unclear`, and all resources that the file contained before stay as they were.
+ * Invariant: an invalid file deletes no resource. If a document has no readable name, the file is `unclear`, and all
+ * its former resources stay.
  */
 
 import { error, type Finding, fileError, type PlacedFinding, type Position, placeFinding } from '../../api/finding.ts';
@@ -20,13 +20,13 @@ import { type Outline, outlineOf } from './manifest-outline.ts';
 import { identify } from './resource-cache.ts';
 import { isResourceName } from './state-directory.ts';
 
-/** Namespace of resources whose manifest names no namespace, as with `kubectl apply`. */
+/** Namespace of manifests without a namespace, as with `kubectl apply`. */
 export const defaultNamespace = 'default';
 
 export interface DecodedResource {
   readonly kind: KindName;
   readonly key: ResourceKey;
-  /** Spec of the resource, with the defaults of the schema filled in. */
+  /** Spec of the resource, with the defaults of the schema. */
   readonly spec: ResourceOf<KindName>['spec'];
   readonly annotations: Readonly<Record<string, string>>;
   readonly position: Position;
@@ -35,25 +35,25 @@ export interface DecodedResource {
 export interface DecodedSecret {
   readonly kind: 'Secret';
   readonly key: ResourceKey;
-  /** Namespace that the manifest names, or undefined if it names none. */
+  /** Namespace in the manifest, if any. */
   readonly ownNamespace: string | undefined;
   readonly members: ReadonlyMap<string, SecretText>;
   readonly position: Position;
 }
 
 /**
- * Content of a ConfigMap `logfleet-settings` in a manifest. It is never refused, because an invalid ConfigMap may still
- * pause the operator.
+ * Content of a ConfigMap `logfleet-settings`. It is never refused, because an invalid ConfigMap may still pause the
+ * operator.
  */
 interface DecodedSettings {
-  /** Value of `paused` as written in the ConfigMap. `operator-settings.ts` interprets it. */
+  /** Value of `paused` as written in the ConfigMap. */
   readonly paused: unknown;
 }
 
 export interface RefusedDocument {
   readonly kind: KindName | 'Secret';
   readonly key: ResourceKey;
-  /** First problem of a refused manifest document, or undefined if the document is accepted. */
+  /** First problem of a refused document. */
   readonly problem: PlacedFinding | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface DecodedFile {
   readonly resources: readonly DecodedResource[];
   readonly secrets: readonly DecodedSecret[];
   readonly settings: readonly DecodedSettings[];
-  /** Resources and Secrets that the file contains but that cannot be used because they are invalid. */
+  /** Invalid resources and Secrets in the file. */
   readonly refused: readonly RefusedDocument[];
   /** Outlines of the accepted documents, by the identity of their object. They contain no values. */
   readonly outlines: Outline;
@@ -70,9 +70,7 @@ export interface DecodedFile {
   readonly problems: readonly PlacedFinding[];
 }
 
-/**
- * Returns the last valid spec of a resource. A new spec is compared with it, to check that immutable fields have not changed.
- */
+/** Returns the last valid spec of a resource, to check that immutable fields have not changed. */
 export type PreviousOf = (kind: KindName, key: ResourceKey) => object | undefined;
 
 interface Decoding {
@@ -84,13 +82,14 @@ interface Decoding {
   readonly refused: RefusedDocument[];
   readonly outlines: Record<string, Outline>;
   readonly problems: PlacedFinding[];
-  /** Number of logfleet resources in the file that have no readable name. */
+  /** Number of logfleet resources without a readable name. */
   unnamed: number;
 }
 
 /**
- * Decodes the text of one manifest file. `file` is the name of the file in reported problems. `namespace` applies to
- * manifests without a namespace.
+ * Decodes the text of one manifest file.
+ * @param file name of the file in problems
+ * @param namespace namespace of manifests without a namespace
  */
 export function decodeManifest(
   file: string,

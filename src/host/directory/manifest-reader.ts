@@ -1,14 +1,11 @@
 /**
- * Reads directories of manifests. The result contains each resource and each Secret once, the operator settings, the requests
- * of users, and the problems.
+ * Reads directories of manifests: resources, Secrets, settings, requests of users, and problems.
  *
  * Invariants:
- * - An unreadable file deletes no resource, because the file may contain the manifest of any resource (D2).
- * - A file that lost only its end counts as truncated (D2).
- * - A file that has just changed, or that lacks something of its last used text, counts as incomplete until it has
- *   been unchanged for a while (D2).
- * - If two files contain a manifest of the same resource, neither manifest is used (D5).
- * - A manifest that was never valid stops all policies from starting upgrades (D1).
+ * - An unreadable file deletes no resource, because it may contain the manifest of any resource (D2).
+ * - A file counts as truncated if only its end was lost, and as incomplete if it has just changed (D2).
+ * - If two files contain a manifest of the same resource, neither is used (D5).
+ * - A manifest that was never valid stops all upgrades (D1).
  */
 
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
@@ -42,10 +39,7 @@ import { type Request, readRequests, type SettingsRequest } from './requests.ts'
 import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
 
-/**
- * Time in ms that a manifest file must stay unchanged before it is read, because a slow process may still be writing
- * it.
- */
+/** Time in ms that a manifest file must stay unchanged, because a slow process may still be writing it. */
 export const quietMs = 1_000;
 /**
  * Time in ms for which this process must see a manifest file unchanged before it uses the file, if the file lacks
@@ -53,7 +47,7 @@ export const quietMs = 1_000;
  */
 export const lossDelayMs = 10_000;
 
-/** A decoded object (resource, Secret or settings), with the manifest file that contains it. */
+/** A decoded resource, Secret or settings, with its manifest file. */
 export interface Found<D> extends Place {
   readonly decoded: D;
 }
@@ -67,34 +61,25 @@ export interface Reading {
   readonly ids: ReadonlySet<string>;
   readonly problems: readonly PlacedFinding[];
   readonly unusable: readonly UnusableManifest[];
-  /** Folders with manifests, which must be watched for changes. */
+  /** Folders to watch for changes. */
   readonly folders: readonly string[];
-  /** True if a manifest file may not be completely written yet, so that all manifests must be read again soon. */
+  /** True if a file has just changed, so that all must be read again soon. */
   readonly isUnfinished: boolean;
-  /**
-   * Returns whether a resource or Secret that was not found may still exist, because its manifest is invalid, or
-   * because a file that could contain it was unreadable.
-   */
+  /** Returns whether a resource or Secret may still exist, because a manifest is invalid or unreadable. */
   mayExist(id: string): boolean;
 }
 
-/** Access to the resources, Secrets and settings that earlier readings of the manifests found. */
+/** Resources, Secrets and settings of earlier readings. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
-  /**
-   * File that last contained the resource, Secret or settings with this identity, or undefined if the identity is
-   * unknown.
-   */
+  /** File that last contained the object with this identity, if any. */
   placeOf(id: string): Place | undefined;
 }
 
 interface ManifestReaderOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
-  /**
-   * True for the operator. False for commands that only read: they do not wait until files are completely written, and the
-   * state folder may be missing.
-   */
+  /** True for the operator. Commands that only read do not wait for complete files. */
   readonly isOperator: boolean;
 }
 
@@ -115,7 +100,7 @@ interface Gathering {
 interface KnownFile {
   /** Modification time and length of the file. */
   readonly version: string;
-  /** Monotonic time in ms at which this process first saw the file with this `version`. */
+  /** Monotonic time in ms at which this process first saw this `version`. */
   readonly sinceMs: number;
   decoded: { readonly bytes: Uint8Array; readonly file: DecodedFile } | undefined;
 }
@@ -126,7 +111,7 @@ export class ManifestReader {
   #files = new Map<string, KnownFile>();
   /** Stored facts about manifest files, by manifest directory. */
   readonly #memories = new Map<string, FileMemories>();
-  /** Manifest directories for which stored facts have changed and must be saved. */
+  /** Manifest directories whose stored facts have changed. */
   readonly #unsaved = new Set<string>();
 
   constructor(options: ManifestReaderOptions) {
@@ -134,8 +119,8 @@ export class ManifestReader {
   }
 
   /**
-   * Reads all manifest directories. A file that is still being written counts as unreadable. If `takesUnfinished` is
-   * false, such a file is left out if it is new, because the caller waits for it and reads again.
+   * Reads all manifest directories. A file that is still being written counts as unreadable.
+   * @param takesUnfinished false if the caller reads again, so that such files are skipped
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
@@ -170,8 +155,8 @@ export class ManifestReader {
   }
 
   /**
-   * Loads the stored facts about the manifest files of a directory. The operator loads them once. Other commands load
-   * them for each reading, because a running operator may change them.
+   * Loads the stored facts about a directory: once in the operator, for each reading in other commands, because an
+   * operator may change them.
    */
   async #load(directory: string): Promise<FileMemories> {
     const known = this.#options.isOperator ? this.#memories.get(directory) : undefined;
@@ -210,7 +195,7 @@ export class ManifestReader {
     };
   }
 
-  /** Returns the invalid or unreadable manifests for which no earlier valid version is known. */
+  /** Returns the invalid or unreadable manifests that were never valid. */
   #unusable({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly UnusableManifest[] {
     const isUnknown = (id: string) => known.placeOf(id) === undefined;
     const ofDocuments = refused.flatMap(({ directory, manifest, problem, ...each }): readonly UnusableManifest[] =>
@@ -307,15 +292,15 @@ export class ManifestReader {
   }
 
   /**
-   * Returns whether a manifest file has stayed unchanged for `quietMs`. The test uses the file's modification time. If
-   * the clocks of file system and process differ, it uses the time for which this process has seen the content.
+   * Returns whether a file has stayed unchanged for `quietMs`, by its modification time or by the clock of this
+   * process.
    */
   #isQuiet({ changedAtMs }: FileContent, seenForMs: number): boolean {
     const { clock, isOperator } = this.#options;
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
-  /** Drops the stored facts about a removed manifest file once everything that the file contained has been deleted or moved. */
+  /** Drops the facts about a removed file once everything in it was deleted or moved. */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of memories) {
@@ -359,7 +344,7 @@ function gather(gathered: Gathering, directory: string, manifest: string, decode
   }
 }
 
-/** Refuses every resource or Secret that has two manifests, even if only one of them is valid (D5). */
+/** Refuses every resource or Secret that has two manifests (D5). */
 function refuseDoubles({ found, refused, problems }: Gathering): void {
   const refusedBefore = new Map(refused.map((each) => [idOf(each), each]));
   for (const [id, [first, ...others]] of Map.groupBy(found, ({ decoded }) => idOf(decoded))) {
@@ -424,35 +409,34 @@ function incomplete(file: string, text: string, loss: string, others: readonly P
 
 /** Manifest file that was found in a directory, or a folder that cannot be listed. */
 interface ScannedFile {
-  /** Path of the file, relative to its manifest directory. */
+  /** Path of the file in its manifest directory. */
   readonly path: string;
   readonly content: FileContent | { readonly failure: string };
 }
 
 interface FileContent {
   readonly bytes: Uint8Array;
-  /** Modification time of the file in ms, by the clock of the file system. */
+  /** Modification time in ms, by the clock of the file system. */
   readonly changedAtMs: number;
 }
 
 interface Scan {
   readonly files: readonly ScannedFile[];
-  /** Paths of the manifest directory and its subfolders, which are watched for changes. */
+  /** Paths of the manifest directory and its subfolders. */
   readonly folders: readonly string[];
-  /** Paths of the symbolic links to folders, which are not followed. */
+  /** Paths of symbolic links to folders, which are not followed. */
   readonly linkedFolders: readonly string[];
 }
 
-/** Maximum size of a manifest file in bytes: four bytes, the maximum in UTF-8, for each allowed character. */
+/** Maximum size of a manifest file in bytes: four for each allowed character. */
 const maxManifestBytes = 4 * maxManifestLength;
 const manifestForm = /\.(?:ya?ml|json)$/i;
 
 /**
- * Reads all manifest files of a directory and its subfolders: `*.yaml`, `*.yml` and `*.json`, ordered by path. Fails if the directory itself
- * cannot be listed.
+ * Reads all manifest files of a directory and its subfolders: `*.yaml`, `*.yml` and `*.json`, ordered by path. Fails if
+ * the directory cannot be listed.
  *
- * Names that begin with a dot are skipped: `.logfleet`, `.git`, and the folders behind a mounted ConfigMap. Symbolic links to folders are
- * not followed because they can form cycles. Links to files are followed.
+ * Names that begin with a dot are skipped. Symbolic links to folders are not followed, because they can form cycles.
  */
 async function scanManifests(directory: string): Promise<Scan> {
   const folders: string[] = [];
@@ -479,10 +463,7 @@ async function scanManifests(directory: string): Promise<Scan> {
   return { files: [...files.filter((file) => file !== undefined), ...unlisted], folders, linkedFolders };
 }
 
-/**
- * Lists the entries of a folder. A subfolder that disappears during the scan counts as empty. A missing root directory
- * is an error.
- */
+/** Lists a folder. A subfolder that disappears counts as empty. A missing root directory is an error. */
 async function listEntries(folder: string, isRoot: boolean) {
   try {
     return await readdir(folder, { withFileTypes: true });
@@ -500,8 +481,7 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    // A file that is listed but cannot be opened is usually a link to a missing file. The resources of its manifest do
-    // not count as deleted.
+    // A listed file that cannot be opened is usually a link to a missing file. Its resources do not count as deleted.
     const isGone = isAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unread(path, error);
   }

@@ -1,15 +1,14 @@
 /**
- * Allows only one operator process per manifest directory. The lock is a file that names the process that holds it:
+ * Allows only one operator process per manifest directory. The lock file names its holder:
  * `{"pid":…,"processStart":…,"hostname":…,"scope":…,"since":…,"token":…}`.
  *
- * The complete file is created under a temporary name and then linked to its final name. The holder updates its
- * modification time every `heartbeatMs`. Another process may take over the lock of a dead holder:
- * - immediately, if the holder ran in the same machine or container (`scope`), where its process id can be checked,
- * - otherwise when the file has not changed for `silenceMs`, regardless of the clocks of other machines.
+ * The holder updates the modification time every `heartbeatMs`. Another process may take over the lock of a dead
+ * holder:
+ * - immediately, if both run in the same machine or container (`scope`), where the process id can be checked,
+ * - otherwise when the file has not changed for `silenceMs`.
  *
  * Invariant: a process that lost its lock file notices at the next heartbeat. A process that could not check its lock
- * file for `silenceMs`, for example after suspension, no longer holds the lock. `held` uses the clock that shows more
- * elapsed time.
+ * file for `silenceMs`, for example after suspension, no longer holds the lock.
  */
 
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -28,7 +27,7 @@ import type { StateDirectory } from './state-directory.ts';
 export const heartbeatMs = 5_000;
 export const silenceMs = 30_000;
 const pollIntervalMs = 2_000;
-/** Maximum number of attempts to take the lock while other processes also take or release it. */
+/** Maximum number of attempts to take the lock while other processes compete for it. */
 const maxAttempts = 10;
 
 interface Holder extends ProcessIdentity {
@@ -39,25 +38,25 @@ interface Holder extends ProcessIdentity {
 }
 
 interface ProcessLockOptions extends Pick<Ports, 'clock' | 'random'> {
-  /** Machine or container in which process ids are unique. Only tests set it. */
+  /** Machine or container in which process ids are unique. Set only by tests. */
   readonly scope?: string;
 }
 
 export class ProcessLock {
-  /** True if another process held the lock of the directory before, and died without releasing it. */
+  /** True if the former holder died without releasing the lock. */
   readonly tookOver: boolean;
   readonly #path: string;
   readonly #clock: Clock;
   readonly #holder: Holder;
   readonly #listeners = new Set<() => void>();
   #timer: Timer | undefined;
-  /** Time at which this process last saw that the lock file still names this process. */
+  /** Time at which this process last saw its name in the lock file. */
   #seenAt: Instant;
   #lost = false;
 
   /**
-   * Takes the lock of a manifest directory. Fails with `host.locked` (handling `stall`) if a living process holds it;
-   * the message names that process. Fails with `host.disk` if the lock cannot be written.
+   * Takes the lock of a manifest directory. Fails with `host.locked` (handling `stall`) if a living process holds it,
+   * and with `host.disk` if the lock cannot be written.
    */
   static async acquire(state: StateDirectory, options: ProcessLockOptions): Promise<ProcessLock> {
     try {
@@ -95,10 +94,7 @@ export class ProcessLock {
     return !this.#lost && elapsedMs(this.#clock, this.#seenAt) < silenceMs;
   }
 
-  /**
-   * Calls `listener` when this process loses the lock. Also calls it when the lock file can be read again after a
-   * failure, and still names this process.
-   */
+  /** Calls `listener` when this process loses the lock, or reads it again after a failure. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -127,8 +123,8 @@ export class ProcessLock {
         this.#seenAt = startedAt;
       } else if (holder !== 'absent' || (await isFolder(dirname(this.#path)))) this.#lost = true;
     } catch {
-      // An unreadable lock file or a missing directory does not prove that another process has the lock. `held` returns
-      // false after `silenceMs`, until the lock file can be read again.
+      // An unreadable lock file does not show that another process has the lock, which counts as lost only after
+      // `silenceMs`.
     }
     if (this.held() !== wasHeld) for (const listener of this.#listeners) listener();
     if (!this.#lost) this.#scheduleHeartbeat();
@@ -136,8 +132,8 @@ export class ProcessLock {
 }
 
 /**
- * Returns true if it is certain that no process holds the lock of the directory. A holder on another machine or in another
- * container counts as alive, because only a lock file that is not renewed for a long time shows that its process has ended.
+ * Returns whether certainly no process holds the lock of the directory. A holder on another machine counts as alive
+ * until its lock file is old.
  */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);
@@ -157,7 +153,7 @@ async function describeOurselves({ clock, random, scope }: ProcessLockOptions): 
   };
 }
 
-/** Creates the lock file. Returns false if a lock file exists already. */
+/** Creates the lock file. Returns false if one exists. */
 async function place(path: string, holder: Holder): Promise<boolean> {
   const draft = join(dirname(path), `.lock.${holder.token}.tmp`);
   await writeFile(draft, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
@@ -165,7 +161,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     await link(draft, path);
     return true;
   } catch (error) {
-    // ENOENT means that another process took the lock and deleted the temporary file of this process.
+    // ENOENT: another process took the lock and deleted the temporary file.
     if (systemCode(error) === 'EEXIST' || isAbsent(error)) return false;
     throw error;
   } finally {
@@ -173,10 +169,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
   }
 }
 
-/**
- * Removes the lock file of a dead process. If another process has replaced the file in the meantime, the newer file is
- * put back.
- */
+/** Removes the lock file of a dead process. A newer file of another process is put back. */
 async function moveAside(path: string, dead: Holder | 'unreadable', token: string): Promise<void> {
   const aside = join(dirname(path), `.lock.${token}.old.tmp`);
   try {
@@ -243,7 +236,7 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
   return failure('stall', 'host.locked', message, { reason: 'DirectoryLocked' });
 }
 
-/** Leadership of an operator on directories: the process leads while it holds the locks of all its directories. */
+/** Leadership of an operator on directories: it leads while it holds all locks. */
 export class DirectoryLeadership implements Leadership {
   readonly #locks: readonly ProcessLock[];
   readonly #tookOver: boolean;
@@ -265,10 +258,7 @@ export class DirectoryLeadership implements Leadership {
     return this.#term;
   }
 
-  /**
-   * Whether the previous operator died without releasing the lock. Possible only in the first term: a later term begins when
-   * this process regains its own lock, for example after a suspension.
-   */
+  /** Whether the previous operator died without releasing the lock. Only possible in the first term. */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;
   }
@@ -278,7 +268,7 @@ export class DirectoryLeadership implements Leadership {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Starts or ends a term of leadership when a lock changes. A lock that this process regains after a suspension starts a new term. */
+  /** Starts or ends a term of leadership when a lock changes. */
   #check(): void {
     const leads = this.isLeader();
     if (leads) this.#term++;

@@ -1,17 +1,14 @@
 /**
  * Requests that users make with logfleet commands for a directory of manifests. They are stored beside the manifests,
- * because the manifests belong to Git and must stay untouched.
+ * because the manifests belong to Git.
  *
- * - A request about one resource is one file with annotations that override those of its manifest, with author and
- *   time:
+ * - A request about one resource has annotations that override those of its manifest:
  *   `{"kind":…,"namespace":…,"name":…,"annotations":{"logfleet.dev/paused":"true"},"writers":{"logfleet.dev/paused":{"by":…,"time":…}}}`.
- *   `null` removes an annotation of the manifest. `writers` is optional.
- * - A request with `"forget":true` in place of annotations discards the stored state of a resource whose manifest was
- *   deleted.
- * - A request for the operator as a whole is one file, `{"paused":true,"by":…,"time":…}`.
+ *   `null` removes an annotation. `writers` is optional.
+ * - A request with `"forget":true` in place of annotations discards the state of a resource whose manifest was deleted.
+ * - A request for the operator as a whole is `{"paused":true,"by":…,"time":…}`.
  *
- * Commands write these files while an operator runs, and without its lock. This is safe because each write replaces a
- * whole file.
+ * Commands write these files without the operator's lock. This is safe because each write replaces a whole file.
  */
 import { join } from 'node:path';
 import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
@@ -26,19 +23,19 @@ type RequestedAnnotations = Readonly<Record<string, string | null>>;
 export interface Request extends ResourceKey {
   readonly kind: KindName;
   readonly annotations: RequestedAnnotations;
-  /** Author and time of each annotation that the request sets or removes. Empty if the request names no author. */
+  /** Author and time of each annotation in the request, if known. */
   readonly writers: AnnotationWriters;
-  /** True if the request discards the stored state of a resource whose manifest was deleted. */
+  /** True if the request discards the state of a resource whose manifest was deleted. */
   readonly forget: boolean;
 }
 
-/** Request of a user to pause or resume the operator as a whole. */
+/** A user's request to pause or resume the whole operator. */
 export interface SettingsRequest {
   readonly paused: boolean;
   readonly writer: AnnotationWriter;
 }
 
-/** Stores a user's request to set annotations of a resource, in addition to earlier requests. */
+/** Stores a user's request to set annotations of a resource, in addition to earlier ones. */
 export async function writeRequest(
   directory: string,
   kind: KindName,
@@ -59,7 +56,7 @@ export async function writeRequest(
   });
 }
 
-/** Replaces the stored request for a resource by a request to discard its state. */
+/** Replaces the request for a resource by a request to discard its state. */
 export async function writeForgetRequest(
   directory: string,
   kind: KindName,
@@ -71,7 +68,7 @@ export async function writeForgetRequest(
   await writeFile(state, path, { ...{ kind, namespace, name }, forget: true, ...renderWriter(writer) });
 }
 
-/** Replaces the stored request to pause or resume the operator as a whole. */
+/** Replaces the request to pause or resume the whole operator. */
 export async function writeSettingsRequest(
   directory: string,
   paused: boolean,
@@ -83,12 +80,9 @@ export async function writeSettingsRequest(
 
 interface Requests {
   readonly requests: readonly Request[];
-  /**
-   * Request to pause or resume the operator as a whole, or undefined if the file of the request does not exist. A file
-   * that cannot be decoded counts as a pause, because it may contain one.
-   */
+  /** Request to pause or resume the whole operator, if any. An unreadable file counts as a pause. */
   readonly settings: SettingsRequest | undefined;
-  /** Paths of invalid files in the folder for requests: files that contain no valid request. */
+  /** Paths of files that contain no valid request. */
   readonly unreadable: readonly string[];
 }
 
@@ -120,7 +114,7 @@ function renderWriter({ by, atMs }: AnnotationWriter): object {
   return { by, time: atMs === undefined ? undefined : new Date(atMs).toISOString() };
 }
 
-/** Author of an annotation that a user requested, and the time of the request. */
+/** Author and time of an annotation. */
 interface StoredWriter {
   readonly by?: unknown;
   readonly time?: unknown;
@@ -166,5 +160,5 @@ function decodeWriter({ by, time }: StoredWriter): AnnotationWriter {
   };
 }
 
-/** Maximum length of an author's name in a request, equal to the limit of a field manager in a cluster. */
+/** Maximum length of an author's name, as of a field manager in a cluster. */
 const maxNameLength = 128;

@@ -1,4 +1,4 @@
-/** In-memory cache of a directory's resources, as the `ResourceSource`s that controllers subscribe to. */
+/** Cache of a directory's resources in memory, to which controllers subscribe. */
 
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';

@@ -1,8 +1,8 @@
 /**
- * Stores one record for each resource of a directory: its identity (uid, generation, creation time), last valid spec
- * and status. A record is one file in the form of `kubectl get -o json`, with the path of the manifest:
- * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. The record
- * of a resource whose manifest was deleted also has `"retainedSince":"…Z"`. Its ledger and requests are kept (D4).
+ * Stores one record for each resource of a directory: its identity, last valid spec and status. A record has the form
+ * of `kubectl get -o json`, with the path of the manifest:
+ * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. If the
+ * manifest was deleted, the record also has `"retainedSince":"…Z"` (D4).
  */
 import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
@@ -13,19 +13,19 @@ import { StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
   readonly resource: AnyResource;
-  /** Directory that contains the resource's manifest, spelled as the user gave it. */
+  /** Directory of the resource's manifest, as the user wrote it. */
   readonly directory: string;
   /** Manifest file that last contained the resource, relative to the directory. */
   readonly manifest: string;
-  /** ISO time at which logfleet noticed that the manifest of the resource was deleted. Absent while the manifest exists. */
+  /** ISO time at which logfleet noticed that the manifest was deleted; absent while it exists. */
   readonly retainedSince?: string;
 }
 
-/** Loads, saves, moves and removes the files with the state of resources. */
+/** Loads, saves, moves and removes the state of resources. */
 export type RecordStore = typeof recordFiles;
 
 export const recordFiles = {
-  /** Loads the records of all resources of a directory. A file without a valid record is reported and not changed. */
+  /** Loads all records of a directory. An invalid file is reported and not changed. */
   async load(
     directory: string,
   ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly PlacedFinding[] }> {
@@ -46,7 +46,7 @@ export const recordFiles = {
     return { records, problems };
   },
 
-  /** Saves the record of a new resource, and removes the ledgers of deleted resources with the same name. */
+  /** Saves the record of a new resource, and removes ledgers of deleted resources with the same name. */
   async create(record: ResourceRecord): Promise<void> {
     const { directory, resource } = record;
     await removeDurably(new StateDirectory(directory).ledgersFolder(resource.kind, resource.metadata));
@@ -66,20 +66,19 @@ export const recordFiles = {
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
-    // A crash before the old record is removed leaves two records. The next start of logfleet uses the record in the
-    // directory of the manifest.
+    // After a crash here, two records exist, and the next start uses the one in the directory of the manifest.
     await recordFiles.save(moved);
     await recordFiles.remove(record);
     return moved;
   },
 
-  /** Removes the files with a resource's status, ledgers and requests. */
+  /** Removes a resource's status, ledgers and requests. */
   async remove({ directory, resource: { kind, metadata } }: ResourceRecord): Promise<void> {
     const state = new StateDirectory(directory);
     await requireState(state);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
-    // The record is removed last, so that the next start can finish a removal that a crash interrupted.
+    // The record is removed last, so that the next start can continue after a crash.
     await removeDurably(state.statusFile(kind, metadata));
   },
 
@@ -90,7 +89,7 @@ export const recordFiles = {
 
 const writeNothing = async (): Promise<void> => {};
 
-/** Read-only access to resource records, for commands that must not write anything. */
+/** Resource records for commands that must not write anything. */
 export const readOnlyRecords: RecordStore = {
   ...recordFiles,
   create: writeNothing,
@@ -134,29 +133,28 @@ function unreadable(file: string): PlacedFinding {
   return { ...fileError(file, 'Unreadable', problem, 'restore the file before the next start'), severity: 'warning' };
 }
 
-/** Number of days for which the state of a resource is kept after its manifest was deleted. */
+/** Number of days for which the state of a resource is kept without a manifest. */
 export const retentionDays = 30;
 const dayMs = 24 * 3_600_000;
 
 /**
- * Notice that a resource was retained because its manifest was deleted, or that its manifest returned. The identity, status,
- * ledger and requests of a retained resource remain for `retentionDays`. A new manifest with the same name continues the
- * resource from this state (D4).
+ * Notice that the manifest of a resource was deleted, or has returned. The state is kept for `retentionDays`, and a new
+ * manifest with the same name continues from it (D4).
  */
 export interface Notice {
   readonly kind: 'retained' | 'continued';
-  /** Record of the resource as it was stored while the manifest was missing. */
+  /** Record of the resource, as stored while the manifest was missing. */
   readonly record: ResourceRecord;
 }
 
-/** Wall-clock time in ms at which the state of a resource without a manifest is discarded. */
+/** Wall time in ms at which the state of a resource without a manifest is discarded. */
 export function retainedUntil({ retainedSince = '' }: ResourceRecord): number {
   return Date.parse(retainedSince) + retentionDays * dayMs;
 }
 
 /**
- * Renders a notice about a deleted or returned manifest, with the consequence and the remedy. `forget` is the command
- * that discards the state.
+ * Renders a notice about a deleted or returned manifest.
+ * @param forget command that discards the state
  */
 export function renderNotice({ kind, record }: Notice, forget: string): string {
   const { directory, manifest, retainedSince, resource } = record;

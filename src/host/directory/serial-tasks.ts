@@ -1,10 +1,10 @@
 /** Runs the tasks of one key in order of arrival. Tasks of different keys run concurrently. */
 
 export class SerialTasks {
-  /** Promise of the last task of each key. A key without unfinished tasks has no entry. */
+  /** Last task of each key, if it has not ended. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs `task` after the earlier tasks of its key have ended or failed. Resolves or rejects like `task`. */
+  /** Runs `task` after the earlier tasks of its key. Resolves or rejects like `task`. */
   run<T>(key: string, task: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const running = before.then(task, task);
@@ -17,7 +17,7 @@ export class SerialTasks {
     return running;
   }
 
-  /** Resolves when all tasks that have been added have ended. */
+  /** Resolves when all added tasks have ended. */
   async drained(): Promise<void> {
     await Promise.all(this.#last.values());
   }

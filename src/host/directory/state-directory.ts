@@ -1,5 +1,5 @@
 /**
- * Paths of the state that logfleet stores for a manifest directory: readable files in its folder `.logfleet`.
+ * Paths of the files that logfleet stores in the folder `.logfleet` of a manifest directory.
  *
  * ```
  * .logfleet/lock                                              the process that holds the directory
@@ -11,7 +11,7 @@
  *          /events.ndjson, events.1.ndjson                    Events, newest last
  * ```
  *
- * Invariant: no name leads out of its folder. This file checks each part of a path that comes from outside.
+ * Invariant: no name leads out of its folder.
  */
 import { join } from 'node:path';
 import { resourceName } from '../../api/json-shape.ts';
@@ -51,20 +51,17 @@ export class StateDirectory {
     return join(this.folder, 'requests');
   }
 
-  /** Folders that may be changed only by the operator that holds the directory's lock. */
+  /** Folders that only the operator with the directory's lock may change. */
   get ownFolders(): readonly string[] {
     return [join(this.folder, 'status'), join(this.folder, 'ledgers')];
   }
 
-  /** File with the users' request for one resource. The separator `_` cannot occur in a resource name. */
+  /** File with the users' request for one resource. A resource name cannot contain the separator `_`. */
   requestFile(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.requestFolder, `${kind}_${safe(namespace)}_${safe(name)}.json`);
   }
 
-  /**
-   * File with the users' request for the whole operator. No file of a resource can have the same name, because such names
-   * begin with a kind, and kinds begin with a capital letter.
-   */
+  /** File with the users' request for the whole operator. Files of resources begin with a capital letter. */
   get settingsRequestFile(): string {
     return join(this.requestFolder, 'settings.json');
   }
@@ -77,7 +74,7 @@ export class StateDirectory {
     return join(this.statusFolder(kind), safe(namespace), `${safe(name)}.json`);
   }
 
-  /** Folder with the ledgers of all resources that ever had this name, including deleted ones. */
+  /** Folder with the ledgers of all resources that ever had this name. */
   ledgersFolder(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.folder, 'ledgers', kind, safe(namespace), safe(name));
   }

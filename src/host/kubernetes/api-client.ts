@@ -1,6 +1,6 @@
 /**
  * Requests to the API server, with a deadline and a metric for each. Unsuccessful answers are thrown as errors (see
- * `api-error.ts`). Failed requests are retried by the callers, not here.
+ * `api-error.ts`), and never retried here.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -11,17 +11,17 @@ import { errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
 import type { KubeApi, KubeRequest, KubeResponse, WatchRequest } from './kube-api.ts';
 
-/** Default deadline of a request in ms, long enough for a write on a loaded API server. */
+/** Default deadline of a request in ms. */
 const defaultDeadlineMs = 10_000;
 
 export interface Call extends Omit<KubeRequest, 'signal'> {
-  /** Signal that aborts the call. The call then rejects with the signal's reason. */
+  /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   readonly deadlineMs?: number;
 }
 
 interface WatchCall extends WatchRequest {
-  /** Maximum duration of the whole watch in ms, from its opening, regardless of events. */
+  /** Maximum duration of the whole watch in ms. */
   readonly deadlineMs: number;
 }
 
@@ -70,7 +70,7 @@ export class ApiClient {
     }
   }
 
-  /** Like `call` for a GET of one object. Returns undefined if the object does not exist. */
+  /** Reads one object. Returns undefined if it does not exist. */
   async find(path: string, call: Omit<Call, 'method' | 'path'> = {}): Promise<unknown> {
     try {
       return await this.call({ ...call, method: 'GET', path });
@@ -80,12 +80,12 @@ export class ApiClient {
     }
   }
 
-  /** Sends a request like `call`. Throws if the answer is not an object with a name and a resource version. */
+  /** Sends a request. Throws if the answer is not an object with a name and a resource version. */
   async callForObject<T extends KubeObject>(call: Call): Promise<T> {
     return objectIn<T>(await this.call(call), `${call.method} ${call.path}`);
   }
 
-  /** Reads an object like `find`. Throws if the answer is not an object with a name and a resource version. */
+  /** Reads one object. Throws if the answer is not an object with a name and a resource version. */
   async findObject<T extends KubeObject>(
     path: string,
     call: Omit<Call, 'method' | 'path'> = {},
@@ -95,8 +95,8 @@ export class ApiClient {
   }
 
   /**
-   * Yields the events of a watch as JSON text until the watch ends. Throws the errors of `api-error.ts`. A watch that
-   * exceeds its deadline fails with `host.unreachable`.
+   * Yields the events of a watch as JSON text. Throws the errors of `api-error.ts`. A watch that exceeds its deadline
+   * fails with `host.unreachable`.
    */
   async *watch({ deadlineMs, ...call }: WatchCall): AsyncGenerator<string, void> {
     const what = `WATCH ${call.path}`;
@@ -138,7 +138,7 @@ export class ApiClient {
   }
 }
 
-/** Returns a signal that is aborted at the deadline, or when `outer` is aborted. `close` cancels the deadline. */
+/** Returns a signal that is aborted at the deadline, or with `outer`. `close` cancels the deadline. */
 function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | undefined) {
   const deadline = new AbortController();
   const timer = clock.after(deadlineMs, () => {

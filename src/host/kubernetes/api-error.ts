@@ -1,5 +1,5 @@
 /**
- * Classifies the answers of an API server, and missing answers, as errors. All callers match on the `code`.
+ * Converts unsuccessful and missing answers of an API server to errors. Callers compare the `code`.
  *
  * | code | when | handling |
  * | --- | --- | --- |
@@ -19,7 +19,7 @@ import type { Random } from '../../base/random.ts';
 import { doubledMs, scatteredMs } from '../../base/retry-delay.ts';
 import type { KubeResponse } from './kube-api.ts';
 
-/** Maximum delay in ms taken from a Retry-After header. */
+/** Maximum delay in ms from a Retry-After header. */
 const longestRetryAfterMs = 30_000;
 
 export function hasCode(error: unknown, code: string): error is LogfleetError {
@@ -32,9 +32,7 @@ export function notInstalled(kind: KindName | typeof ledgerKind, place: string):
   return `${place} does not know ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
 }
 
-/**
- * Returns the error for an unsuccessful answer of the API server. `what` names the request for users: `PUT /apis/…`.
- */
+/** Returns the error for an unsuccessful answer. `what` names the request for users: `PUT /apis/…`. */
 export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError {
   const { status } = answer;
   const answered = statusMessage(answer.body);
@@ -81,10 +79,7 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
   }
 }
 
-/**
- * Returns the error for a missing or unreadable answer of the API server. It is then unknown whether the request took
- * effect.
- */
+/** Returns the error for a missing or unreadable answer. The request may have taken effect. */
 export function errorOfSilence(what: string, cause: unknown): LogfleetError {
   const message = `no answer from the API server to ${what}: ${messageOf(cause)}`;
   return failure('backoff', 'host.unreachable', message, { cause });
@@ -96,17 +91,15 @@ function patience(answer: KubeResponse): Handling {
   return { kind: 'retryAfter', delayMs: Math.min(seconds * 1_000, longestRetryAfterMs) };
 }
 
-/**
- * Returns the message of a Kubernetes Status object. Other bodies, such as the error pages of proxies, are shortened.
- */
+/** Returns the message of a Kubernetes Status object. Other bodies, such as error pages, are shortened. */
 function statusMessage(body: unknown): string {
   if (typeof body === 'object' && body !== null && 'message' in body) return String(body.message).slice(0, 500);
   return typeof body === 'string' ? body.slice(0, 100) : '';
 }
 
 /**
- * True if a 403 comes from an admission rule, such as a ResourceQuota, a webhook or the deletion of the namespace. False for
- * a missing right, for which every API server answers `User "…" cannot create resource "jobs"`.
+ * Returns whether a 403 comes from an admission rule, such as a ResourceQuota or a webhook. The answer to a missing
+ * right is `User "…" cannot create resource "jobs"`.
  */
 function isAdmissionRefusal(body: unknown): boolean {
   return /\bis forbidden: (?!User ")|\bdenied (the )?request\b/.test(statusMessage(body));
@@ -118,8 +111,8 @@ interface BackoffOptions {
 }
 
 /**
- * Returns the retry delay in ms after failure number `failures` (from 1). The delay grows exponentially, with jitter, so that
- * clients that failed together do not retry together. The result is at least the delay of a Retry-After header.
+ * Returns the retry delay in ms after failure number `failures` (from 1). The delay grows exponentially, with jitter,
+ * and is at least the delay of a Retry-After header.
  */
 export function backoffDelay(options: BackoffOptions, failures: number, error: unknown, random: Random): number {
   const delayMs = scatteredMs(doubledMs(options.firstMs, failures - 1, options.capMs), random);

@@ -1,9 +1,9 @@
-/** Text formats of the Kubernetes API: paths of resources, with percent-encoded names, and times. */
+/** Text formats of the Kubernetes API: paths with percent-encoded names, and times. */
 import { apiVersion, type KindName, kinds, ledgerPlural } from '../../api/kinds.ts';
 
 const ownRoot = `/apis/${apiVersion}`;
 
-/** API groups and versions of the Kubernetes objects that logfleet uses, besides its own resources. */
+/** API groups and versions of the Kubernetes objects that logfleet uses. */
 const roots = {
   [ledgerPlural]: ownRoot,
   configmaps: '/api/v1',
@@ -16,12 +16,12 @@ const roots = {
   leases: '/apis/coordination.k8s.io/v1',
 } as const;
 
-/** Path of an object, or of all objects of a type in a namespace (undefined: in all namespaces). */
+/** Path of an object, or of all objects of a type in a namespace (undefined: all namespaces). */
 export function objectPath(plural: keyof typeof roots, namespace: string | undefined, name?: string): string {
   return namespaced(roots[plural], plural, namespace, name);
 }
 
-/** Path of a resource, or of all resources of a kind in a namespace (undefined: in all namespaces). */
+/** Path of a resource, or of all resources of a kind in a namespace (undefined: all namespaces). */
 export function resourcePath(kind: KindName, namespace: string | undefined, name?: string): string {
   return namespaced(ownRoot, kinds[kind].plural, namespace, name);
 }
@@ -32,16 +32,13 @@ function namespaced(root: string, plural: string, namespace: string | undefined,
   return `${root}${scope}/${plural}${leaf}`;
 }
 
-/** Name of the Lease that the replicas of one operator share in its namespace. */
+/** Name of the Lease that the replicas of an operator share. */
 export const operatorLeaseName = 'logfleet-operator';
 
-/** Annotation of the Lease with the version of the operator that wrote the Lease last. */
+/** Annotation of the Lease with the version of the operator that wrote it last. */
 export const operatorVersionAnnotation = 'logfleet.dev/operator-version';
 
-/**
- * Resource type of a request path, for metrics: `leases`, `collectorversionpolicies/status`. It never contains
- * the name of a resource.
- */
+/** Resource type of a request path, for metrics: `leases`, `collectorversionpolicies/status`. */
 export function resourceOfPath(path: string): string {
   const parts = path.split('/').slice(path.startsWith('/api/') ? 3 : 4);
   const [plural = 'other', , subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;

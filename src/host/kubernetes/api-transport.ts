@@ -3,8 +3,8 @@
  *
  * Invariants:
  * - One agent (connection pool) is used as long as the credentials of its connections stay the same.
- * - Credentials are read again after 10 s and after a 401, so that rotated and expired tokens are replaced.
- * - Only a proxy named in the kubeconfig is used, never a proxy from the environment.
+ * - Credentials are read again after 10 s and after a 401.
+ * - Only a proxy named in the kubeconfig is used, never one from the environment.
  * - Only commands that access a cluster load this file.
  */
 
@@ -25,17 +25,14 @@ import type {
   WatchResponse,
 } from './kube-api.ts';
 
-/**
- * Time in ms for which idle connections to the API server stay open. It is slightly longer than the interval between
- * renewals of the leader's Lease.
- */
+/** Time in ms for which idle connections stay open. Longer than the interval between renewals of the Lease. */
 const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
-/** Maximum age in ms of credentials for the API server. Older credentials are read again. */
+/** Maximum age in ms of credentials for the API server. */
 const credentialsFreshMs = 10_000;
 /**
- * Maximum length of one line of a watch, which contains one object. etcd accepts objects of at most 1.5 MiB, and the
- * line adds JSON around the object.
+ * Maximum length of a line of a watch, which contains one object. etcd accepts objects of 1.5 MiB, and the line adds
+ * JSON.
  */
 const longestLine = 16 * 1024 * 1024;
 
@@ -48,12 +45,12 @@ export class UndiciKubeApi implements KubeApi {
   readonly #target: ClusterTarget;
   readonly #clock: Clock;
   readonly #origin: string;
-  /** Path under which the API server is reached, for example behind a gateway. */
+  /** Path of the API server, for example behind a gateway. */
   readonly #basePath: string;
   #credentials: { readonly read: Promise<ClusterCredentials>; readonly atMs: number } | undefined;
   #agent: { readonly dispatcher: Dispatcher; readonly connection: ConnectionOptions } | undefined;
 
-  /** Fails with `host.misconfigured` if the kubeconfig names no cluster, or a cluster with an invalid address. */
+  /** Fails with `host.misconfigured` if the kubeconfig names no cluster, or an invalid address. */
   constructor(target: ClusterTarget, clock: Clock) {
     const url = target.server === undefined ? null : URL.parse(target.server);
     if (!url) throw misconfigured(target.context, target.server);
@@ -83,7 +80,7 @@ export class UndiciKubeApi implements KubeApi {
     await this.#agent?.dispatcher.destroy();
   }
 
-  /** Returns the request with the current credentials, in the form that undici expects. */
+  /** Returns the request with credentials, in the form that undici expects. */
   async #prepared(request: KubeRequest): Promise<Prepared> {
     const credentials = await unlessAborted(request.signal, this.#current());
     const { body } = request;
@@ -103,14 +100,12 @@ export class UndiciKubeApi implements KubeApi {
     return { dispatcher: this.#dispatcher(credentials.connection), options };
   }
 
-  /** Discards credentials that the API server refused, so that the next request reads them again. */
+  /** Discards refused credentials, so that the next request reads them again. */
   #discardRefused(status: number): void {
     if (status === 401) this.#credentials = undefined;
   }
 
-  /**
-   * Returns the current credentials for the API server. Concurrent requests share one reading of the credential files.
-   */
+  /** Returns the current credentials. Concurrent requests share one read. */
   #current(): Promise<ClusterCredentials> {
     const nowMs = this.#clock.monotonic();
     if (this.#credentials && nowMs - this.#credentials.atMs < credentialsFreshMs) return this.#credentials.read;
@@ -123,18 +118,16 @@ export class UndiciKubeApi implements KubeApi {
     return read;
   }
 
-  /** Returns the agent (connection pool) for these credentials. An agent with older credentials closes after its last request. */
+  /** Returns the connection pool for these credentials. A pool with older credentials closes after its last request. */
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // The credentials are equal, but in a new object. The new object is stored, because comparing objects is faster than
-      // comparing their texts in each request.
+      // Stores the new object, because comparing objects is faster than comparing their texts.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }
     this.#agent?.dispatcher.close().catch(() => undefined);
-    // Timeouts of undici are switched off: callers set their own deadlines, and a watch may be silent for longer than any
-    // timeout.
+    // Callers set their own deadlines, and a watch may be silent for long.
     const options = {
       allowH2: false,
       keepAliveTimeout: keepAliveMs,
@@ -200,9 +193,8 @@ interface WholeAnswer {
 }
 
 /**
- * Sends a request and collects its whole answer. undici's `request` creates a stream for each body, which doubles the
- * processor time. Answers of an API server are short, except for watches. Rejects with the request's error or the
- * signal's reason.
+ * Sends a request and collects its whole answer. undici's `request` would need twice the processor time. Rejects with
+ * the request's error or the signal's reason.
  */
 async function wholeAnswer(
   dispatcher: Dispatcher,
@@ -222,7 +214,7 @@ async function wholeAnswer(
   dispatcher.dispatch(options, {
     onRequestStart: (started) => {
       controller = started;
-      // The caller may have aborted the request while it waited for a connection.
+      // The caller may have aborted the request before a connection was free.
       if (signal.aborted) abort();
     },
     onResponseStart: (_, status, headers) => {

@@ -2,8 +2,7 @@
  * Finds the cluster that a command connects to: from `--kubeconfig` and `--context`, else from `KUBECONFIG` and
  * `~/.kube/config`, else from the pod's service account.
  *
- * The library client-node takes more than half a second and 60 MiB to load. Only this file imports it, and only for
- * kubeconfigs that need it.
+ * The library client-node takes more than half a second and 60 MiB to load, so it is loaded only when needed.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -14,21 +13,21 @@ import type { ClusterCredentials, ClusterTarget, ConnectionOptions, KubeApi } fr
 
 export interface ClusterOptions {
   readonly kubeconfig?: string | undefined;
-  /** Context to use instead of the kubeconfig's current context. */
+  /** Context to use instead of the kubeconfig's current one. */
   readonly context?: string | undefined;
-  /** Cluster of `kubeconfig` and `context`; undefined if only the library client-node can read the kubeconfig. */
+  /** Cluster of `kubeconfig` and `context`; undefined if only client-node can read the kubeconfig. */
   readonly plain?: ClusterTarget | undefined;
 }
 
 export interface ClusterConnection {
   readonly api: KubeApi;
-  /** Namespace of the kubeconfig's context or of the pod; `default` if neither has a namespace. */
+  /** Namespace of the kubeconfig's context or of the pod; else `default`. */
   readonly namespace: string;
 }
 
 /**
- * Connects to the cluster. Fails with `host.noCluster` if no cluster is configured, and with `host.misconfigured` if the named kubeconfig,
- * context or cluster does not exist.
+ * Connects to the cluster. Fails with `host.noCluster` if no cluster is configured, and with `host.misconfigured` if
+ * the named kubeconfig, context or cluster does not exist.
  */
 export async function connectToCluster(options: ClusterOptions): Promise<ClusterConnection> {
   const { UndiciKubeApi } = await import('./api-transport.ts');
@@ -54,10 +53,7 @@ async function askClientNode(options: ClusterOptions): Promise<ClusterTarget> {
   return targetOf(config);
 }
 
-/**
- * Returns whether the configuration is the placeholder server that client-node uses if it finds neither a kubeconfig
- * nor a pod.
- */
+/** Returns whether this is the placeholder that client-node uses without a kubeconfig or pod. */
 function isMadeUp(config: KubeConfig): boolean {
   return (
     config.getCurrentContext() === 'loaded-context' && config.getCurrentCluster()?.server === 'http://localhost:8080'
@@ -99,10 +95,7 @@ export function targetOf(config: KubeConfig): ClusterTarget {
   };
 }
 
-/**
- * Reads the credentials of the cluster. The library client-node renews expired credentials, reads token files again
- * every minute, and otherwise answers from memory.
- */
+/** Reads the credentials of the cluster. client-node renews expired credentials and reads token files every minute. */
 async function readCredentials(config: KubeConfig): Promise<ClusterCredentials> {
   const options: { [Name in keyof ConnectionOptions]?: unknown } & {
     auth?: string | null;

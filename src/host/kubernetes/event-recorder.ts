@@ -2,11 +2,11 @@
  * Publishes changes of resources as Events of `events.k8s.io/v1`, which `kubectl describe` shows.
  *
  * Invariants:
- * - Each Event is also a line of the log, so that the log shows the course of rollouts and exports.
+ * - Each Event is also a line of the log.
  * - Publishers never wait for an Event and never fail because of it.
  * - A message that is repeated within ten minutes increases the count of the first Event.
- * - A resource may publish a burst of at most 25 new Events, then one per 12 s. The queue holds 200 Events. Events
- *   beyond these limits are dropped and counted.
+ * - A resource may publish 25 new Events, then one per 12 s. The queue holds 200 Events. Further Events are dropped and
+ *   counted.
  */
 
 import { apiVersion } from '../../api/kinds.ts';
@@ -53,7 +53,7 @@ interface EventRecorderOptions extends Ports {
   readonly client: ApiClient;
   /** Name of this process, shown as the reporting instance of Events. */
   readonly identity: string;
-  /** Called with each published Event, even if the Event is not delivered. */
+  /** Called with each published Event, even if it is not delivered. */
   readonly onEvent?: EventListener | undefined;
 }
 
@@ -92,7 +92,7 @@ export class EventRecorder implements EventSink {
     else log.info('state of a resource changed', fields);
   }
 
-  /** Delivers queued Events for at most `graceMs`, then drops the rest. */
+  /** Delivers queued Events for at most `graceMs`, then drops the others. */
   async stop(graceMs: number): Promise<void> {
     const timer = this.#options.clock.after(graceMs, () => this.#stopped.abort());
     await this.#delivery;
@@ -161,7 +161,7 @@ export class EventRecorder implements EventSink {
       } catch (error) {
         const failure = asLogfleetError(error);
         const { code } = failure;
-        // The API server deletes Events after an hour. An Event that is gone is created again.
+        // The API server deletes Events after an hour. The Event is then created again.
         if (code === 'host.gone') series.created = false;
         const hopeless = ['host.invalid', 'host.forbidden', 'host.denied'].includes(code);
         if (signal.aborted || hopeless || attempt === attempts) {
@@ -184,8 +184,7 @@ export class EventRecorder implements EventSink {
     try {
       await this.#options.client.call({ ...call, body: this.#render(series) });
     } catch (error) {
-      // The name of the Event is unique to this process. A conflict therefore means that an earlier attempt created the
-      // Event and its answer was lost.
+      // The name is unique, so a conflict means that an earlier attempt created the Event.
       if (!hasCode(error, 'host.conflict')) throw error;
     }
     series.created = true;
@@ -218,10 +217,7 @@ export class EventRecorder implements EventSink {
   }
 }
 
-/**
- * Removes the least recently used entry of the map if it has more than `limit` entries. Maps keep insertion order, and
- * each use inserts the entry again.
- */
+/** Removes the least recently used entry if the map has more than `limit` entries. */
 function dropOldest(map: Map<string, unknown>, limit: number): void {
   const oldest = map.keys().next();
   if (map.size > limit && !oldest.done) map.delete(oldest.value);

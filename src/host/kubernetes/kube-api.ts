@@ -1,9 +1,8 @@
 /**
- * Interface for sending requests to an API server, and for watches. `api-transport.ts` implements it over HTTP; tests use a
+ * Interface for requests to an API server, and for watches. `api-transport.ts` implements it over HTTP; tests use a
  * server in memory.
  *
- * Invariant: an answer with any HTTP status is returned normally; only a missing answer is an error. `api-client.ts` adds
- * deadlines, error classification and metrics.
+ * Invariant: an answer with any HTTP status is returned normally; only a missing answer is an error.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
@@ -15,7 +14,7 @@ export interface KubeRequest {
   readonly body?: unknown;
   /** Content type of the body; `application/json` by default. */
   readonly contentType?: string;
-  /** Media type that the client accepts as answer; `application/json` by default. */
+  /** Accepted media type; `application/json` by default. */
   readonly accept?: string;
   readonly signal: AbortSignal;
 }
@@ -24,7 +23,7 @@ export interface KubeResponse {
   readonly status: number;
   /** Headers of the answer, with lower-case names. */
   readonly headers: Readonly<IncomingHttpHeaders>;
-  /** Body of the answer: decoded JSON, or the text if it is not JSON. */
+  /** Decoded JSON, or text if the body is not JSON. */
   readonly body: unknown;
 }
 
@@ -36,19 +35,16 @@ export interface WatchRequest {
 
 export interface WatchResponse extends KubeResponse {
   /**
-   * Lines of a successful watch (status 200), each with one event as JSON text; empty for any other status. Ends when the
-   * server ends the watch. Throws if the connection breaks, or if the signal is aborted.
+   * Lines of a successful watch, each with one event as JSON text. Throws if the connection breaks, or if the signal is
+   * aborted.
    */
   readonly lines: AsyncIterable<string>;
 }
 
 export interface KubeApi {
-  /**
-   * Sends a request. Rejects if no answer arrives because the connection was refused, reset or aborted. It is then
-   * unknown whether the request took effect.
-   */
+  /** Sends a request. Rejects if no answer arrives. The request may still have taken effect. */
   request(request: KubeRequest): Promise<KubeResponse>;
-  /** Starts a watch. Rejects if no answer of the API server arrives. */
+  /** Starts a watch. Rejects if no answer arrives. */
   watch(request: WatchRequest): Promise<WatchResponse>;
   close(): Promise<void>;
 }
@@ -68,12 +64,12 @@ export interface ClusterCredentials {
 }
 
 export interface ClusterTarget {
-  /** Name of the context in the kubeconfig. Undefined without a kubeconfig. */
+  /** Context in the kubeconfig. Undefined without a kubeconfig. */
   readonly context: string | undefined;
   readonly namespace: string | undefined;
-  /** URL of the API server as it was written in the kubeconfig. */
+  /** URL of the API server as in the kubeconfig. */
   readonly server: string | undefined;
   readonly proxyUrl: string | undefined;
-  /** Returns the current credentials. Each call may read files again or run a credential plugin. */
+  /** Returns the current credentials. May read files or run a credential plugin. */
   credentials(): Promise<ClusterCredentials>;
 }

@@ -1,9 +1,8 @@
 /**
- * Runs the operator on a Kubernetes API server. This file connects the classes of this folder behind the interface of
- * `host.ts`.
+ * Runs the operator on a Kubernetes API server, behind the interface of `host.ts`.
  *
- * Invariant: while nothing changes, the only requests are watches (one per followed kind and namespace, and one for the
- * settings), renewals of the leader's lease, and one list per watch every ten minutes.
+ * Invariant: while nothing changes, the only requests are watches, renewals of the Lease, and one list per watch every
+ * ten minutes.
  */
 
 import { type AnyResource, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
@@ -29,30 +28,24 @@ import { ConcurrencyLimit, createResource, removeResource, writeStatus } from '.
 import { KubernetesWorkerJobs } from './worker-job-store.ts';
 
 const eventGraceMs = 2_000;
-/** Maximum number of concurrent status writes. More concurrency makes each write slower and gains no throughput. */
+/** Maximum number of concurrent status writes. More would only make each write slower. */
 const writesAtOnce = 4;
-/**
- * Maximum duration in ms of one step of a background loop. A step is a list, a watch or a renewal of the Lease. A loop
- * with a longer step counts as hung.
- */
+/** Maximum duration in ms of one list, watch or renewal of the Lease. A loop with a longer one counts as hung. */
 const longestStepMs = 120_000;
 
 interface KubernetesHostOptions extends Ports {
   readonly api: KubeApi;
-  /**
-   * Namespaces whose resources the operator follows. If namespaces are listed here, the operator needs only Roles in these
-   * namespaces.
-   */
+  /** Namespaces that the operator follows. With a list, it needs only Roles in these namespaces. */
   readonly namespaces: 'all' | readonly string[];
-  /** Namespace of the operator's Lease and of its settings. */
+  /** Namespace of the operator's Lease and settings. */
   readonly operatorNamespace: string;
-  /** Name of the pod or machine, by which users recognize this process in the Lease and in Events. */
+  /** Name of the pod or machine, shown in the Lease and in Events. */
   readonly identity: string;
-  /** Version of logfleet, which the leader shows on its Lease. */
+  /** Version of logfleet, shown on the Lease. */
   readonly version?: string;
-  /** True if a Lease elects the leader. False if something else ensures that only one operator process runs. */
+  /** True if a Lease elects the leader. False if only one operator process runs. */
   readonly leaderElection: boolean;
-  /** Image of pods that run exports. Without it, exports cannot run in Kubernetes Jobs. */
+  /** Image of pods that run exports. Without it, exports cannot run in Jobs. */
   readonly workerImage?: string;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
@@ -62,10 +55,10 @@ interface KubernetesHostOptions extends Ports {
 
 type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
 
-/** A kind of resource that the operator follows: its cache and the reflectors that fill the cache. */
+/** A followed kind of resource: its cache, and the reflectors that fill it. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
-  /** View of the cache without the resources that another operator acts on. */
+  /** Resources in the cache on which no other operator acts. */
   readonly ours: ResourceSource<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
 }
@@ -86,7 +79,7 @@ export class KubernetesHost implements Host {
   readonly #entries: OperatorEntries;
   readonly #election: LeaseElection | undefined;
   readonly #ended = new AbortController();
-  /** Promises of the background loops, which run until the host is stopped. */
+  /** Background loops, which run until the host is stopped. */
   readonly #running: Promise<void>[] = [];
 
   constructor(options: KubernetesHostOptions) {
@@ -175,8 +168,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Delivers the last Events, releases the Lease and closes all connections. Call it when no work that needs leadership is
-   * running, because the next leader may start immediately.
+   * Delivers the last Events, releases the Lease and closes all connections. The next leader may start immediately, so
+   * no work may be running.
    */
   async stop(): Promise<void> {
     this.#ended.abort(new Error('the host has been stopped'));
@@ -187,7 +180,7 @@ export class KubernetesHost implements Host {
     await this.#client.close();
   }
 
-  /** True while all background loops of this host run. An unreachable API server does not make the host unhealthy. */
+  /** True while all background loops run. An unreachable API server does not make the host unhealthy. */
   healthy(): boolean {
     if (this.#running.length === 0 || this.#ended.signal.aborted) return true;
     const reflectors = [...this.#followed.values()].flatMap((each) => each.reflectors);
@@ -197,14 +190,12 @@ export class KubernetesHost implements Host {
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
   }
 
-  /**
-   * True if all followed resources have been listed once, and this process is not waiting for a list of Jobs before it leads.
-   */
+  /** True if all followed resources were listed, and no list of Jobs is missing. */
   ready(): boolean {
     return this.unready().length === 0;
   }
 
-  /** Messages about resources and Jobs that could not be listed yet, with reason and remedy. */
+  /** Messages about resources and Jobs that could not be listed yet, with remedies. */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]
       .filter(([, { cache }]) => !cache.synced())
@@ -213,16 +204,13 @@ export class KubernetesHost implements Host {
     return jobs === undefined ? unlisted : [...unlisted, jobs];
   }
 
-  /** Namespaces that are listed and watched separately. A single element `undefined` means all namespaces at once. */
+  /** Namespaces that are watched separately. A single `undefined` means all at once. */
   #scopes(): readonly (string | undefined)[] {
     const { namespaces } = this.#options;
     return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
   }
 
-  /**
-   * Starts to follow a kind when it is first used. Unused kinds are never listed, so the cluster need not know them or
-   * grant access to them.
-   */
+  /** Starts to follow a kind when it is first used. The cluster need not know unused kinds. */
   #follow<K extends KindName>(kind: K): Followed<K> {
     const known = this.#followed.get(kind);
     if (known) return known as unknown as Followed<K>;
@@ -251,10 +239,7 @@ export class KubernetesHost implements Host {
     for (const { cache } of this.#followed.values()) yield* cache.list();
   }
 
-  /**
-   * Starts to list and watch resources only after the operator settings were read. Until then, the operator counts as paused,
-   * so every resource would briefly report a pause.
-   */
+  /** Lists resources after the operator settings were read. Otherwise every resource would briefly report a pause. */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;
     const attempted = this.#settings.whenAttempted();
@@ -262,7 +247,7 @@ export class KubernetesHost implements Host {
   }
 }
 
-/** Returns a message why resources of a kind are not listed yet, for example because its CRD is not installed. */
+/** Explains why resources of a kind are not listed yet, for example because its CRD is missing. */
 function renderUnlisted(kind: KindName, problem: LogfleetError | undefined): string {
   if (problem?.code === 'host.gone') return notInstalled(kind, 'the cluster');
   const waiting = `${kinds[kind].plural} have not been listed yet`;

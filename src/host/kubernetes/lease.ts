@@ -8,13 +8,11 @@
  *
  * Invariants:
  * - Times are measured by clocks of this process, never by a time in the Lease. The age of another process's Lease begins at the last
- *   change that this process saw. The age of the own Lease begins when the last renewal was *sent*. The clock that shows more elapsed time
- *   decides, because the monotonic clock stops while the machine sleeps.
- * - This process stops leading 5 s before another process may start. A process that was suspended for that long notices on waking, before
- *   any of its timers runs.
+ *   change that this process saw; the age of its own Lease begins when the last renewal was *sent*. Of the wall clock and the monotonic
+ *   clock, the one that shows more elapsed time decides, because the monotonic clock stops while the machine sleeps.
+ * - This process stops leading 5 s before another process may start, even if it was suspended for that long.
  * - Each write has an optimistic lock, so one of two concurrent writes succeeds.
- * - Each process has its own name, with a random suffix. A Lease with that name was written by this process, even if the answer to the
- *   write was lost.
+ * - The name of each process has a random suffix, so it recognizes its own Lease even if the answer to the write was lost.
  */
 
 import { sameValue } from '../../base/canonical-text.ts';
@@ -28,14 +26,14 @@ import type { ApiClient, KubeObject } from './api-client.ts';
 import { microTime, objectPath, operatorVersionAnnotation } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
-/** Time in ms after the last change of the leader's Lease in which no other process takes the Lease over. */
+/** Time in ms after the leader's last write in which no other process takes the Lease. */
 export const leaseDurationMs = 15_000;
-/** Time in ms for which this process still leads after its last renewal of the Lease. */
+/** Time in ms for which this process leads after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Delay in ms after a failed renewal of the Lease before the next try. Also the deadline in ms of each request. Three tries
- * fit into the time before leadership ends.
+ * Delay in ms after a failed renewal of the Lease, and deadline in ms of each request. Three tries fit into the time
+ * before leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
@@ -52,7 +50,7 @@ interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
 
-/** Content of the Lease as last read, with the time at which this process first saw that content. */
+/** Content of the Lease, with the time at which this process first saw it. */
 interface Observation {
   readonly spec: LeaseSpec;
   readonly sinceMs: number;
@@ -62,9 +60,9 @@ interface LeaseElectionOptions extends Ports {
   readonly client: ApiClient;
   readonly namespace: string;
   readonly name: string;
-  /** Name of the pod or machine, by which users recognize this process in the Lease. */
+  /** Name of the pod or machine, shown in the Lease. */
   readonly identity: string;
-  /** Version of logfleet, which the leader writes into an annotation of the Lease. */
+  /** Version of logfleet, shown in an annotation of the Lease. */
   readonly version?: string;
 }
 
@@ -76,23 +74,14 @@ export class LeaseElection implements Leadership {
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
-  /**
-   * Monotonic time in ms at which this process first noticed that the Lease does not exist; undefined while the Lease
-   * exists.
-   */
+  /** Monotonic time in ms since which the Lease is known to be missing. */
   #absentSinceMs: number | undefined;
-  /**
-   * Metadata of the Lease on which the next write is based, with labels and annotations of Helm and other tools; undefined if the Lease must
-   * be read first.
-   */
+  /** Metadata of the Lease for the next write; undefined if the Lease must be read first. */
   #stored: Lease['metadata'] | undefined;
-  /** Time at which the last successful renewal of the Lease was sent; undefined while another process leads. */
+  /** Time at which the last successful renewal was sent; undefined while another process leads. */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
-  /**
-   * True if the Lease may name this process as the leader. Also true after a write without an answer, which may have
-   * succeeded.
-   */
+  /** True if the Lease may name this process. A write without an answer may have succeeded. */
   #wrote = false;
   #term = 0;
   #forced = false;
@@ -123,17 +112,17 @@ export class LeaseElection implements Leadership {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Monotonic time at which the last attempt to read or write the Lease began. */
+  /** Monotonic time in ms of the last attempt to read or write the Lease. */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
   }
 
-  /** Starts to compete for leadership, until `release` is called. */
+  /** Competes for leadership until `release` is called. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Ends leadership immediately and releases the Lease, so that the next leader need not wait. Never rejects. */
+  /** Ends leadership and releases the Lease, so that the next leader need not wait. Never rejects. */
   async release(): Promise<void> {
     this.#ended.abort(new Error('leader election has ended'));
     this.#follow();
@@ -197,9 +186,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Returns whether this process may write the Lease, because no other process can be the leader: the Lease is free, names
-   * this process, or has not changed for its whole duration. A missing Lease counts as free only after it has been missing
-   * for a while.
+   * Returns whether this process may write the Lease, because no other process can be the leader: it is free, names
+   * this process, has expired, or has been missing for a while.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -215,8 +203,7 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // The takeover is forced if another process still holds the Lease, or if there is no Lease. If this process holds
-    // the Lease already, `#forced` keeps the value that was set at the takeover.
+    // The takeover is forced if another process still holds the Lease, or if there is none.
     if (before !== this.#holder) this.#forced = before !== '' || this.#stored === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());
@@ -257,7 +244,7 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // The delay is rounded up, because a timer that ends too early would find this process still leading.
+    // Rounded up, because a timer that ends too early would find this process still leading.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });
@@ -278,8 +265,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Releases the Lease if it names this process. The Lease is read first, because a renewal that got no answer may have
-   * changed the Lease.
+   * Releases the Lease if it names this process. Reads the Lease first, because a renewal without an answer may have
+   * changed it.
    */
   async #giveBack(): Promise<void> {
     const { clock } = this.#options;
@@ -302,10 +289,7 @@ export class LeaseElection implements Leadership {
   }
 }
 
-/**
- * Leadership for the flag `--no-leader-election`: this process always leads. The process that ran before is assumed to
- * have crashed.
- */
+/** Leadership for `--no-leader-election`: this process always leads. The former process is assumed to have crashed. */
 export function soleLeadership(): Leadership {
   return { isLeader: () => true, term: () => 1, tookOverByForce: () => true, subscribe: () => () => undefined };
 }

@@ -1,12 +1,12 @@
 /**
- * Stores each ledger object (in code: shard) as a Kubernetes resource of the kind `Ledger` (U1). Form of its name:
+ * Stores each ledger object (*shard* in code) as a Kubernetes resource of the kind `Ledger` (U1). Form of its name:
  *
  *   <owner>-<hash of uid>-<shard>      e.g. production-3fa1b2c3d4-head
  *
  * Invariants:
- * - A Ledger is owned by the resource that it belongs to. Kubernetes deletes both together.
- * - Its name and its field `owner` contain the uid of that resource. A resource that is deleted and created again starts without a ledger.
- * - Each write is one request with an optimistic lock on the version last read or written.
+ * - Kubernetes deletes a Ledger together with the resource that owns it.
+ * - A Ledger contains the uid of its owner, so a resource that is created again starts without a ledger.
+ * - Each write is one request with an optimistic lock.
  */
 import { createHash } from 'node:crypto';
 import { type AnyResource, apiVersion, ledgerKind } from '../../api/kinds.ts';
@@ -19,21 +19,15 @@ import { hasCode, notInstalled } from './api-error.ts';
 import { objectPath } from './api-paths.ts';
 import { fieldManager, metadataOnly } from './status-writer.ts';
 
-/**
- * Maximum length of the owner's name in the name of a Ledger resource: the 253 characters that Kubernetes allows, minus the
- * suffix of at most 1 + 10 + 1 + 40 characters.
- */
+/** Maximum length of the owner's name in the name of a Ledger: 253 characters, minus the suffix. */
 const maxOwnerNameLength = 190;
 const maxSummaryLength = 200;
 
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
-  /** List of all Ledgers, read once after a start. Without the list, each Ledger is read by its own request. */
+  /** List of all Ledgers, read once after a start. Without it, each Ledger is read by name. */
   readonly startList?: LedgerStartList;
-  /**
-   * Returns the owner of a ledger from the cache. Its status shows whether an older version of logfleet stored its ledger in
-   * ConfigMaps.
-   */
+  /** Returns the owner of a ledger from the cache. */
   readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
 }
 
@@ -94,7 +88,7 @@ export class KubernetesLedgerStore implements LedgerStore {
     }
   }
 
-  /** Returns the content of the Ledger with this name, or undefined if the Ledger does not exist. */
+  /** Returns the content of the Ledger with this name, if it exists. */
   async #get(namespace: string, name: string): Promise<StoredShard | undefined> {
     const ledger = await this.#options.client.findObject<LedgerObject>(objectPath('ledgers', namespace, name));
     return ledger && decodeLedger(ledger);
@@ -114,10 +108,7 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
   throw failure('stall', 'ledger.foreign', message, { reason: 'LedgerForeign' });
 }
 
-/**
- * Throws if the ledger of a policy may still be in ConfigMaps, where older logfleet versions stored ledgers (U1).
- * Without that ledger, upgrade attempts in flight would be forgotten.
- */
+/** Throws if the ledger of a policy may be in ConfigMaps, where older logfleet versions stored it (U1). */
 function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResource | undefined): void {
   if (resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return;
   const { ledgerFormat, rollout, history = [] } = resource.status;
@@ -128,33 +119,30 @@ function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResourc
   throw failure('stall', 'ledger.missing', message, { reason: 'LedgerMissing' });
 }
 
-/**
- * Returns the error for a Ledger resource that was deleted after it was read. The ledger must be read again before the next
- * write.
- */
+/** Returns the error for a Ledger that was deleted after it was read. */
 function deletedMeanwhile(namespace: string, name: string, cause: unknown): LogfleetError {
   const message = `Ledger ${namespace}/${name} was deleted while logfleet used it. logfleet reads the ledger again.`;
   return failure('backoff', 'host.conflict', message, { cause });
 }
 
-/** Fields of a Ledger resource that logfleet reads from the API server. Other fields are ignored. */
+/** Fields of a Ledger that logfleet reads. */
 interface LedgerObject extends KubeObject {
   readonly owner: { readonly uid: string };
   readonly content: string;
 }
 
-/** Fields of a Ledger resource that logfleet keeps in memory. */
+/** Fields of a Ledger that logfleet keeps in memory. */
 interface StoredShard extends LedgerShard {
   readonly name: string;
   readonly ownerUid: string;
 }
 
-/** Decodes a Ledger resource. All fields are present, because the CRD's schema requires them. */
+/** Decodes a Ledger. The CRD's schema requires all fields. */
 function decodeLedger({ metadata, owner, content }: LedgerObject): StoredShard {
   return { name: metadata.name, ownerUid: owner.uid, content, version: metadata.resourceVersion };
 }
 
-/** Returns the error for a missing CRD of the kind Ledger. The user must install the CRD. */
+/** Returns the error for a missing CRD of the kind Ledger. */
 function ledgersNotInstalled(cause: unknown): LogfleetError {
   return failure('stall', 'ledger.notInstalled', notInstalled(ledgerKind, 'the API server'), {
     reason: 'LedgerNotInstalled',
@@ -164,53 +152,49 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
 
 const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
-/** Maximum length in characters of a ledger object that the list keeps in memory. Longer objects are read by name. */
+/** Maximum length in characters of a ledger object that is kept in memory. Longer ones are read by name. */
 const maxKeptLength = 64 * 1024;
-/** Maximum total length in characters of the ledger objects that the list keeps. Further objects are read by name. */
+/** Maximum total length in characters of the kept ledger objects. Further ones are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
-/** Number of Ledgers on the first page of a list. It is small, because Ledgers of 512 KiB may fill the page. */
+/** Number of Ledgers on the first page of a list: few, because each may have 512 KiB. */
 const firstPageLimit = 50;
 const maxPageLimit = 500;
 const smallPageLength = 1024 * 1024;
 
 interface LedgerStartListOptions {
   readonly client: ApiClient;
-  /** True to list the Ledgers of all namespaces at once, false to list each namespace separately. */
+  /** True to list all namespaces at once, false to list each separately. */
   readonly allNamespaces: boolean;
   readonly leadership: Pick<Leadership, 'term'>;
   readonly clock: Clock;
 }
 
-/** Contents of Ledgers, by the API path of the Ledger. */
+/** Contents of Ledgers by API path. */
 type Shards = Map<string, StoredShard>;
 
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
-  /** Contents of the listed Ledgers. Dropped after `endsAtMs` to free memory; undefined from then on. */
+  /** Contents of the listed Ledgers; dropped after `endsAtMs` to free memory. */
   shards: Promise<Shards> | undefined;
-  /**
-   * API paths of Ledgers that must be read by name, because the listed content is missing, outdated or already used. A uid in
-   * this set stands for all Ledgers of the owner with that uid.
-   */
+  /** API paths of Ledgers that must be read by name. A uid stands for all Ledgers of that owner. */
   readonly byName: Set<string>;
 }
 
 /**
- * Lists all Ledgers in pages after a start of the operator, so that reading the ledgers of ten thousand policies takes twenty
- * requests instead of ten thousand.
+ * Lists all Ledgers in pages after a start of the operator, because reading ten thousand Ledgers by name takes too
+ * long.
  *
- * The first read after this process became leader starts the list, and all reads wait for it. An operator for some namespaces
- * lists each namespace separately, so a forbidden namespace does not affect others. Each listed Ledger is used for one read
- * only. Later reads, and reads after a write to the owner's ledger, request the Ledger by name.
+ * The first read after this process became leader starts the list. Each listed Ledger is used for one read only. Later
+ * reads request the Ledger by name.
  *
  * Invariants:
- * - The list starts after this process became leader, so it contains everything that earlier leaders wrote.
+ * - The list starts after this process became leader, so it contains all writes of earlier leaders.
  * - Memory is bounded: large Ledgers are not kept, and the list is dropped after ten minutes.
  */
 export class LedgerStartList {
   readonly #options: LedgerStartListOptions;
-  /** Lists of Ledgers by namespace. The key `undefined` is used for the list of all namespaces. */
+  /** Lists of Ledgers by namespace. The key `undefined` is all namespaces. */
   readonly #listings = new Map<string | undefined, Listing>();
 
   constructor(options: LedgerStartListOptions) {
@@ -218,8 +202,7 @@ export class LedgerStartList {
   }
 
   /**
-   * Returns the listed content of the Ledger with this name, undefined if the Ledger does not exist, or `unknown` if it
-   * must be read by name.
+   * Returns the listed content of a Ledger, undefined if it does not exist, or `unknown` if it must be read by name.
    */
   async take(owner: OwnerRef, name: string): Promise<StoredShard | undefined | 'unknown'> {
     const listing = this.#current(owner);
@@ -236,9 +219,7 @@ export class LedgerStartList {
     return shard;
   }
 
-  /**
-   * Marks the listed Ledgers of an owner as outdated after one of them was written. Later reads request them by name.
-   */
+  /** Marks the listed Ledgers of an owner as outdated after a write. */
   outdate(owner: OwnerRef): void {
     this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);
   }
@@ -247,7 +228,7 @@ export class LedgerStartList {
     return this.#options.allNamespaces ? undefined : namespace;
   }
 
-  /** Returns the list of Ledgers that was read in this term of leadership. Undefined if this process does not lead. */
+  /** Returns the list of Ledgers of this term of leadership, if this process leads. */
   #current(owner: OwnerRef): Listing | undefined {
     const { leadership, clock } = this.#options;
     const term = leadership.term();
@@ -265,7 +246,7 @@ export class LedgerStartList {
     const listing: Listing = { term, endsAtMs: this.#options.clock.monotonic() + retentionMs, shards, byName };
     this.#listings.set(scope, listing);
     shards.catch(() => {
-      // If the list fails, the next read of a ledger starts another list.
+      // If the list fails, the next read starts another one.
       if (this.#listings.get(scope) === listing) this.#listings.delete(scope);
     });
     return listing;

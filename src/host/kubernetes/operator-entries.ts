@@ -1,16 +1,15 @@
 /**
- * Detects another operator that follows the same resources, as when a cluster-wide and a namespaced installation
- * overlap (L2). Each operator writes an entry (namespace of its Lease, and two times) into `status.operators` of each
- * resource. Other operators see the entry through their normal watch.
+ * Detects another operator that follows the same resources (L2). Each operator writes an entry into `status.operators`
+ * of each resource, and the others see it through their watch.
  *
- * The entry with the earliest `since` belongs to the operator that acts. A time `seen` that is later than in the other
- * entries is a question: a living operator answers by copying that time into its own entry. An operator that does not
- * answer within a minute counts as gone. An operator that was silent for ten minutes is asked again.
+ * The operator with the earliest `since` acts. A time `seen` that is later than in the other entries is a question: a
+ * living operator answers by copying it. An operator that does not answer within a minute counts as gone. An operator
+ * that was silent for ten minutes is asked again.
  *
  * Invariants:
  * - Operators that wait treat the resource as if it did not exist.
  * - A single operator sends no additional writes. Two operators write one question and one answer in ten minutes.
- * - Reconcilers do not see entries: this class removes them from what is read, and adds them to what is written.
+ * - Reconcilers do not see entries.
  */
 
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
@@ -28,45 +27,41 @@ import { hasCode } from './api-error.ts';
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Fields of a resource's status that name the operators of the resource. Reconcilers do not see these fields. */
+/** Fields of a status about operators. Reconcilers do not see them. */
 interface Hidden {
   readonly entries: readonly OperatorEntry[];
   readonly condition: Condition | undefined;
 }
 
 interface OtherOperator {
-  /** Monotonic time in ms at which the other operator last changed one of its entries; -Infinity before the first change. */
+  /** Monotonic time in ms at which the other operator last changed an entry; -Infinity before that. */
   readonly heardAtMs: number;
-  /** Monotonic time in ms since which the other operator has been asked whether it still runs; undefined if no question is open. */
+  /** Monotonic time in ms at which the other operator was asked whether it runs; undefined without an open question. */
   askedAtMs?: number;
-  /** True if the other operator did not answer in time, so that its entries are ignored. */
+  /** True if the other operator did not answer in time. */
   isGone?: boolean;
 }
 
-/**
- * Maximum time in ms in which another operator answers the question whether it still runs. Long enough for an operator
- * whose leader was just killed.
- */
+/** Maximum time in ms for an answer. Long enough for an operator whose leader was just killed. */
 export const answerMs = 60_000;
 /**
- * Time in ms for which another operator may leave its entries unchanged before this operator asks whether the other one still
- * runs. The operator that acts on the resource waits `answerMs` longer, so that only one of the two operators asks the other
- * one.
+ * Time in ms without a change after which another operator is asked whether it runs. The acting operator waits
+ * `answerMs` longer, so that only one of both asks.
  */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
-/** Delay in ms before the entries of a changed resource are checked, because the cache gets the change a little later. */
+/** Delay in ms before the entries of a changed resource are checked. The cache gets the change a little later. */
 const changeDelayMs = 100;
 const nothing: Hidden = { entries: [], condition: undefined };
 
 interface OperatorEntriesOptions extends Omit<Ports, 'random'> {
-  /** Namespace of the Lease of this operator. */
+  /** Namespace of this operator's Lease. */
   readonly self: string;
   readonly events: EventSink;
   readonly leadership: Leadership;
   readonly resources: () => Iterable<AnyResource>;
   readonly newest: (kind: KindName, key: ResourceKey) => AnyResource | undefined;
-  /** Writes the status of a resource, with the operators' entries added by `show`. */
+  /** Writes the status of a resource, with the entries from `show`. */
   readonly write: (resource: AnyResource) => Promise<unknown>;
 }
 
@@ -76,7 +71,7 @@ export class OperatorEntries {
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   readonly #gauge: Gauge;
-  /** Resource through whose status this process asks other operators whether they still run. */
+  /** Resource in whose status this process asks other operators whether they run. */
   #question: AnyResource | undefined;
   #isChecking = false;
   #nextCheck: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -95,7 +90,10 @@ export class OperatorEntries {
     this.#nextCheck?.timer.cancel();
   }
 
-  /** Removes the operators' entries from a resource that the API server sent. `before` is its last known version. */
+  /**
+   * Removes the operators' entries from a resource of the API server.
+   * @param before its last known version
+   */
   hide<R extends AnyResource>(resource: R, before: AnyResource | undefined): R {
     const { operators = [], conditions: all, ...status } = (resource.status ?? {}) as Status;
     if (operators.length === 0) return resource;
@@ -107,7 +105,7 @@ export class OperatorEntries {
     return bare;
   }
 
-  /** Returns the resource with the entries of this operator and of all other running operators in its status. */
+  /** Returns the resource with the entries of all running operators in its status. */
   show<R extends AnyResource>(resource: R): R {
     const known = this.#options.newest(resource.kind, resource.metadata);
     const { condition } = this.#hiddenOf(known);
@@ -125,7 +123,7 @@ export class OperatorEntries {
     return { ...resource, status: { ...status, conditions } };
   }
 
-  /** Returns a view of a cache without the resources that another operator acts on. */
+  /** Returns a cache's resources on which no other operator acts. */
   ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
     const listeners = getOrAdd(this.#listeners, kind, () => new Set());
     const isOurs = (resource: ResourceOf<K>) => !this.#isForeign(resource);
@@ -149,10 +147,7 @@ export class OperatorEntries {
     };
   }
 
-  /**
-   * Whether another operator acts on the resource. If the resource has an owner, the operator that acts on the owner
-   * also acts on the resource.
-   */
+  /** Returns whether another operator acts on the resource or its owner. */
   #isForeign(resource: AnyResource): boolean {
     if (this.#others.size === 0) return false;
     const { namespace, owner } = resource.metadata;
@@ -180,9 +175,7 @@ export class OperatorEntries {
     return this.#hiddenOf(resource).entries.filter(({ name }) => name !== this.#options.self);
   }
 
-  /**
-   * Reads the entries of other operators in a resource. An entry that has changed proves that its operator still runs.
-   */
+  /** Reads the entries of other operators. A changed entry shows that its operator runs. */
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const foreign = this.#foreign(resource);
     if (foreign.length === 0) return;
@@ -211,10 +204,7 @@ export class OperatorEntries {
     events.publish({ kind, ...metadata }, { type: 'Warning', reason: reasons.otherOperator, message });
   }
 
-  /**
-   * Updates the metric of other operators. If an operator appeared or disappeared, notifies the listeners of each resource
-   * that another operator also manages.
-   */
+  /** Updates the metric of other operators. Calls the listeners if an operator appeared or disappeared. */
   #announce(isChanged: boolean): void {
     this.#gauge.set({}, [...this.#others.values()].filter(({ isGone }) => !isGone).length);
     if (!isChanged) return;
@@ -232,10 +222,7 @@ export class OperatorEntries {
     this.#nextCheck = { atMs, timer: clock.after(delayMs, () => void this.#check()) };
   }
 
-  /**
-   * Marks other operators as gone if they did not answer in time. Then writes each entry of this operator that is due,
-   * one after another. If a write fails, a later check repeats the write.
-   */
+  /** Marks silent operators as gone. Then writes each due entry of this operator, one after another. */
   async #check(): Promise<void> {
     this.#nextCheck = undefined;
     if (this.#others.size === 0 || this.#isClosed) return;
@@ -279,8 +266,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether this operator must write its entry: if the entry is missing, if another operator asked whether
-   * this one still runs, or if another operator is gone.
+   * Returns whether this operator must write its entry: it is missing, another operator asked, or another operator is
+   * gone.
    */
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);
@@ -293,10 +280,7 @@ export class OperatorEntries {
     return nowMs - heardAtMs >= (this.#isForeign(resource) ? askAgainMs : askAgainMs + answerMs);
   }
 
-  /**
-   * Returns this operator's entry for a status. A new time in `seen` asks other operators whether they still run, or answers
-   * the same question from another operator.
-   */
+  /** Returns this operator's entry for a status. A new time in `seen` asks other operators, or answers them. */
   #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
     const { self, clock } = this.#options;
     const own = this.#own(resource);
@@ -308,7 +292,7 @@ export class OperatorEntries {
   }
 }
 
-/** Message to users about another operator that manages the same resource. `operators` are in the order of their arrival. */
+/** Message to users about another operator on the same resource. `operators` are in order of arrival. */
 function messageOf(operators: readonly OperatorEntry[]): string {
   const [first, ...others] = operators.map(({ name }) => name);
   return (
@@ -317,7 +301,7 @@ function messageOf(operators: readonly OperatorEntry[]): string {
   );
 }
 
-/** Orders operators' entries by `since`, then by name. The operator with the first entry acts on the resource. */
+/** Orders entries by `since`, then by name. The operator of the first entry acts. */
 function compareEntries(left: OperatorEntry, right: OperatorEntry): number {
   return compareText(left.since, right.since) || compareText(left.name, right.name);
 }

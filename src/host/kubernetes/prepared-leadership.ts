@@ -1,6 +1,6 @@
 /**
- * Leadership with a preparation: the leader first reads data that it needs before its first request, such as the Kubernetes
- * Jobs of exports (B8). This happens in each term of leadership. Until the data is read, this process counts as a follower.
+ * Leadership with a preparation: in each term, the leader first reads data that it needs, such as the Jobs of exports
+ * (B8). Until then, it counts as a follower.
  */
 import type { Leadership } from '../host.ts';
 

@@ -1,16 +1,14 @@
 /**
- * Keeps a cache equal to the resources of an API server: lists them, then watches for changes until its signal is aborted.
+ * Keeps a cache equal to the resources of an API server: lists them, then watches for changes.
  *
- * It lists again after ten minutes, when the API server no longer knows the last version (410), after three failures in a row, when a
- * refused write shows that a watch event was lost, and on request. It waits longer after each failure in a row.
+ * It lists again after ten minutes, after a 410, after three failures in a row, when a watch event was lost, and on
+ * request.
  *
  * Invariants:
  * - A reflector never stops by itself: each failure is followed by another list or watch.
- * - A watch lasts 20 s and is aborted after 25 s, so a broken or silent watch is replaced within 30 s without bookmarks. The next watch
- *   continues from the last version, so a renewal without events costs one request.
+ * - A watch lasts 20 s and is aborted after 25 s, so a broken watch is replaced within 30 s. The next watch continues
+ *   from the last version.
  * - The cache changes by whole lists and whole events only. An unreadable event ends the watch.
- *
- * Listeners of the cache decide which changes matter.
  */
 
 import { sleep } from '../../base/clock.ts';
@@ -26,44 +24,39 @@ import type { CachedResource, ResourceCache } from './resource-cache.ts';
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;
 const usualWatchSeconds = 20;
-/** Time in ms that the API server has to end a watch after the requested end. After this time the watch is aborted. */
+/** Time in ms after the requested end of a watch, after which it is aborted. */
 const watchMarginMs = 5_000;
 const relistIntervalMs = 600_000;
-/** Minimum duration in ms of a watch without events. A watch that ends earlier counts as failed. */
+/** Minimum duration in ms of a watch without events. A shorter one counts as failed. */
 const shortestGoodWatchMs = 5_000;
 /**
- * Number of consecutive failures after which all resources are listed again, because the API server may no longer accept the
- * resource version of the watch.
+ * Number of consecutive failures after which everything is listed again. The API server may no longer accept the
+ * version.
  */
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
 /**
- * Finds the resource version in the text of a watch event, so that the event need not be decoded. API servers write the uid
- * right after the version. An event whose JSON fields have another order does not match, so it is decoded.
+ * Finds the resource version in a watch event, without decoding it. An event with another order of fields is decoded.
  */
 const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
 
 type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' | 'request';
 
-/** Progress of listing all resources, page by page. */
 interface Listing {
   readonly reason: RelistReason;
-  /**
-   * Whether the list is read in pages. If the API server rejects the continue token of the next page as expired, the
-   * list is read again in one request.
-   */
+  /** Whether the list is read in pages. If its continue token has expired, it is read again in one request. */
   readonly paged: boolean;
   readonly continueToken?: string;
-  /** Resources of the pages that have been read. */
+  /** Resources of the pages so far. */
   readonly resources: readonly CachedResource[];
 }
 
 interface ReflectorOptions<R extends CachedResource> extends Ports {
   readonly client: ApiClient;
-  /** API path of the resources that the reflector lists and watches, in all namespaces or one. */
+  /** API path of the listed resources, in all namespaces or one. */
   readonly path: string;
-  /** Label and field selectors that are sent with each list and watch request. */
+  /** Label and field selectors of each list and watch request. */
   readonly query?: Readonly<Record<string, string>>;
   /** Namespace in `path`; undefined for all namespaces. */
   readonly scope: string | undefined;
@@ -75,7 +68,7 @@ interface ReflectorOptions<R extends CachedResource> extends Ports {
   readonly onList?: () => void;
   /** Called for each failed list or watch, before the retry. */
   readonly onFailure?: (error: unknown) => void;
-  /** Called when a list or watch succeeds again after failures. */
+  /** Called when a list or watch succeeds after failures. */
   readonly onRecovery?: () => void;
 }
 
@@ -83,21 +76,21 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Resource versions that the API server refused in writes as outdated, by resource. If the cache still contains such a
-   * version when the watch ends, the watch has missed an event.
+   * Versions that the API server refused as outdated. If the cache still contains one when the watch ends, an event was
+   * lost.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
-  /** List of resources that is being read; undefined during a watch. */
+  /** List that is being read; undefined during a watch. */
   #listing: Listing | undefined = startListing('start');
-  /** Opaque resource version from which the next watch continues. */
+  /** Opaque version from which the next watch continues. */
   #resourceVersion = '';
-  /** Monotonic time in ms at which the resources are listed again. */
+  /** Monotonic time in ms of the next list. */
   #relistAtMs = 0;
   #failures = 0;
   #steppedAtMs: number;
   /** Aborts the running list or watch when another list is requested. */
   #step = new AbortController();
-  /** Callbacks of callers that wait for the next complete list. */
+  /** Callers that wait for the next complete list. */
   readonly #listed: (() => void)[] = [];
   #problem: LogfleetError | undefined;
 
@@ -111,10 +104,7 @@ export class Reflector<R extends CachedResource> {
     );
   }
 
-  /**
-   * Monotonic time in ms at which the last step (a list, a watch or a delay) began. Each step has a deadline, so an old
-   * time shows that the reflector hangs.
-   */
+  /** Monotonic time in ms at which the last list, watch or delay began. An old time shows that the reflector hangs. */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
   }
@@ -123,30 +113,27 @@ export class Reflector<R extends CachedResource> {
     return this.#options.path;
   }
 
-  /** Error of the last failed list or watch; undefined after a success. */
+  /** Error of the last list or watch, if it failed. */
   get problem(): LogfleetError | undefined {
     return this.#problem;
   }
 
-  /**
-   * True until the list that `relist` requested is in the cache, or until the API server refuses the list because a right is
-   * missing.
-   */
+  /** True until the list from `relist` is in the cache, or is forbidden. */
   get isAwaited(): boolean {
     return this.#listed.length > 0;
   }
 
   /**
-   * Remembers a resource version that the API server refused in a write as outdated. If the cache still contains the
-   * version when the watch ends, the cache missed an event, and all resources are listed again.
+   * Remembers a version that the API server refused as outdated. If the cache contains it when the watch ends,
+   * everything is listed again.
    */
   checkVersion({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
     this.#refusedVersions.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
   }
 
   /**
-   * Lists all resources again immediately. Resolves when the new list is in the cache, or when the operator has no
-   * right to list the resources. The new list is requested after this call, so it contains all earlier changes.
+   * Lists all resources again immediately. Resolves when the new list is in the cache, or when listing is forbidden.
+   * The list contains all changes before this call.
    */
   relist(): Promise<void> {
     const listed = new Promise<void>((resolve) => this.#listed.push(resolve));
@@ -190,7 +177,7 @@ export class Reflector<R extends CachedResource> {
     this.#options.onList?.();
     this.#endRelist();
     this.#problem = undefined;
-    // A successful list does not reset `#failures`. The delays must also grow if each list succeeds and each watch fails.
+    // The failures are still counted, because the delays must grow even if only the watches fail.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
     this.#resourceVersion = page.resourceVersion;
@@ -225,7 +212,7 @@ export class Reflector<R extends CachedResource> {
     }
   }
 
-  /** Returns whether the cache still contains a resource version from `#refusedVersions`, and clears `#refusedVersions`. */
+  /** Returns whether the cache contains a refused version, and forgets these versions. */
   #isCacheOutdated(): boolean {
     const { cache } = this.#options;
     const refused = [...this.#refusedVersions.values()];
@@ -233,7 +220,7 @@ export class Reflector<R extends CachedResource> {
     return refused.some(({ key, resourceVersion }) => cache.get(key)?.metadata.resourceVersion === resourceVersion);
   }
 
-  /** Applies one watch event (JSON text) to the cache. Returns the resource version from which the next watch continues. */
+  /** Applies one watch event (JSON text) to the cache. Returns the version from which the next watch continues. */
   #apply(line: string): string {
     const { path, cache, decode } = this.#options;
     const version = versionInEvent.exec(line)?.[1];
@@ -311,7 +298,7 @@ function resourceVersionOf(value: Record<string, unknown>): string | undefined {
   return typeof version === 'string' && version !== '' ? version : undefined;
 }
 
-/** Decodes JSON text. Returns undefined if the text is not JSON. */
+/** Decodes JSON text; undefined if it is invalid. */
 function decodeJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,16 +1,12 @@
 /**
- * Cache of all resources of one kind in a cluster. Reflectors fill it (one per namespace, or one for all namespaces).
- * Readers use the interface `ResourceSource`.
+ * Cache of all resources of one kind in a cluster. Reflectors fill it.
  *
  * Invariants:
- * - Resource versions are opaque. They are compared for equality, never for order.
- * - A write of this process is in the cache before the write returns. Older versions that a watch or list still
- *   delivers are ignored.
- * - A resource with the same name and another uid counts as a deletion and an addition. Listeners are called for both.
- * - Listeners are called for changes by other writers, not for writes of this process. A listener that throws affects
- *   neither the cache nor other listeners.
- * - The watch may report a write before its answer arrives. Listeners of a resource are therefore called only after its
- *   writes in flight have ended, and only if another writer changed the resource.
+ * - Resource versions are compared for equality, never for order.
+ * - A write of this process is in the cache before the write returns. Older versions from a watch or list are ignored.
+ * - A resource with the same name and another uid counts as a deletion and an addition.
+ * - Listeners are called for changes by other writers only. A listener that throws has no effect on others.
+ * - The watch may report a write before its answer arrives, so listeners wait for the end of running writes.
  */
 import { keyText } from '../../base/key-text.ts';
 import type { Logger } from '../../base/log.ts';
@@ -27,31 +23,25 @@ export interface CachedResource {
 }
 
 /**
- * Maximum number of replaced resource versions that are remembered for one resource. If a version is forgotten too early, the
- * only harm is one write that fails with `host.conflict`.
+ * Maximum number of replaced versions that are remembered for one resource. If one is forgotten too early, one write
+ * fails with `host.conflict`.
  */
 const maxSuperseded = 64;
 
 interface Entry<R> {
   resource: R;
-  /**
-   * Resource versions that this process has replaced by its own writes. The cache ignores them if the watch delivers
-   * them later.
-   */
+  /** Versions that this process has replaced. The cache ignores them in the watch. */
   superseded: string[];
-  /** Number of this process's writes of the resource that are in flight. */
+  /** Number of this process's running writes of the resource. */
   writes: number;
-  /**
-   * Resource versions that the watch delivered while this process wrote the resource. When the write has ended,
-   * listeners are called for the versions that other clients wrote.
-   */
+  /** Versions that the watch delivered during a write of this process. Listeners are called for them later. */
   unreported?: Set<string>;
 }
 
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
   readonly #entries = new Map<string, Entry<R>>();
   readonly #listeners = new Set<(key: ResourceKey) => void>();
-  /** Resource versions that this process wrote and that the watch has not reported yet. */
+  /** Versions that this process wrote and that the watch has not reported. */
   readonly #unreportedWrites = new Set<string>();
   readonly #unfilled: Set<string | undefined>;
   readonly #log: Logger;
@@ -80,8 +70,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /**
-   * Returns true if a watch event with this resource version reports a write of this process that the cache contains already. The
-   * event then needs no decoding. Call it once for each event.
+   * Returns whether a watch event reports a write of this process, so that it needs no decoding. Call it once for each
+   * event.
    */
   takeOwnWrite(resourceVersion: string): boolean {
     return this.#unreportedWrites.delete(resourceVersion);
@@ -113,9 +103,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     entry.unreported.add(metadata.resourceVersion);
   }
 
-  /**
-   * Removes the resource with this uid, which the server reports as deleted. A newer resource with the same name stays.
-   */
+  /** Removes the resource with this uid. A newer resource with the same name stays. */
   remove(key: ResourceKey, uid: string): void {
     if (this.get(key)?.metadata.uid === uid) this.#remove(key);
   }
@@ -128,13 +116,12 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
-    // Events that are older than the list are not delivered any more, so the versions of earlier writes need not be
-    // remembered.
+    // Events that are older than the list are not delivered.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
   }
 
-  /** Writes a resource with `send` and stores the answer in the cache, unless the cache has received a newer version meanwhile. */
+  /** Writes a resource with `send` and stores the answer, unless the cache has a newer version. */
   async write(basedOn: R['metadata'], send: () => Promise<R>): Promise<R> {
     const entry = this.#entries.get(keyText(basedOn));
     if (!entry) return send();
@@ -161,7 +148,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     this.#unreportedWrites.add(written.metadata.resourceVersion);
   }
 
-  /** Calls the listeners for changes that the watch delivered during a write. Does nothing if the resource was removed meanwhile. */
+  /** Calls the listeners for changes that the watch delivered during a write. */
   #reportDelayed(entry: Entry<R>): void {
     const { unreported, resource } = entry;
     delete entry.unreported;

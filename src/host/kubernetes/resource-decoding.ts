@@ -1,8 +1,6 @@
 /**
- * Decodes API objects into the types of `kinds.ts` and drops what logfleet does not need. Without this, most of the cache's
- * memory would hold managed fields, labels and the annotation of `kubectl apply`. Only one part of the managed fields is
- * kept: the writers of logfleet's annotations. The spec is not checked, because the API server validated it with the CRD's
- * schema.
+ * Decodes API objects into the types of `kinds.ts`. Drops managed fields and labels to save memory, except the writers
+ * of logfleet's annotations. The API server has already validated the spec.
  */
 
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';
@@ -12,10 +10,7 @@ import { isRecord } from '../../base/record.ts';
 
 const droppedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/**
- * Decodes a resource, or returns undefined if `value` is invalid. The kind is a parameter, because the items of a list
- * contain neither `kind` nor `apiVersion`.
- */
+/** Decodes a resource; undefined if `value` is invalid. The items of a list contain no `kind`. */
 export function decodeResource<K extends KindName>(kind: K, value: unknown): ResourceOf<K> | undefined {
   if (!isRecord(value) || !isRecord(value.spec)) return undefined;
   const metadata = decodeMetadata(value.metadata);
@@ -30,16 +25,15 @@ export function decodeResource<K extends KindName>(kind: K, value: unknown): Res
 }
 
 /**
- * Returns whether the status belongs to this resource. An export must ignore a status that was restored from a backup of an
- * earlier export with the same name: the files may be gone, and only the destination shows which ones are left. A restored
- * status of a policy or schedule is used, because it shows stopped rollouts (U1) and exported time ranges (S1). An exported
- * time range counts even if its files were deleted on purpose.
+ * Returns whether the status belongs to this resource. An export must ignore a status from the backup of an earlier
+ * export with the same name, because its files may be gone. A restored status of a policy or schedule is used, because
+ * it shows stopped rollouts (U1) and exported time ranges (S1).
  */
 function isOwnStatus(kind: KindName, status: object, metadata: ObjectMeta): boolean {
   return kind !== 'SearchExport' || !isOlderThanResource(status, metadata);
 }
 
-/** Decodes the metadata of any namespaced object. Undefined if `value` is invalid. */
+/** Decodes the metadata of any namespaced object; undefined if `value` is invalid. */
 export function decodeMetadata(value: unknown): ObjectMeta | undefined {
   if (!isRecord(value)) return undefined;
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = value;
@@ -61,7 +55,7 @@ export function decodeMetadata(value: unknown): ObjectMeta | undefined {
   };
 }
 
-/** Decodes the owner that created a resource, if the owner is a resource of logfleet. */
+/** Decodes the owner that created a resource, if it is a resource of logfleet. */
 function readOwner(references: unknown): ObjectMeta['owner'] {
   if (!Array.isArray(references)) return undefined;
   const { apiVersion, kind, name, uid } = references.find((each) => isRecord(each) && each.controller === true) ?? {};

@@ -1,4 +1,4 @@
-/** Reads Secrets by name from the API server each time. The operator may `get` Secrets, but neither list nor watch them. */
+/** Reads Secrets by name from the API server. The operator may `get` Secrets, but neither list nor watch them. */
 
 import { isRecord } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';

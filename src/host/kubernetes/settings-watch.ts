@@ -1,12 +1,9 @@
 /**
- * Follows the ConfigMap `logfleet-settings` in the operator's namespace. A reflector lists and watches only this name,
- * so the operator needs no right to read other ConfigMaps.
+ * Follows the ConfigMap `logfleet-settings` in the operator's namespace, and needs no right to read other ConfigMaps.
  *
  * Invariants:
- * - Everything is paused until the first answer, so that a paused operator does not start work before it knows of the
- *   pause.
- * - A missing ConfigMap pauses nothing. A ConfigMap that the operator may not read (403) pauses nothing either, and
- *   this is logged.
+ * - Everything is paused until the first answer.
+ * - A ConfigMap that is missing or that the operator may not read (403) pauses nothing.
  * - The last settings stay in effect while the API server does not answer.
  */
 
@@ -28,7 +25,7 @@ interface SettingsWatchOptions extends Ports {
   readonly watchSeconds?: number;
 }
 
-/** Fields of the ConfigMap `logfleet-settings` that are kept in memory. */
+/** Fields of the ConfigMap that are kept in memory. */
 interface SettingsMap extends CachedResource {
   readonly paused: unknown;
 }
@@ -70,12 +67,12 @@ export class SettingsWatch {
     return () => this.#listeners.delete(listener);
   }
 
-  /** True after the first answer to the request for the settings, or its first failure. */
+  /** True after the first answer or failure. */
   isAttempted(): boolean {
     return this.#isAttempted;
   }
 
-  /** Resolves when the first request for the settings has ended, or when the watch has ended. */
+  /** Resolves when the first request for the settings, or the watch, has ended. */
   whenAttempted(): Promise<void> {
     return this.#attempted.promise;
   }
@@ -126,7 +123,7 @@ export class SettingsWatch {
   }
 }
 
-/** Decodes the ConfigMap, or returns undefined if `value` is not an object with a name. */
+/** Decodes the ConfigMap; undefined if `value` is not an object with a name. */
 function decodeSettings(value: unknown): SettingsMap | undefined {
   if (!isRecord(value)) return undefined;
   const metadata = decodeMetadata(value.metadata);

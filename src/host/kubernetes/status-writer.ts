@@ -1,9 +1,8 @@
 /**
- * Writes the complete status of a resource through the status subresource, with an optimistic lock on the resource
- * version that was read.
+ * Writes the complete status of a resource.
  *
- * Invariant: a status that another writer changed in the meantime is not overwritten. The write fails with
- * `host.conflict`, and the next reconcile decides again.
+ * Invariant: a status that another writer changed is not overwritten. The write fails with `host.conflict`, and the
+ * next reconcile decides again.
  */
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiVersion, type KindName } from '../../api/kinds.ts';
@@ -15,15 +14,15 @@ import { hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
 import { decodeResource } from './resource-decoding.ts';
 
-/** Field manager of all writes by logfleet, shown in managed fields. */
+/** Field manager of all writes by logfleet. */
 export const fieldManager = 'logfleet';
 
-/** Accepted media type that makes the API server answer a write with the metadata of the object alone. */
+/** Media type for answers with only the metadata of the object. */
 export const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /**
  * Writes the status of a resource and returns the written resource. Throws `host.conflict`, `host.gone` and other
- * request errors. The request has no spec, because the server ignores it.
+ * request errors.
  */
 export async function writeStatus<R extends AnyResource>(client: ApiClient, resource: R): Promise<R> {
   const { apiVersion, kind, status } = resource;
@@ -58,7 +57,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** Creates a resource with an owner reference, so that Kubernetes deletes it together with its owner. */
+/** Creates a resource with an owner reference, so that Kubernetes deletes both together. */
 export async function createResource<K extends KindName>(
   client: ApiClient,
   resource: NewResource<K>,
@@ -79,7 +78,7 @@ export async function createResource<K extends KindName>(
   }
 }
 
-/** Returns whether the existing resource of this name has the same owner; undefined if no resource has this name. */
+/** Returns whether the existing resource has the same owner; undefined if it does not exist. */
 async function isOwnedBy<K extends KindName>(
   client: ApiClient,
   { kind, metadata, owner }: NewResource<K>,
@@ -94,8 +93,8 @@ async function isOwnedBy<K extends KindName>(
 }
 
 /**
- * Deletes a resource in the version that was read. Succeeds if the resource is gone. Throws `host.conflict` if it was
- * changed or created again, and other request errors.
+ * Deletes a resource in the version that was read. Succeeds if it is gone. Throws `host.conflict` if it was changed or
+ * created again, and other request errors.
  */
 export async function removeResource(client: ApiClient, { kind, metadata }: AnyResource): Promise<void> {
   const { namespace, name, uid, resourceVersion } = metadata;

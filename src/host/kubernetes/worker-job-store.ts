@@ -1,7 +1,6 @@
 /**
- * Lists and watches the Kubernetes Jobs of exports, and their pods, on an API server. Only objects with the label of
- * exports are followed. If the operator lacks the rights that the manifests in `manifests/export-jobs` grant,
- * `problem` returns the error of the API server.
+ * Lists and watches the Kubernetes Jobs of exports, and their pods, by a label. Without the rights in
+ * `manifests/export-jobs`, `problem` returns the error of the API server.
  */
 
 import type { LogfleetError } from '../../base/errors.ts';
@@ -19,15 +18,14 @@ import { ResourceCache } from './resource-cache.ts';
 import { fieldManager } from './status-writer.ts';
 
 /**
- * Maximum duration in ms of the creation of a Job. For this long after the end of a leadership, no other process leads. So
- * the next leader's first list contains the Job.
+ * Maximum duration in ms of the creation of a Job. The next leader starts later, so its first list contains the Job.
  */
 const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 
 interface WorkerJobStoreOptions extends Ports {
   readonly client: ApiClient;
   readonly image: string;
-  /** Namespaces that are followed separately. A single element `undefined` means all namespaces. */
+  /** Namespaces that are followed separately. A single `undefined` means all. */
   readonly scopes: readonly (string | undefined)[];
   readonly watchSeconds?: number;
 }
@@ -57,18 +55,14 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 
   /**
-   * Lists Jobs and pods again. Resolves when the new lists are in the cache. The new lists are requested after this
-   * call, so they contain all earlier changes. A namespace in which the operator has no right to list Jobs or pods is
-   * left out, because the operator cannot have created any Jobs there.
+   * Lists Jobs and pods again, and resolves when the lists are in the cache. The lists contain all changes before this
+   * call. A namespace without the right to list is left out, because the operator cannot have created Jobs there.
    */
   async relist(): Promise<void> {
     await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
   }
 
-  /**
-   * Returns a message about the list of Jobs or pods for which a new leader still waits before its first request to
-   * the log service. Undefined if the leader waits for no list.
-   */
+  /** Returns a message about a list that a new leader still waits for; undefined if there is none. */
   unlisted(): string | undefined {
     const awaited = this.#jobs.awaited ?? this.#pods.awaited;
     if (!awaited) return undefined;
@@ -106,7 +100,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.call({
         ...{ method: 'POST', path: objectPath('jobs', namespace), query: { fieldManager }, body: manifest },
-        // This process may no longer create Jobs after its leadership has ended.
+        // After the end of its leadership, this process may not create Jobs.
         deadlineMs: createDeadlineMs,
       });
       return 'created';
@@ -121,7 +115,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.call({ method: 'DELETE', path: objectPath('jobs', namespace, name), body });
     } catch (error) {
-      // The API server answers with a conflict if the Job was replaced by one with another uid, so the Job to delete is gone.
+      // A conflict means that the Job was replaced, so the Job to delete is gone.
       if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) throw error;
     }
   }
@@ -145,10 +139,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
   /** One reflector for each scope. */
   readonly #reflectors: readonly Reflector<R>[];
-  /**
-   * Uid of the export to which each Job or pod belongs. This is needed for objects that have already been removed from the
-   * cache.
-   */
+  /** Uid of the export of each Job or pod, needed for objects that are no longer in the cache. */
   readonly #uids = new Map<string, string>();
 
   constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {
@@ -169,15 +160,12 @@ class Followed<R extends WorkerJob | WorkerPod> {
     });
   }
 
-  /** Error of a failed list or watch that has not succeeded since; undefined if there is none. */
+  /** Error of a list or watch that has not succeeded since. */
   get problem(): LogfleetError | undefined {
     return this.#reflectors.find(({ problem }) => problem)?.problem;
   }
 
-  /**
-   * List of Jobs or pods for which a new leader still waits before its first request to the log service; undefined if
-   * it waits for none.
-   */
+  /** List that a new leader still waits for. */
   get awaited(): Reflector<R> | undefined {
     return this.#reflectors.find(({ isAwaited }) => isAwaited);
   }
@@ -191,10 +179,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
   }
 }
 
-/**
- * Decodes the fields of a Job or pod that `worker-jobs.ts` describes. Returns undefined if `value` is neither a Job nor a
- * pod.
- */
+/** Decodes a Job or pod; undefined if `value` is neither. */
 function decode(value: unknown): WorkerJob | WorkerPod | undefined {
   if (!isRecord(value) || !isRecord(value.metadata)) return undefined;
   const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = value.metadata;

@@ -1,4 +1,5 @@
 /** Numbers of a policy's collectors by state. */
+
 const noCounts = {
   updated: 0,
   inProgress: 0,
