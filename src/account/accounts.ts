@@ -24,8 +24,8 @@ import type { RequestLimits, WorkerShares } from './worker-shares.ts';
 
 export interface Account {
   /**
-   * Identity of the service: its normalised base URL. Each ledger contains it, so that a ledger of another service is
-   * noticed (U1).
+   * Identity of the service: its normalised base URL. A ledger contains this URL, so that a ledger of another service
+   * is noticed (U1).
    */
   readonly serviceId: string;
   /**
@@ -59,7 +59,7 @@ export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly limits?: RequestLimits;
 }
 
-/** Client for one set of credentials. All Secrets with the same content share it. */
+/** Client for one set of credentials, shared by all Secrets with the same content. */
 interface Shared {
   readonly account: Account;
   readonly credentials: Credentials;
@@ -74,12 +74,12 @@ interface Refusal {
   readonly untilMs: number;
 }
 
-/** State of one Secret, with the client that was created from it. */
+/** State of one Secret, with the client that uses its credentials. */
 interface SecretEntry {
   shared: Shared | undefined;
   readAtMs: number;
   usedAtMs: number;
-  /** Monotonic time in ms at which the Secret was found to be outdated. A later read makes it current again. */
+  /** Monotonic time in ms at which the Secret was found to be outdated; undefined while its content is current. */
   staleAtMs: number | undefined;
   /** Number of observed changes of Secrets (`AwaitedSecrets.changes`) before the last read. */
   changes: number;

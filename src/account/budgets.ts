@@ -50,7 +50,7 @@ export class Budgets {
     this.#observe(metrics);
   }
 
-  /** Returns the budget of one access key, which is a part of the user's budget. */
+  /** Returns the request budget of one access key of a user. */
   of(spender: Spender): KeyBudget {
     const user = this.#user(spender);
     return getOrAdd(user.keys, spender.accessId, () => user.budget.key(spender.accessId));
@@ -124,7 +124,7 @@ export class Budgets {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));
       if (own.length === 0) keys.delete(accessId);
-      // A worker's share reduces the limit of each access key of the user, although it uses only one.
+      // A worker uses only one access key, but its share reduces the limit of each access key of the user.
       else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
     }
   }
@@ -153,7 +153,7 @@ function nameOf({ serviceId, user }: Pick<Spender, 'serviceId' | 'user'>): strin
   return `${new URL(serviceId).host} ${user}`;
 }
 
-/** Right of this process to send requests to the service: only the leader has it (L1). */
+/** Allows this process to send requests to the service only while it is the leader (L1). */
 export class LeadershipRight implements SendRight {
   readonly #leadership: Leadership;
   readonly #clock: Clock;

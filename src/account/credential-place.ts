@@ -1,4 +1,4 @@
-/** Source of credentials: a Secret, or environment variables that replace it. */
+/** Source of credentials: a Secret, or environment variables that replace the Secret. */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretNames } from '../service/requests/service-failure.ts';

@@ -26,7 +26,7 @@ function* checkMember(name: string, text: string, path: JsonPath): Generator<Fin
   else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);
 }
 
-/** Warns about a request limit above the service's own limit, because it has no effect. */
+/** Warns about a request limit in the Secret that has no effect, because the service's own limit is lower. */
 function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: string, path: JsonPath) {
   const limit = serviceLimits[name];
   if (Number(text) <= limit) return;

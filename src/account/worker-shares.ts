@@ -1,4 +1,6 @@
-/** Divides a user's request limits between the operator and its worker pods (B8), and records the shares in use. */
+/**
+ * Divides a user's request limits between the operator and its worker pods (B8), and records which workers use a share.
+ */
 
 /** Limits of a process: requests per second of a user, and concurrent requests of an access key. */
 export interface RequestLimits {
@@ -10,12 +12,9 @@ export interface RequestLimits {
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
 /** Maximum number of workers of one user. */
 const maxWorkers = 4;
-/**
- * Minimum number of concurrent requests of a worker. With one, a worker could not keep search jobs alive while it reads
- * a page.
- */
+/** Minimum number of concurrent requests of a worker, which must keep search jobs alive while it reads a page. */
 const minConcurrent = 2;
-/** Number of units of one request per second. Shares are whole numbers of units, to avoid rounding errors. */
+/** Shares of a request rate are multiples of 1/1000 request per second, to avoid rounding errors. */
 const stepsPerRequest = 1_000;
 
 export interface ShareSize {
@@ -25,10 +24,7 @@ export interface ShareSize {
   readonly share: RequestLimits;
 }
 
-/**
- * Returns the size of a worker's share; undefined if the limits are too small. The size does not depend on the order in
- * which exports start.
- */
+/** Returns the request limits of one worker; undefined if the user's limits are too small for a worker. */
 export function shareSize(limits: RequestLimits): ShareSize | undefined {
   const concurrent = limits.maxConcurrentRequests - operatorMinimum.maxConcurrentRequests;
   const workers = Math.min(maxWorkers, Math.floor(concurrent / minConcurrent));
@@ -42,7 +38,7 @@ export function shareSize(limits: RequestLimits): ShareSize | undefined {
   return { workers, share };
 }
 
-/** Limits of the operator while workers use these shares. */
+/** Returns the request limits that remain for the operator while workers use their shares. */
 export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
   if (shares.length === 0) return limits;
   let steps = stepsOf(limits.requestsPerSecond);
@@ -51,7 +47,7 @@ export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[
     steps -= workers * stepsOf(share.requestsPerSecond);
     concurrent -= workers * share.maxConcurrentRequests;
   }
-  // If the limits are lowered while Jobs run, the operator still keeps its minimum.
+  // The operator keeps its minimum even if a user lowers the limits while Jobs run.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
@@ -72,8 +68,8 @@ export interface HeldShare {
 }
 
 /**
- * Time in ms for which a share stays in use after its Job is gone, because Kubernetes may still create a pod, which
- * logfleet may observe up to 30 s late.
+ * Time in ms for which the request limits of a deleted Job stay in use, because Kubernetes may still create one of its
+ * pods.
  */
 const lingerMs = 60_000;
 
@@ -87,7 +83,7 @@ interface Entry {
   hasEnded: boolean;
 }
 
-/** An observed Job with its share of the request limits. */
+/** A Kubernetes Job that exists, with the request limits that its workers use. */
 export interface ObservedShare {
   /** Namespace and name of the Job. */
   readonly job: string;
@@ -122,7 +118,7 @@ export class WorkerShares {
     return this.#entries.get(job)?.held;
   }
 
-  /** Releases a reserved share because its Job was not created. */
+  /** Releases request limits that were reserved for a Job that was not created. */
   cancel(job: string): void {
     if (this.#entries.get(job)?.isReserved) this.#entries.delete(job);
   }
@@ -155,7 +151,7 @@ export class WorkerShares {
   }
 }
 
-/** Returns whether these shares leave enough of the limits to the operator. */
+/** Returns whether the operator has enough request limits left when workers use these shares. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const steps = shares.reduce((sum, { workers, share }) => sum + workers * stepsOf(share.requestsPerSecond), 0);
   const concurrent = shares.reduce((sum, { workers, share }) => sum + workers * share.maxConcurrentRequests, 0);

@@ -39,7 +39,7 @@ export interface ControllerOptions extends Ports {
   readonly leadership: Leadership;
 }
 
-/** Outcome of a reconcile, for metrics. `aborted`: the reconcile was stopped early, and its result is ignored. */
+/** Outcome of a reconcile, for metrics. `aborted`: the reconcile was stopped early. */
 export type ReconcileOutcome =
   | 'settled'
   | 'requeue_after'
@@ -63,7 +63,7 @@ export class Controller {
   /** Keys of resources with work left. They are reconciled again even without a change. */
   readonly #unsettled = new Set<string>();
 
-  /** Current term of leadership. `abort` stops its reconciles when the term ends. */
+  /** Current term of leadership. `abort` stops the running reconciles when the term ends. */
   #reign: { readonly term: number; readonly abort: AbortController } | undefined;
 
   #state: 'new' | 'running' | 'ended' = 'new';

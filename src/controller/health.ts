@@ -41,8 +41,8 @@ export interface ShownHealth {
 export const lastingOutageMs = 600_000;
 
 /**
- * Sets the conditions `Ready`, `Reconciling`, `Stalled` and `Outage`, and keeps others. An outage keeps its start time
- * when its reason changes.
+ * Sets the conditions `Ready`, `Reconciling`, `Stalled` and `Outage`, and keeps all other conditions. An outage keeps
+ * its start time when its reason changes.
  */
 export function describeHealth(
   before: Partial<ShownHealth> | undefined,
@@ -71,7 +71,7 @@ export function describeHealth(
   return { conditions, ...(since === undefined ? {} : { outageStartTime: since }) };
 }
 
-/** Milliseconds until the condition `Outage` is due. Infinity if it is already set, or without an outage. */
+/** Milliseconds until the condition `Outage` is due. Infinity without an outage, or if the condition is already set. */
 export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth>, wallMs: number): number {
   if (outageStartTime === undefined || findCondition(conditions, 'Outage')) return Number.POSITIVE_INFINITY;
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;

@@ -23,10 +23,7 @@ export interface Reconciler {
 /** Minimum delay in ms before the next reconcile. A delay of 0 could cause an endless loop. */
 const shortestDelayMs = 1;
 
-/**
- * Returns a result with a delay in ms. With Infinity, a settled resource waits for its next change; others wait for
- * `stallRetryMs`.
- */
+/** Returns a result with a delay in ms. An infinite delay becomes `stallRetryMs` if the resource has work left. */
 export function requeue(delayMs: number, settled: boolean): Result {
   const isForgotten = delayMs === Number.POSITIVE_INFINITY && !settled;
   return { delayMs: isForgotten ? stallRetryMs : Math.max(shortestDelayMs, delayMs), settled };

@@ -24,10 +24,7 @@ export interface MeasuredResource {
 
 type StatusOf<R extends MeasuredResource> = NonNullable<R['status']>;
 
-/**
- * Name, description and values of a metric. `read` returns the value for one resource, or a sample for each combination
- * of labels; undefined for no value.
- */
+/** Name, description and values of a metric. `read` returns one value, or one sample for each combination of labels. */
 export type StatusFigure<R extends MeasuredResource> = readonly [
   name: string,
   help: string,

@@ -15,8 +15,7 @@ export function bounded(text: string, maxLength: number): string {
 const maxRequestLength = 256;
 
 /**
- * Returns the value of the annotation that requests a reconcile. In the status, it tells a waiting client that the
- * operator has read the request.
+ * Returns the value of the annotation that requests a reconcile. The status repeats the value to confirm the request.
  */
 export function echoOfRequest({ metadata }: { readonly metadata: Pick<ObjectMeta, 'annotations'> }): {
   readonly lastHandledReconcileAt?: string;

@@ -32,10 +32,7 @@ export interface StatusWriterOptions<K extends KindName> {
 
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
-  /**
-   * Resource versions before and after this status was written. The cache contains no newer status if it has one of
-   * them.
-   */
+  /** Resource versions before and after this status was written. */
   readonly versions: readonly string[];
 }
 
@@ -61,13 +58,13 @@ export class StatusWriter<K extends KindName> {
     return this.#isOutdated;
   }
 
-  /** Resource with the newest known status. The cache may have an older one. */
+  /** Returns the resource with the newest known status, because the cache may be outdated. */
   latest(resource: ResourceOf<K>): ResourceOf<K> {
     const status = this.known(resource);
     return status === resource.status || !status ? resource : { ...resource, status };
   }
 
-  /** Newest known status: the one that this process wrote last, unless another writer has replaced it. */
+  /** Returns the status that this process wrote last, unless another writer has replaced that status. */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
       ? this.#written.status

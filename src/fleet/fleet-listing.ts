@@ -27,7 +27,8 @@ export interface ListingProblem {
 }
 
 /**
- * Minimum interval between reads of the whole list for idle policies, as a multiple of the duration of one read (U9).
+ * Minimum interval between reads of the whole collector list for idle policies, as a multiple of the duration of one
+ * read (U9).
  */
 export const restingShare = 10;
 
@@ -35,7 +36,7 @@ export interface FleetListingOptions {
   readonly service: UpgradeService;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Versions that policies of this service target. The list for a version omits collectors that already run it. */
+  /** Versions that policies of this service target. */
   readonly targeted: () => ReadonlySet<string>;
   /** Whether this process may send requests to the service: only the leader may. */
   readonly active: () => boolean;
@@ -51,7 +52,7 @@ export interface ListingUser {
 }
 
 interface User extends ListingUser {
-  /** Minimum interval between reads of the whole list, as a multiple of the duration of one read (U9). */
+  /** Minimum interval between reads of the whole collector list, as a multiple of the duration of one read (U9). */
   share: number;
   /** Whether the policy is notified only of changes that concern it. */
   isAtRest: boolean;
@@ -65,7 +66,7 @@ export class FleetListing {
   /** Secrets that a policy was asked to check since the last read of the whole list began. */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** Whether idle policies were notified of a problem. If so, they are also notified of its end. */
+  /** Whether idle policies know of a problem, and must be notified when the problem ends. */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
@@ -80,7 +81,7 @@ export class FleetListing {
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
-  /** Merged order of the listings for two builds; undefined when one listing shows all collectors. */
+  /** Merged order of the lists for two builds; undefined when one list shows all collectors. */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
@@ -104,7 +105,7 @@ export class FleetListing {
     return this.#builds;
   }
 
-  /** Monotonic time in ms at which the newest complete read of the list began; undefined until there is one. */
+  /** Monotonic time in ms at which the newest complete read of the collector list began, if any. */
   completeSinceMs(): number | undefined {
     return this.#completeSinceMs;
   }
@@ -117,7 +118,7 @@ export class FleetListing {
     return this.#view?.observes(version) ?? false;
   }
 
-  /** Duration in ms of the requests of the newest complete read, without waits between them (U9). */
+  /** Duration in ms of the requests of the newest complete read of the collector list (U9). */
   sweepMs(): number {
     return this.#lastSweepMs;
   }
@@ -185,7 +186,7 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Adds or updates a policy that uses the listing. The policy is notified of every read until it is at rest. */
+  /** Adds or updates a policy that uses the collector list. The policy is notified of every read until it is idle. */
   attend(id: string, user: ListingUser): void {
     const share = this.#users.get(id)?.share ?? restingShare;
     this.#users.set(id, { ...user, share, isAtRest: false });
@@ -193,7 +194,7 @@ export class FleetListing {
   }
 
   /**
-   * Sets what a policy needs from the listing until its next decision.
+   * Sets what a policy needs from the collector list until its next decision.
    * @param isAtRest whether the policy is notified only of changes that concern it
    */
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
@@ -222,7 +223,7 @@ export class FleetListing {
     this.#users.clear();
   }
 
-  /** Sets the timer for the next read of the list to an earlier time if this policy needs it. */
+  /** Sets the timer for the next read of the collector list to an earlier time if this policy needs an earlier read. */
   #planResync(resyncMs: number, share: number): void {
     const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
     if (atMs === Infinity || (this.#resync && this.#resync.atMs <= atMs)) return;
@@ -247,7 +248,7 @@ export class FleetListing {
     return this.#completeSinceMs + Math.max(resyncMs, share * this.#lastSweepMs);
   }
 
-  /** Requests all reads that are due, and sets the timer for the next ones. */
+  /** Requests all reads that are due, and sets the timer for the next reads. */
   #readAgain(): void {
     const nowMs = this.#options.clock.monotonic();
     const users = [...this.#users.values()];
@@ -302,7 +303,7 @@ export class FleetListing {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
       return { kind: 'builds', read: () => this.#readBuilds() };
     }
-    // Pages are read before the whole list, because they are few, and upgrades wait for them.
+    // Single pages are read before the whole list, because upgrades wait for them.
     const page = this.#wantPages.entries().next();
     if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;
@@ -342,7 +343,7 @@ export class FleetListing {
     for (const [id, { isAtRest, onNews }] of [...this.#users]) if (isForAll || !isAtRest || concerned.has(id)) onNews();
   }
 
-  /** Notifies policies after a successful read. After failed reads, policies at rest are notified, too. */
+  /** Notifies policies after a successful read. Idle policies are also notified when a problem has ended. */
   #notifyOfRead(isForAll: boolean): void {
     const isOver = this.#isProblemKnown && this.problem() === undefined;
     if (isOver) this.#isProblemKnown = false;
@@ -388,7 +389,7 @@ export class FleetListing {
     if (!answer) return;
     const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // The second listing only adds collectors that the first one hides.
+    // The list for the second build only adds collectors that the first list hides.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -534,7 +535,7 @@ interface Sweep {
   offset: number;
   /** Index of the build whose listing is being read. */
   build: number;
-  /** Whether another listing has already confirmed that this one hides no collector. */
+  /** Whether a comparison with another list has shown that this list hides no collector. */
   readonly proven: boolean;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Last known rows of all collectors of an account. Passes each changed row to the policies that it concerns.
+ * Last known rows of all collectors of an account. Each changed row is passed to the policies that select the
+ * collector.
  *
  * Invariant: an older answer that arrives later is ignored.
  */
@@ -51,7 +52,7 @@ export class FleetRows {
     return this.#revision;
   }
 
-  /** Returns the ids of the collectors that meet a condition on one field, or all ids. */
+  /** Returns the ids of the collectors that meet a condition on one field. Without a condition, returns all ids. */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
       yield* this.#rows.keys();
@@ -66,7 +67,9 @@ export class FleetRows {
     return countVersions(this.#rows.values(), ({ collector }) => collector.collectorVersion);
   }
 
-  /** Stores the rows of a page. `offset` is the position of the first row; without it, positions stay unchanged. */
+  /**
+   * Stores the rows of a page. `offset` is the position of the first row; without `offset`, positions stay unchanged.
+   */
   takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
     return page.map((collector, index) =>
       this.#take(collector, sentAtMs, offset === undefined ? undefined : offset + index),

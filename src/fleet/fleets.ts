@@ -1,6 +1,6 @@
 /**
- * Collector listings (one per account) and ownership tables (one per service) of this process. Policies share them (U9,
- * U13).
+ * Collector lists (one per account) and ownership tables (one per service), which the policies of this process share
+ * (U9, U13).
  */
 
 import type { Account } from '../account/accounts.ts';
@@ -65,7 +65,7 @@ export class Fleets {
     this.#listings.delete(account);
   }
 
-  /** Removes a deleted policy. Its collectors get another owner after its running upgrades have ended (U13). */
+  /** Removes a deleted policy. Its collectors get another owner after their running upgrades have ended (U13). */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }

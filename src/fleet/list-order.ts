@@ -17,7 +17,7 @@ export class ListOrder {
   #revision = -1;
 
   /**
-   * Merges two listings. A collector that both miss keeps its former place.
+   * Merges two lists of collectors. A collector in neither list keeps its former place.
    * @param present whether a collector of the former order still exists
    */
   constructor(
@@ -32,13 +32,13 @@ export class ListOrder {
     for (const [place, { id }] of this.#listed.entries()) this.#places.set(id, place);
   }
 
-  /** Place of a collector among all collectors; undefined if neither listing showed it. */
+  /** Place of a collector among all collectors; undefined if neither list showed the collector. */
   place(id: string): number | undefined {
     return this.#places.get(id);
   }
 
   /**
-   * Expected position of a collector in the first listing; undefined if neither listing showed it.
+   * Expected position of a collector in the first list; undefined if neither list showed the collector.
    * @param revision counter that changes when the result of `shows` may change
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
@@ -62,7 +62,7 @@ export class ListOrder {
   }
 }
 
-/** Merges two listings with the same order. The sort key places collectors that are only in one of them. */
+/** Merges two lists of collectors that have the same order. */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));
   const inSecond = new Set(second.map(({ id }) => id));
@@ -71,7 +71,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Inserts the collectors that only the second listing contains and that precede `one`.
+    // Inserts collectors that only the second list contains and that come before `one`.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);
@@ -93,7 +93,7 @@ const byId: Before = (left, right) =>
   left.id.length === right.id.length ? left.id < right.id : left.id.length < right.id.length;
 const byName: Before = (left, right) => left.name < right.name;
 
-/** Returns the sort key of both listings: id or name. Without one, collectors of the first listing come first. */
+/** Returns the field by which both lists are sorted: id or name. */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {
   return [byId, byName].find((before) => isSorted(first, before) && isSorted(second, before)) ?? (() => false);
 }

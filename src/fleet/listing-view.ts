@@ -1,6 +1,6 @@
 /**
  * Chooses the build for which the collector list is requested (U7). The list for a build may hide the collectors that
- * run it, so a build that nobody uses is best.
+ * run this build, so a build that no collector runs is best.
  */
 
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
@@ -26,17 +26,17 @@ export class View {
     this.#targeted = targeted;
   }
 
-  /** Returns whether one of the listings shows collectors that run this version. */
+  /** Returns whether one of the lists shows collectors that run this version. */
   observes(version: string): boolean {
     return this.builds.some((build) => build !== version);
   }
 
-  /** Returns whether the service no longer offers one of the builds of this view. */
+  /** Returns whether the service has withdrawn a build for which the collector list is requested. */
   isWithdrawn(offered: readonly Build[]): boolean {
     return this.builds.some((build) => build !== undefined && !isAmong(build, offered));
   }
 
-  /** Returns whether the service no longer offers a build that it offered when this view was chosen. */
+  /** Returns whether the service has withdrawn a build since this view was chosen. */
   isOutdated(offered: readonly Build[]): boolean {
     return this.#offered.some((build) => !isAmong(build, offered));
   }
@@ -77,7 +77,7 @@ export class View {
 /**
  * Chooses the builds for which the collector list is requested next.
  * @param counts number of known collectors by version
- * @param present current view, kept while it is usable, so that positions stay comparable
+ * @param present current view, which is kept while it is usable
  */
 export function chooseView(
   offered: readonly Build[],

@@ -11,7 +11,7 @@ import type { Collector } from '../service/collectors/upgrade-service.ts';
 /** Collector field that selectors can compare. */
 export type SelectorField = Exclude<keyof Collector, 'lastSeenAliveMs'>;
 
-/** Condition on a field: its text is one of `texts`, or begins with one of `prefixes`. */
+/** Condition on a field of a collector: the text is one of `texts`, or begins with one of `prefixes`. */
 export interface Anchor {
   readonly field: SelectorField;
   readonly texts: readonly string[];
@@ -30,7 +30,7 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of prefixes of each length, so that only these lengths are looked up. */
+  /** Number of prefixes of each length. Other lengths need no look-up. */
   readonly lengths: Map<number, number>;
 }
 
@@ -67,7 +67,7 @@ export class MemberIndex {
     this.#concerned.delete(policy);
   }
 
-  /** Passes every change of this collector to the policy, even if its selector does not match. */
+  /** Passes every change of this collector to the policy, even if the policy does not select the collector. */
   follow(policy: string, id: string): void {
     this.#followers.add(id, policy);
   }

@@ -38,7 +38,7 @@ export class Ownership {
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /**
-   * Last ended upgrade of each collector. Another policy may upgrade the collector once a later listing shows its
+   * Last ended upgrade of each collector. Another policy may upgrade the collector after a later list shows the
    * version.
    */
   readonly #landings = new Map<
@@ -57,7 +57,7 @@ export class Ownership {
     this.#onChange = onChange;
   }
 
-  /** Adds a policy to the table, or updates its precedence and target version. */
+  /** Adds a policy to the table, or updates the precedence and target version of the policy. */
   introduce(claimant: Claimant): void {
     const before = this.#claimants.get(claimant.uid);
     this.#claimants.set(claimant.uid, claimant);
@@ -76,7 +76,7 @@ export class Ownership {
     this.announce();
   }
 
-  /** Records that a policy's claims are outdated. `claimNew` updates them. */
+  /** Records that a policy's claims are outdated. `claimNew` updates the claims. */
   outdate(uid: string, claimNew: () => void): void {
     this.#outdated.set(uid, claimNew);
   }
@@ -103,7 +103,7 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /** Collectors that the policy claims, even if another policy owns them. */
+  /** Collectors that the policy selects, even if another policy owns them. */
   claimed(uid: string): Iterable<string> {
     return this.#claimed.get(uid);
   }
@@ -156,7 +156,7 @@ export class Ownership {
 
   /**
    * Monotonic time in ms at which another policy's upgrade of this collector ended, if any.
-   * @param isForgotten whether this policy's ledger lacks the collector; its own upgrades then count, too
+   * @param isForgotten whether this policy's ledger lacks the collector; the policy's own upgrades then count as well
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -187,8 +187,8 @@ export class Ownership {
   }
 
   /**
-   * Forgets upgrades of deleted policies that began before `beforeMs`, and ended upgrades that no longer matter.
-   * @param seenMs monotonic time in ms; listings have shown all upgrades that ended before it (U8)
+   * Forgets upgrades of deleted policies that began before `beforeMs`, and old ended upgrades.
+   * @param seenMs monotonic time in ms; lists have shown all upgrades that ended before this time (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
     // Sorted by end, so the loop stops at the first upgrade to keep.
@@ -221,7 +221,7 @@ export class Ownership {
 }
 
 /**
- * Orders policies by precedence: those that may start upgrades, then by higher priority, greater age, and
+ * Orders policies by precedence: policies that may start upgrades, then by higher priority, greater age, and
  * namespace/name.
  */
 export function compareClaimants(left: Claimant, right: Claimant): number {

@@ -61,7 +61,7 @@ export class PageSize {
   }
 }
 
-/** Returns whether the service rejected a listing because it does not know the build. */
+/** Returns whether the service rejected a request for collectors because of an unknown build. */
 export function refusesBuild(error: unknown): boolean {
   return error instanceof ServiceError && error.serviceCode === 'collector.version.invalid';
 }

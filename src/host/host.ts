@@ -19,8 +19,8 @@ export interface ResourceKey {
 /** Cache of all resources of one kind, updated until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * True once the cache has been filled. Until then, `list` and `get` may miss resources. Already true when listeners
-   * are called for the last resource of the first list.
+   * True once the cache has been filled. Until then, `list` and `get` may miss resources. Listeners of the last
+   * resource in the first list already see true.
    */
   synced(): boolean;
   list(): Iterable<R>;
@@ -48,8 +48,8 @@ export interface NewResource<K extends KindName> {
 }
 
 /**
- * Result of the creation of a resource. `exists`: the owner has this resource already. `taken`: the resource exists,
- * and the owner does not own it.
+ * Result of the creation of a resource. `exists`: the owner already owns this resource. `taken`: the resource exists,
+ * and someone else owns it.
  */
 export type Creation = 'created' | 'exists' | 'taken';
 
@@ -92,7 +92,7 @@ export interface LedgerStore {
 
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
-/** Checks the size of a ledger object. Fails with `ledger.full` if it is too large. */
+/** Checks the size of a ledger object. Fails with `ledger.full` if the object is too large. */
 export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, content: string): void {
   assert(shardForm.test(shard), `a shard cannot be called ${JSON.stringify(shard)}`);
   const bytes = Buffer.byteLength(content);
@@ -119,15 +119,15 @@ export interface EventSink {
 }
 
 export interface SecretReader {
-  /** Decoded keys and values of a Secret; undefined if it does not exist. */
+  /** Returns the decoded keys and values of a Secret, or undefined if the Secret does not exist. */
   get(key: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined>;
-  /** Returns whether environment variables can replace the Secret. Absent on a host without such variables. */
+  /** Returns whether environment variables can replace the Secret. */
   takesVariables?(key: ResourceKey): boolean;
 }
 
 /**
- * Tells whether this process may act: only one operator process, the leader, may write and send requests. The local
- * clock decides, so a process notices after a long suspension that its leadership has ended.
+ * Tells whether this process is the leader. Only the leader may write and send requests. The local clock decides, so a
+ * process notices after a long suspension that its leadership has ended.
  */
 export interface Leadership {
   /** True while this process leads. Its leadership ends some time before another process may take over. */
@@ -161,8 +161,8 @@ export interface Host {
   /** Called when the status of a checked resource needs no write. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
-   * Creates a resource in the namespace of its owner. The cache contains it later. Fails with `host.refused` (handling
-   * `stall`) if its spec or metadata is invalid.
+   * Creates a resource in the namespace of its owner. The cache contains the resource some time later. Fails with
+   * `host.refused` (handling `stall`) if the spec or metadata is invalid.
    */
   create<K extends KindName>(resource: NewResource<K>): Promise<Creation>;
   /** Returns whether `remove` can delete this resource. Manifest files of users cannot be deleted. */
@@ -173,8 +173,8 @@ export interface Host {
    */
   remove(resource: AnyResource): Promise<void>;
   /**
-   * Current settings of the operator. Until they are read for the first time, everything is paused. After a failed
-   * read, the last settings apply. Without the right to read them, nothing is paused.
+   * Current settings of the operator. Before the first read, everything is paused. After a failed read, the last
+   * settings apply. If the operator has no right to read settings, nothing is paused.
    */
   settings(): OperatorSettings;
   /** Calls `listener` after each change of the settings. Returns the function that unsubscribes. */

@@ -1,4 +1,4 @@
-/** Interface to the Kubernetes Jobs in which exports run, and to their pods. Only a host on an API server has it. */
+/** Interface to the Kubernetes Jobs in which exports run, and to their pods. A directory of manifests has no Jobs. */
 import type { LogfleetError } from '../base/errors.ts';
 
 /** Label of Jobs and pods with the uid of their export. */

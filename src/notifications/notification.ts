@@ -49,7 +49,7 @@ const subjects: ReadonlyMap<string, Subject> = new Map([
   [reasons.runsFailed, 'Incomplete'],
 ]);
 
-/** Returns the notification about an Event, if it causes one. */
+/** Returns the notification about an Event, or undefined if the Event causes no notification. */
 export function notificationOf(owner: OwnerRef, event: ResourceEvent, timeMs: number): Notification | undefined {
   const subject = subjects.get(event.reason) ?? (event.stalled ? 'Stalled' : undefined);
   if (subject === undefined) return undefined;

@@ -41,7 +41,7 @@ export class Notifier {
     this.#outcomes = notificationCounter(options.metrics);
   }
 
-  /** Queues the notification about an Event, if it causes one. */
+  /** Queues a notification about an Event, if the Event causes one. */
   announce(owner: OwnerRef, event: ResourceEvent): void {
     const notification = notificationOf(owner, event, this.#options.clock.now());
     if (!notification) return;
@@ -99,7 +99,7 @@ export class Notifier {
   }
 }
 
-/** Metric that counts notifications by outcome. An alert uses it, so it also exists without a webhook. */
+/** Metric that counts notifications by outcome. The metric also exists without a webhook, because an alert uses it. */
 export function notificationCounter(metrics: Metrics): Counter {
   const counter = metrics.counter(
     'logfleet_notifications_total',

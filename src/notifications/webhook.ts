@@ -10,14 +10,14 @@ export interface Webhook {
   /** Token for the header `Authorization: Bearer`. */
   readonly token: SecretText | undefined;
   readonly format: Format;
-  /** Certificate authorities in PEM form. They replace those of the machine. */
+  /** Certificate authorities in PEM form, used instead of the machine's certificate authorities. */
   readonly caCertificates: string | undefined;
 }
 
 /** Maximum time in ms to connect, and to receive the response headers. */
 const timeoutMs = 10_000;
 
-/** Reads the webhook from the keys of a Secret. The thrown error names the wrong key, but not its value. */
+/** Reads the webhook from the keys of a Secret. The thrown error names the wrong key and contains no secret value. */
 export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook {
   const url = members.get('url');
   const type = members.get('type')?.reveal().trim() || 'json';
@@ -81,7 +81,7 @@ function dispatcherFor(address: URL, environment: Environment, ca: string | unde
   return new ProxyAgent({ uri: proxy.origin, requestTls: tls, ...(user !== '' && { token }) });
 }
 
-/** Code of a network error, such as ECONNREFUSED. Its message could contain the secret address. */
+/** Returns the code of a network error, such as ECONNREFUSED. The error's message could contain the secret address. */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   return String(code ?? name ?? 'unknown error');

@@ -59,7 +59,7 @@ export class Applier {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (keepsShown) return requeue(requeueAfterMs, false);
     }
-    // If the stored changes made the counts of collectors wrong, the next decision corrects them immediately.
+    // The stored changes may have made the counts wrong. The next decision corrects the counts immediately.
     this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
     if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
@@ -68,7 +68,7 @@ export class Applier {
     return requeue(delayMs, settled && statusDelayMs === Infinity);
   }
 
-  /** Writes the status of a policy that cannot read its collectors. The counts in the status stay unchanged. */
+  /** Writes the status of a policy whose collectors are not known. The counts in the status stay unchanged. */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#runtime.isStatusOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;

@@ -13,7 +13,7 @@ import type { PolicySettings } from './settings.ts';
 
 /** Collectors that this policy selects and that belong to other policies. */
 export interface Overlap {
-  /** Policy (namespace/name) that owns most of these collectors. */
+  /** Policy (namespace/name) that owns most of the selected collectors of other policies. */
   readonly winner: string;
   readonly collectors: number;
 }
@@ -52,7 +52,7 @@ export interface Observation {
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
   readonly overlap: Overlap | undefined;
-  /** Name of the setting that pauses all policies of this operator; undefined when they run. */
+  /** Name of the setting that pauses all policies of this operator; undefined without such a pause. */
   readonly pausedForAll: string | undefined;
   /** Reason why no policy may start upgrades, such as an unusable manifest (D1). */
   readonly upgradesBlocked?: string | undefined;

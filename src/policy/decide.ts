@@ -39,7 +39,7 @@ import { describeEssentials, type Essentials } from './status/describe.ts';
 import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
 import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
 
-/** Counts and estimates for the policy's status, and its rollout. */
+/** Counts and estimates for the policy's status, with its rollout. */
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
@@ -173,7 +173,7 @@ function applyEvidence(input: DecideInput) {
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = evaluateAttempts(input, pending);
   evaluateEndings(input, pending);
-  // New failures are counted before a retry, so that the retry resets them.
+  // New failures are counted first, so that a retry resets them as well.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) forgive(input, pending);

@@ -83,7 +83,7 @@ export class PolicyReconciler implements Reconciler {
     try {
       return await this.#decide(policy, running);
     } catch (error) {
-      // After an error, memory may differ from the stored data, so both are read again.
+      // After an error, the ledger in memory may differ from the stored one, so it is read again.
       running.runtime.doubt();
       throw error;
     }
@@ -106,7 +106,7 @@ export class PolicyReconciler implements Reconciler {
     for (const { runtime } of this.#running.values()) if (!runtime.isIdle()) this.#options.enqueue(runtime.owner);
   }
 
-  /** Whether every upgrade request was answered and its answer is stored. */
+  /** Whether every upgrade request was answered, and all answers are stored. */
   drained(): boolean {
     return [...this.#running.values()].every(({ runtime }) => runtime.isIdle());
   }

@@ -1,7 +1,4 @@
-/**
- * State of one policy in this process. Copies of stored data are read again when they may be outdated. Facts from the
- * service are never discarded.
- */
+/** State of one policy in this process. Copies of stored data are read again when they may be outdated. */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
 import { pausedByOf } from '../controller/pauses.ts';
@@ -32,7 +29,10 @@ export class PolicyRuntime implements PostingPolicy {
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
-  /** Whether the last decision left the status to the next decision, because its counts had changed (H3). */
+  /**
+   * Whether the counts changed while the last decision was stored, so that the next decision must write the status
+   * (H3).
+   */
   isStatusOutdated = false;
   readonly #term: number;
   #posting: Posting | undefined;
@@ -70,18 +70,18 @@ export class PolicyRuntime implements PostingPolicy {
     if (this.#tasks?.isIdle) this.#tasks = undefined;
   }
 
-  /** Drops the ledger and the index of collectors, so that both are read again. */
+  /** Forgets the ledger and the index of collectors in memory. The next reconcile reads the ledger again. */
   doubt(): void {
     this.kept.forget();
     this.memberIndex.forget();
   }
 
-  /** Whether every upgrade request was answered, and its answer is stored and shown. */
+  /** Whether every upgrade request was answered, and all answers are stored and shown in the status. */
   isIdle(): boolean {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack && !this.isStatusOutdated;
   }
 
-  /** Stops the runtime. Running upgrades stay in the ownership table, and unsent ones are removed (U13). */
+  /** Stops the runtime. Unsent upgrades are removed from the ownership table (U13). */
   close(): void {
     const { binding } = this;
     this.#closed = true;

@@ -87,7 +87,7 @@ export class ServiceBinding {
     return this.#bound;
   }
 
-  /** Error that prevents use of the service; undefined if there is none or it may be temporary. */
+  /** Error that prevents use of the service; undefined if there is no error, or if the error may be temporary. */
   problem(): LogfleetError | undefined {
     const unlisted = this.#bound?.listing.problem()?.error;
     if (unlisted) return this.#noteRefusal(unlisted);

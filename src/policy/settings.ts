@@ -33,7 +33,9 @@ export const policySettings: PolicySettings = {
   pageWaitMs: 60_000,
 };
 
-/** Settings for this grace period. With a short one, as in a simulator, upgrade tasks are read sooner. */
+/**
+ * Returns settings for this grace period. With a short grace period, as in a simulator, upgrade tasks are read sooner.
+ */
 export function settingsForGrace(graceMs: number): Pick<PolicySettings, 'graceMs' | 'firstReadMs'> {
   return { graceMs, firstReadMs: Math.min(policySettings.firstReadMs, 5 * graceMs) };
 }

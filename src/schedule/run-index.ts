@@ -69,7 +69,7 @@ export class RunIndex {
   }
 }
 
-/** Converts a SearchExport to a run; undefined if no schedule owns it. */
+/** Converts a SearchExport to a run, or returns undefined if no schedule owns the SearchExport. */
 function indexedRun(resource: SearchExport): IndexedRun | undefined {
   const { namespace, name, uid, owner } = resource.metadata;
   if (owner?.kind !== 'SearchExportSchedule') return undefined;

@@ -18,7 +18,7 @@ import { contains, coveredUntil, union, without } from './time-spans.ts';
  */
 export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete' | 'Deleting';
 
-/** Run of a schedule: an existing SearchExport, or one that the schedule's status announces (S6). */
+/** Run of a schedule: an existing SearchExport, or a SearchExport that the schedule's status announces (S6). */
 export interface Run {
   readonly name: string;
   readonly span: TimeRange;
@@ -74,7 +74,7 @@ export interface ScheduleDecision {
   readonly record: readonly Run[];
   /** Failed and stalled runs to delete before the status is written, because the user wants to repeat them. */
   readonly repeat: readonly Run[];
-  /** Old runs to delete after the status is written, so that it names the failed ones. */
+  /** Old runs to delete after the status is written. */
   readonly remove: readonly Run[];
   /** Time ranges of the runs to create, in this order. */
   readonly create: readonly TimeRange[];
@@ -113,7 +113,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
-  // Each active run can fail, so it counts towards the limit of failed runs.
+  // Active runs count towards the limit of failed runs, because each of them can fail.
   const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
@@ -151,15 +151,15 @@ export function dueTimeOf(
   taken: readonly TimeRange[],
 ): DueTime {
   const settledMs = nowMs - settleDelayMs;
-  // After a change of the cron schedule, an existing run can end after the last tick. Runs in the future are ignored,
-  // because a wrong clock may have created them.
+  // After a change of the cron schedule, an existing run can end later than the last cron time. Runs in the future are
+  // ignored, because a wrong clock may have created them.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= settledMs);
   const closedMs = Math.max(calendar.lastUntil(settledMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, settledMs));
   const untilMs = settledMs >= endMs ? endMs : Math.min(closedMs, endMs);
   return { open: without({ fromMs: startMs, toMs: untilMs }, taken), untilMs };
 }
 
-/** Returns the time at which the next run becomes due, unless the schedule ends before it. */
+/** Returns the time at which the next run becomes due; undefined if the schedule ends before. */
 export function nextDue(
   { calendar, startMs, endMs, settleDelayMs }: ScheduleTimes,
   afterMs: number,

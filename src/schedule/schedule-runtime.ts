@@ -351,7 +351,7 @@ interface Stored {
 
 interface Found extends ScheduleFacts {
   readonly pausedBy: string | undefined;
-  /** Time ranges of the runs to create, including announced ones. */
+  /** Time ranges of the runs to create, including announced runs that do not exist. */
   readonly create: readonly TimeRange[];
 }
 

@@ -29,7 +29,7 @@ export interface ScheduleStatusInput {
   readonly before: SearchExportScheduleStatus | undefined;
   readonly health: Health;
   readonly nowMs: number;
-  /** Undefined if a problem prevented the decision. The status then keeps its values. */
+  /** Undefined if a problem prevented the decision. The status then keeps its former values. */
   readonly found: ScheduleFacts | undefined;
 }
 
@@ -118,7 +118,7 @@ function runStatus({ name, span, resource }: Run, state: RunStatus['state']): Ru
   return { name, ...renderSpan(span), state, ...result };
 }
 
-/** Returns the exported time ranges in the status. If there are too many, the oldest ones in `covered` are missing. */
+/** Returns the exported time ranges in the status. If there are too many, the oldest time ranges are missing. */
 export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeRange[] {
   const { startTime: from, coveredUntil: to, covered = [] } = status ?? {};
   const first = from === undefined || to === undefined ? [] : [{ from, to }];

@@ -25,7 +25,7 @@ import { readRunTimes, runName } from './run-name.ts';
 import { union, without } from './time-spans.ts';
 
 export type RunProblemKind =
-  /** The schedule record is invalid, or its name is no time range. */
+  /** The schedule record is invalid, or its name is not a time range. */
   | 'damagedRecord'
   /** The schedule record and its name differ. */
   | 'misnamedRecord'

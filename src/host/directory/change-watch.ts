@@ -64,7 +64,7 @@ export class ChangeWatch {
     }
   }
 
-  /** Closes the failed watch of one folder, until the next call of `follow`. */
+  /** Closes the failed watch of one folder. The next call of `follow` watches the folder again. */
   #forget(folder: string, watcher: FSWatcher): void {
     watcher.close();
     if (this.#watchers.get(folder) === watcher) this.#watchers.delete(folder);

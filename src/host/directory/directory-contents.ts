@@ -53,7 +53,7 @@ const longestWritingMs = 15_000;
 
 export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly directories: readonly string[];
-  /** True in the operator, false in commands such as `logfleet get`, which do not wait for complete files. */
+  /** True in the operator. Commands such as `logfleet get` do not wait until files are complete. */
   readonly isOperator: boolean;
 }
 
@@ -65,7 +65,7 @@ export class DirectoryContents {
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /** Monotonic time in ms since which each manifest is missing, by identity of its object. */
+  /** Monotonic time in ms since which the manifest of an object is missing, by identity of the object. */
   readonly #missingSinceMs = new Map<string, number>();
   /** Records of resources whose manifest was deleted and whose state is kept, by uid. */
   readonly #retained = new Map<string, ResourceRecord>();
@@ -154,13 +154,13 @@ export class DirectoryContents {
     return this.#secrets.get(identify('Secret', key))?.decoded.members;
   }
 
-  /** Manifest directory of the resource with this uid, if it exists. */
+  /** Returns the manifest directory of the resource with this uid, if the resource exists. */
   directoryOf(owner: OwnerRef): string | undefined {
     const record = this.cache.get(owner.kind, owner);
     return record?.resource.metadata.uid === owner.uid ? record.directory : undefined;
   }
 
-  /** State folder (`.logfleet`) for the resource with this uid, if it exists. */
+  /** Returns the state folder (`.logfleet`) of the resource with this uid, if the resource exists. */
   stateOf(owner: OwnerRef): StateDirectory | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? undefined : new StateDirectory(directory);
@@ -352,7 +352,7 @@ export class DirectoryContents {
     if (!record || record.resource.kind !== kind) return undefined;
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
-    // After a change of its query, a SearchExport counts as a new export.
+    // A SearchExport with another query counts as a new export.
     const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
     if (isSame && request?.forget !== true) return record;
     await this.#discard(record);
@@ -462,7 +462,7 @@ export class DirectoryContents {
     return record;
   }
 
-  /** Schedules the next reading after this delay, unless an earlier one is scheduled. */
+  /** Schedules the next reading of the manifests after this delay, unless an earlier reading is scheduled. */
   #readAgainAfter(delayMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.monotonic() + delayMs;
@@ -482,7 +482,7 @@ export class DirectoryContents {
   }
 }
 
-/** Returns whether the operator created the resource, so that it has no manifest. */
+/** Returns whether the operator created the resource. Such a resource has no manifest. */
 function isOwned({ resource }: ResourceRecord): boolean {
   return resource.metadata.owner !== undefined;
 }
@@ -509,7 +509,7 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, written: U
   return { ...metadata, ...written };
 }
 
-/** Runs `task` for one resource. A failure is added to `failures`, and does not affect other resources. */
+/** Runs `task` for one resource. A failure is added to `failures`, so that other resources are still processed. */
 async function collectFailure(
   failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import type { OperatorSettings } from '../host.ts';
 
-/** Location of a manifest: a manifest directory and a path in it. */
+/** Location of a manifest: the manifest directory, and the path in this directory. */
 export interface Place {
   readonly directory: string;
   /** Path of a manifest file, or of an unreadable folder, in the manifest directory. */
@@ -19,7 +19,7 @@ export interface Place {
 
 /** A manifest that was never valid. No policy starts upgrades while it exists (D1). */
 export interface UnusableManifest extends Place {
-  /** True if the manifest may contain the operator's settings. Exports then pause as well. */
+  /** True if the manifest may contain the operator's settings. Exports are then paused as well. */
   readonly mayPause: boolean;
   readonly problem: PlacedFinding;
 }
@@ -66,7 +66,10 @@ export class DirectorySettings {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Replaces the settings by those of the latest reading. Missing settings stay in effect if `isKept` returns true. */
+  /**
+   * Replaces the settings by the settings of the latest reading. Missing settings stay in effect if `isKept` returns
+   * true.
+   */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);
     const kept = this.#known.filter((known) => known.source !== 'unreadable' && isKept(known));

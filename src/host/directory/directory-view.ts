@@ -1,4 +1,4 @@
-/** Read-only view of manifest directories, for commands such as `logfleet get`. It takes no lock and writes nothing. */
+/** Read-only view of manifest directories, for commands such as `logfleet get`. */
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { sleep } from '../../base/clock.ts';

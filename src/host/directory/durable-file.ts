@@ -86,8 +86,8 @@ export async function removeLeftovers(folder: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its missing parents, and flushes each. Node's recursive `mkdir` never returns where no folder
- * can be created, such as in /proc.
+ * Creates a folder and its missing parents. Node's recursive `mkdir` never returns where no folder can be created, such
+ * as in /proc.
  */
 async function makeFolders(folder: string): Promise<void> {
   if (basename(folder) === stateFolderName || (await isFolder(folder))) return;
@@ -109,7 +109,7 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Returns whether the path is a folder. Returns false if it cannot be examined; the caller's `mkdir` then reports the
+ * Returns whether the path is a folder. If this is unknown, returns false: the caller's `mkdir` then fails with the
  * reason.
  */
 export async function isFolder(path: string): Promise<boolean> {

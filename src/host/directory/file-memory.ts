@@ -23,7 +23,7 @@ export interface TextPrint {
   readonly isEnded?: boolean;
 }
 
-/** Stored facts about a manifest file, from its last complete reading. */
+/** Stored facts about a manifest file, from the last complete reading. */
 export interface FileMemory {
   /** Identities of the valid objects in the file. */
   readonly ids: readonly string[];
@@ -49,7 +49,10 @@ const decodeMemories = jsonReader<Readonly<Record<string, FileMemory>>>({
   required: [],
 });
 
-/** Loads the facts about the manifest files of a directory. Empty if they are missing or damaged. */
+/**
+ * Loads the facts about the manifest files of a directory. Returns an empty map if the stored facts are missing or
+ * damaged.
+ */
 export async function loadMemories(directory: string): Promise<FileMemories> {
   const stored = decodeMemories(await readIfPresent(new StateDirectory(directory).memoryFile));
   return new Map(Object.entries(stored ?? {}));

@@ -39,7 +39,10 @@ import { type Request, readRequests, type SettingsRequest } from './requests.ts'
 import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
 
-/** Time in ms that a manifest file must stay unchanged, because a slow process may still be writing it. */
+/**
+ * Time in ms that a manifest file must stay unchanged before it is read, because a slow process may still be writing
+ * the file.
+ */
 export const quietMs = 1_000;
 /**
  * Time in ms for which this process must see a manifest file unchanged before it uses the file, if the file lacks
@@ -155,8 +158,8 @@ export class ManifestReader {
   }
 
   /**
-   * Loads the stored facts about a directory: once in the operator, for each reading in other commands, because an
-   * operator may change them.
+   * Loads the stored facts about a directory. A command loads the facts for each reading, because an operator may
+   * change them.
    */
   async #load(directory: string): Promise<FileMemories> {
     const known = this.#options.isOperator ? this.#memories.get(directory) : undefined;
@@ -291,16 +294,13 @@ export class ManifestReader {
     return { decoded };
   }
 
-  /**
-   * Returns whether a file has stayed unchanged for `quietMs`, by its modification time or by the clock of this
-   * process.
-   */
+  /** Returns whether a file has stayed unchanged for `quietMs`. */
   #isQuiet({ changedAtMs }: FileContent, seenForMs: number): boolean {
     const { clock, isOperator } = this.#options;
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
-  /** Drops the facts about a removed file once everything in it was deleted or moved. */
+  /** Drops the stored facts about a removed file once all its resources were deleted or moved. */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of memories) {

@@ -94,7 +94,7 @@ export class ProcessLock {
     return !this.#lost && elapsedMs(this.#clock, this.#seenAt) < silenceMs;
   }
 
-  /** Calls `listener` when this process loses the lock, or reads it again after a failure. */
+  /** Calls `listener` when this process loses the lock, or gets the lock back. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -132,8 +132,8 @@ export class ProcessLock {
 }
 
 /**
- * Returns whether certainly no process holds the lock of the directory. A holder on another machine counts as alive
- * until its lock file is old.
+ * Returns whether certainly no process holds the lock. A process on another machine counts as alive until its lock file
+ * is old.
  */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);
@@ -153,7 +153,7 @@ async function describeOurselves({ clock, random, scope }: ProcessLockOptions): 
   };
 }
 
-/** Creates the lock file. Returns false if one exists. */
+/** Creates the lock file. Returns false if a lock file exists. */
 async function place(path: string, holder: Holder): Promise<boolean> {
   const draft = join(dirname(path), `.lock.${holder.token}.tmp`);
   await writeFile(draft, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
@@ -236,7 +236,7 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
   return failure('stall', 'host.locked', message, { reason: 'DirectoryLocked' });
 }
 
-/** Leadership of an operator on directories: it leads while it holds all locks. */
+/** Leadership of an operator on directories: the operator leads while it holds the locks of all directories. */
 export class DirectoryLeadership implements Leadership {
   readonly #locks: readonly ProcessLock[];
   readonly #tookOver: boolean;

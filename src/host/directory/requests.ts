@@ -35,7 +35,7 @@ export interface SettingsRequest {
   readonly writer: AnnotationWriter;
 }
 
-/** Stores a user's request to set annotations of a resource, in addition to earlier ones. */
+/** Stores a user's request to set annotations of a resource. Earlier requests stay. */
 export async function writeRequest(
   directory: string,
   kind: KindName,
@@ -56,7 +56,7 @@ export async function writeRequest(
   });
 }
 
-/** Replaces the request for a resource by a request to discard its state. */
+/** Replaces the user's requests for a resource by a request to discard its state. */
 export async function writeForgetRequest(
   directory: string,
   kind: KindName,

@@ -56,7 +56,7 @@ export class ResourceCache {
   }
 }
 
-/** Returns a text that identifies an object by its kind and key. */
+/** Returns a text that identifies an object by kind, namespace and name. */
 export function identify(kind: string, key: ResourceKey): string {
   return `${kind}/${keyText(key)}`;
 }

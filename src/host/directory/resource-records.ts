@@ -17,7 +17,7 @@ export interface ResourceRecord {
   readonly directory: string;
   /** Manifest file that last contained the resource, relative to the directory. */
   readonly manifest: string;
-  /** ISO time at which logfleet noticed that the manifest was deleted; absent while it exists. */
+  /** ISO time at which logfleet noticed that the manifest was deleted; absent while the manifest exists. */
   readonly retainedSince?: string;
 }
 
@@ -66,7 +66,7 @@ export const recordFiles = {
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
-    // After a crash here, two records exist, and the next start uses the one in the directory of the manifest.
+    // After a crash at this point, two records exist. The next start uses the record in the directory of the manifest.
     await recordFiles.save(moved);
     await recordFiles.remove(record);
     return moved;
@@ -138,8 +138,8 @@ export const retentionDays = 30;
 const dayMs = 24 * 3_600_000;
 
 /**
- * Notice that the manifest of a resource was deleted, or has returned. The state is kept for `retentionDays`, and a new
- * manifest with the same name continues from it (D4).
+ * Notice that the manifest of a resource was deleted, or has returned. A new manifest with the same name continues from
+ * the kept state (D4).
  */
 export interface Notice {
   readonly kind: 'retained' | 'continued';

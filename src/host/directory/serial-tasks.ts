@@ -4,7 +4,7 @@ export class SerialTasks {
   /** Last task of each key, if it has not ended. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs `task` after the earlier tasks of its key. Resolves or rejects like `task`. */
+  /** Runs `task` after all earlier tasks of the same key. Resolves or rejects like `task`. */
   run<T>(key: string, task: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const running = before.then(task, task);

@@ -70,7 +70,7 @@ export class ApiClient {
     }
   }
 
-  /** Reads one object. Returns undefined if it does not exist. */
+  /** Reads one object. Returns undefined if the object does not exist. */
   async find(path: string, call: Omit<Call, 'method' | 'path'> = {}): Promise<unknown> {
     try {
       return await this.call({ ...call, method: 'GET', path });

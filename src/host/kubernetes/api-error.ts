@@ -97,10 +97,7 @@ function statusMessage(body: unknown): string {
   return typeof body === 'string' ? body.slice(0, 100) : '';
 }
 
-/**
- * Returns whether a 403 comes from an admission rule, such as a ResourceQuota or a webhook. The answer to a missing
- * right is `User "…" cannot create resource "jobs"`.
- */
+/** Returns whether a 403 comes from an admission rule, such as a ResourceQuota, and not from a missing right. */
 function isAdmissionRefusal(body: unknown): boolean {
   return /\bis forbidden: (?!User ")|\bdenied (the )?request\b/.test(statusMessage(body));
 }

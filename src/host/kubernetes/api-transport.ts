@@ -30,10 +30,7 @@ const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
 /** Maximum age in ms of credentials for the API server. */
 const credentialsFreshMs = 10_000;
-/**
- * Maximum length of a line of a watch, which contains one object. etcd accepts objects of 1.5 MiB, and the line adds
- * JSON.
- */
+/** Maximum length of a line of a watch. Each line contains one object, and etcd accepts objects of 1.5 MiB. */
 const longestLine = 16 * 1024 * 1024;
 
 interface Prepared {
@@ -105,7 +102,7 @@ export class UndiciKubeApi implements KubeApi {
     if (status === 401) this.#credentials = undefined;
   }
 
-  /** Returns the current credentials. Concurrent requests share one read. */
+  /** Returns the current credentials. Concurrent requests share one read of the credential files. */
   #current(): Promise<ClusterCredentials> {
     const nowMs = this.#clock.monotonic();
     if (this.#credentials && nowMs - this.#credentials.atMs < credentialsFreshMs) return this.#credentials.read;
@@ -193,8 +190,8 @@ interface WholeAnswer {
 }
 
 /**
- * Sends a request and collects its whole answer. undici's `request` would need twice the processor time. Rejects with
- * the request's error or the signal's reason.
+ * Sends a request and collects its whole answer, in half the processor time of undici's `request`. Rejects with the
+ * request's error or the signal's reason.
  */
 async function wholeAnswer(
   dispatcher: Dispatcher,

@@ -13,7 +13,7 @@ import type { ClusterCredentials, ClusterTarget, ConnectionOptions, KubeApi } fr
 
 export interface ClusterOptions {
   readonly kubeconfig?: string | undefined;
-  /** Context to use instead of the kubeconfig's current one. */
+  /** Context to use instead of the current context of the kubeconfig. */
   readonly context?: string | undefined;
   /** Cluster of `kubeconfig` and `context`; undefined if only client-node can read the kubeconfig. */
   readonly plain?: ClusterTarget | undefined;

@@ -30,12 +30,14 @@ import { KubernetesWorkerJobs } from './worker-job-store.ts';
 const eventGraceMs = 2_000;
 /** Maximum number of concurrent status writes. More would only make each write slower. */
 const writesAtOnce = 4;
-/** Maximum duration in ms of one list, watch or renewal of the Lease. A loop with a longer one counts as hung. */
+/** Maximum duration in ms of one list, watch or renewal of the Lease. A longer step counts as hung. */
 const longestStepMs = 120_000;
 
 interface KubernetesHostOptions extends Ports {
   readonly api: KubeApi;
-  /** Namespaces that the operator follows. With a list, it needs only Roles in these namespaces. */
+  /**
+   * Namespaces that the operator follows. With a list of namespaces, the operator needs only Roles in these namespaces.
+   */
   readonly namespaces: 'all' | readonly string[];
   /** Namespace of the operator's Lease and settings. */
   readonly operatorNamespace: string;
@@ -43,9 +45,9 @@ interface KubernetesHostOptions extends Ports {
   readonly identity: string;
   /** Version of logfleet, shown on the Lease. */
   readonly version?: string;
-  /** True if a Lease elects the leader. False if only one operator process runs. */
+  /** True if a Lease elects the leader. */
   readonly leaderElection: boolean;
-  /** Image of pods that run exports. Without it, exports cannot run in Jobs. */
+  /** Image of pods that run exports. Without an image, exports cannot run in Jobs. */
   readonly workerImage?: string;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
@@ -55,7 +57,7 @@ interface KubernetesHostOptions extends Ports {
 
 type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
 
-/** A followed kind of resource: its cache, and the reflectors that fill it. */
+/** A kind of resource that the operator follows, with its cache. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
   /** Resources in the cache on which no other operator acts. */
@@ -210,7 +212,7 @@ export class KubernetesHost implements Host {
     return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
   }
 
-  /** Starts to follow a kind when it is first used. The cluster need not know unused kinds. */
+  /** Starts to list and watch a kind when the kind is first used. Unused kinds need no CRD and no rights. */
   #follow<K extends KindName>(kind: K): Followed<K> {
     const known = this.#followed.get(kind);
     if (known) return known as unknown as Followed<K>;

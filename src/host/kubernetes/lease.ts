@@ -186,8 +186,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Returns whether this process may write the Lease, because no other process can be the leader: it is free, names
-   * this process, has expired, or has been missing for a while.
+   * Returns whether this process may write the Lease: the Lease is free, names this process, has expired, or has been
+   * missing for a while.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -264,10 +264,7 @@ export class LeaseElection implements Leadership {
     this.#notify();
   }
 
-  /**
-   * Releases the Lease if it names this process. Reads the Lease first, because a renewal without an answer may have
-   * changed it.
-   */
+  /** Releases the Lease if it names this process. */
   async #giveBack(): Promise<void> {
     const { clock } = this.#options;
     const lease = await this.#read();

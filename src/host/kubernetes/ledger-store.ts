@@ -25,7 +25,7 @@ const maxSummaryLength = 200;
 
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
-  /** List of all Ledgers, read once after a start. Without it, each Ledger is read by name. */
+  /** List of all Ledgers, read once after a start. Without this list, each Ledger is read by name. */
   readonly startList?: LedgerStartList;
   /** Returns the owner of a ledger from the cache. */
   readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
@@ -108,7 +108,7 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
   throw failure('stall', 'ledger.foreign', message, { reason: 'LedgerForeign' });
 }
 
-/** Throws if the ledger of a policy may be in ConfigMaps, where older logfleet versions stored it (U1). */
+/** Throws if the ledger of a policy may be in ConfigMaps, where older logfleet versions stored ledgers (U1). */
 function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResource | undefined): void {
   if (resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return;
   const { ledgerFormat, rollout, history = [] } = resource.status;
@@ -152,9 +152,9 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
 
 const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
-/** Maximum length in characters of a ledger object that is kept in memory. Longer ones are read by name. */
+/** Maximum length in characters of a ledger object that is kept in memory. Longer objects are read by name. */
 const maxKeptLength = 64 * 1024;
-/** Maximum total length in characters of the kept ledger objects. Further ones are read by name. */
+/** Maximum total length in characters of the kept ledger objects. Further objects are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
 /** Number of Ledgers on the first page of a list: few, because each may have 512 KiB. */
 const firstPageLimit = 50;
@@ -202,7 +202,8 @@ export class LedgerStartList {
   }
 
   /**
-   * Returns the listed content of a Ledger, undefined if it does not exist, or `unknown` if it must be read by name.
+   * Returns the listed content of a Ledger, undefined if the Ledger does not exist, or `unknown` if it must be read by
+   * name.
    */
   async take(owner: OwnerRef, name: string): Promise<StoredShard | undefined | 'unknown'> {
     const listing = this.#current(owner);
@@ -246,7 +247,7 @@ export class LedgerStartList {
     const listing: Listing = { term, endsAtMs: this.#options.clock.monotonic() + retentionMs, shards, byName };
     this.#listings.set(scope, listing);
     shards.catch(() => {
-      // If the list fails, the next read starts another one.
+      // After a failed list, the next read lists the Ledgers again.
       if (this.#listings.get(scope) === listing) this.#listings.delete(scope);
     });
     return listing;

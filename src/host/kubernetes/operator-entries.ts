@@ -27,7 +27,7 @@ import { hasCode } from './api-error.ts';
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Fields of a status about operators. Reconcilers do not see them. */
+/** Fields of a status that name the operators of the resource. Reconcilers do not see these fields. */
 interface Hidden {
   readonly entries: readonly OperatorEntry[];
   readonly condition: Condition | undefined;
@@ -36,7 +36,10 @@ interface Hidden {
 interface OtherOperator {
   /** Monotonic time in ms at which the other operator last changed an entry; -Infinity before that. */
   readonly heardAtMs: number;
-  /** Monotonic time in ms at which the other operator was asked whether it runs; undefined without an open question. */
+  /**
+   * Monotonic time in ms at which this operator asked the other operator whether it runs; undefined without an open
+   * question.
+   */
   askedAtMs?: number;
   /** True if the other operator did not answer in time. */
   isGone?: boolean;
@@ -44,10 +47,7 @@ interface OtherOperator {
 
 /** Maximum time in ms for an answer. Long enough for an operator whose leader was just killed. */
 export const answerMs = 60_000;
-/**
- * Time in ms without a change after which another operator is asked whether it runs. The acting operator waits
- * `answerMs` longer, so that only one of both asks.
- */
+/** Time in ms without a change after which this operator asks another operator whether it still runs. */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
 /** Delay in ms before the entries of a changed resource are checked. The cache gets the change a little later. */
@@ -175,7 +175,7 @@ export class OperatorEntries {
     return this.#hiddenOf(resource).entries.filter(({ name }) => name !== this.#options.self);
   }
 
-  /** Reads the entries of other operators. A changed entry shows that its operator runs. */
+  /** Reads the entries of other operators. A changed entry shows that the other operator runs. */
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const foreign = this.#foreign(resource);
     if (foreign.length === 0) return;
@@ -222,7 +222,7 @@ export class OperatorEntries {
     this.#nextCheck = { atMs, timer: clock.after(delayMs, () => void this.#check()) };
   }
 
-  /** Marks silent operators as gone. Then writes each due entry of this operator, one after another. */
+  /** Marks silent operators as gone. Then writes the entries of this operator that are due. */
   async #check(): Promise<void> {
     this.#nextCheck = undefined;
     if (this.#others.size === 0 || this.#isClosed) return;
@@ -266,8 +266,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether this operator must write its entry: it is missing, another operator asked, or another operator is
-   * gone.
+   * Returns whether this operator must write its entry: the entry is missing, another operator asked, or another
+   * operator is gone.
    */
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);
@@ -280,7 +280,10 @@ export class OperatorEntries {
     return nowMs - heardAtMs >= (this.#isForeign(resource) ? askAgainMs : askAgainMs + answerMs);
   }
 
-  /** Returns this operator's entry for a status. A new time in `seen` asks other operators, or answers them. */
+  /**
+   * Returns this operator's entry for a status. A new time in `seen` asks other operators whether they run, or answers
+   * such a question.
+   */
   #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
     const { self, clock } = this.#options;
     const own = this.#own(resource);
@@ -301,7 +304,7 @@ function messageOf(operators: readonly OperatorEntry[]): string {
   );
 }
 
-/** Orders entries by `since`, then by name. The operator of the first entry acts. */
+/** Orders the entries of operators by `since`, then by name. The operator of the first entry acts on the resource. */
 function compareEntries(left: OperatorEntry, right: OperatorEntry): number {
   return compareText(left.since, right.since) || compareText(left.name, right.name);
 }

@@ -1,6 +1,6 @@
 /**
- * Leadership with a preparation: in each term, the leader first reads data that it needs, such as the Jobs of exports
- * (B8). Until then, it counts as a follower.
+ * Leadership with a preparation: a new leader first reads data that it needs, such as the Jobs of exports (B8). Until
+ * then, the process counts as a follower.
  */
 import type { Leadership } from '../host.ts';
 

@@ -24,10 +24,10 @@ import type { CachedResource, ResourceCache } from './resource-cache.ts';
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;
 const usualWatchSeconds = 20;
-/** Time in ms after the requested end of a watch, after which it is aborted. */
+/** Time in ms that a watch may last longer than requested, before it is aborted. */
 const watchMarginMs = 5_000;
 const relistIntervalMs = 600_000;
-/** Minimum duration in ms of a watch without events. A shorter one counts as failed. */
+/** Minimum duration in ms of a watch without events. A shorter watch counts as failed. */
 const shortestGoodWatchMs = 5_000;
 /**
  * Number of consecutive failures after which everything is listed again. The API server may no longer accept the
@@ -36,16 +36,14 @@ const shortestGoodWatchMs = 5_000;
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
-/**
- * Finds the resource version in a watch event, without decoding it. An event with another order of fields is decoded.
- */
+/** Finds the resource version in the text of a watch event, so that the event need not be decoded. */
 const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
 
 type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' | 'request';
 
 interface Listing {
   readonly reason: RelistReason;
-  /** Whether the list is read in pages. If its continue token has expired, it is read again in one request. */
+  /** Whether the list is read in pages. If the continue token has expired, the whole list is read in one request. */
   readonly paged: boolean;
   readonly continueToken?: string;
   /** Resources of the pages so far. */
@@ -54,7 +52,7 @@ interface Listing {
 
 interface ReflectorOptions<R extends CachedResource> extends Ports {
   readonly client: ApiClient;
-  /** API path of the listed resources, in all namespaces or one. */
+  /** API path of the resources to list and watch, in one namespace or in all. */
   readonly path: string;
   /** Label and field selectors of each list and watch request. */
   readonly query?: Readonly<Record<string, string>>;
@@ -76,8 +74,8 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Versions that the API server refused as outdated. If the cache still contains one when the watch ends, an event was
-   * lost.
+   * Resource versions that the API server refused as outdated. If the cache still contains such a version when the
+   * watch ends, an event was lost.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   /** List that is being read; undefined during a watch. */
@@ -124,8 +122,8 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Remembers a version that the API server refused as outdated. If the cache contains it when the watch ends,
-   * everything is listed again.
+   * Remembers a resource version that the API server refused as outdated. If the cache still contains the version when
+   * the watch ends, all resources are listed again.
    */
   checkVersion({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
     this.#refusedVersions.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
@@ -212,7 +210,7 @@ export class Reflector<R extends CachedResource> {
     }
   }
 
-  /** Returns whether the cache contains a refused version, and forgets these versions. */
+  /** Returns whether the cache contains an outdated resource version that the API server refused. */
   #isCacheOutdated(): boolean {
     const { cache } = this.#options;
     const refused = [...this.#refusedVersions.values()];

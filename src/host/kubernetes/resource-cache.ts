@@ -22,19 +22,18 @@ export interface CachedResource {
   };
 }
 
-/**
- * Maximum number of replaced versions that are remembered for one resource. If one is forgotten too early, one write
- * fails with `host.conflict`.
- */
+/** Maximum number of replaced resource versions that are remembered for one resource. */
 const maxSuperseded = 64;
 
 interface Entry<R> {
   resource: R;
-  /** Versions that this process has replaced. The cache ignores them in the watch. */
+  /** Resource versions that this process has replaced. The cache ignores these versions in the watch. */
   superseded: string[];
   /** Number of this process's running writes of the resource. */
   writes: number;
-  /** Versions that the watch delivered during a write of this process. Listeners are called for them later. */
+  /**
+   * Resource versions that the watch delivered during a write of this process. Listeners are called after the write.
+   */
   unreported?: Set<string>;
 }
 
@@ -69,10 +68,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * Returns whether a watch event reports a write of this process, so that it needs no decoding. Call it once for each
-   * event.
-   */
+  /** Returns whether a watch event reports a write of this process. Call it once for each event. */
   takeOwnWrite(resourceVersion: string): boolean {
     return this.#unreportedWrites.delete(resourceVersion);
   }

@@ -1,4 +1,4 @@
-/** Reads Secrets by name from the API server. The operator may `get` Secrets, but neither list nor watch them. */
+/** Reads Secrets by name from the API server. The operator has no right to list or watch Secrets. */
 
 import { isRecord } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';

@@ -57,7 +57,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** Creates a resource with an owner reference, so that Kubernetes deletes both together. */
+/** Creates a resource with an owner reference, so that Kubernetes deletes it together with its owner. */
 export async function createResource<K extends KindName>(
   client: ApiClient,
   resource: NewResource<K>,
@@ -78,7 +78,7 @@ export async function createResource<K extends KindName>(
   }
 }
 
-/** Returns whether the existing resource has the same owner; undefined if it does not exist. */
+/** Returns whether an existing resource has the same owner; undefined if the resource does not exist. */
 async function isOwnedBy<K extends KindName>(
   client: ApiClient,
   { kind, metadata, owner }: NewResource<K>,

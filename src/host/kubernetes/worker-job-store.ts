@@ -134,7 +134,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
   }
 }
 
-/** Objects of one kind with the label of exports, in all followed namespaces. */
+/** Jobs or pods with the label of exports, in all followed namespaces. */
 class Followed<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
   /** One reflector for each scope. */

@@ -17,7 +17,7 @@ import type { PolicySettings } from '../settings.ts';
 const dayMs = 24 * 60 * 60_000;
 
 /**
- * Time in ms after the end of a period before its messages are counted, because messages can arrive late. Default: 3
+ * Time in ms between the end of a period and the count of its messages, because messages can arrive late. Default: 3
  * minutes.
  */
 export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
@@ -31,7 +31,7 @@ const requestsOfSearch = 4;
 const maxListed = 10;
 /** Maximum error in ms of stored upgrade times, which are rounded to whole seconds. */
 const roundingMs = 1_000;
-/** Maximum length in characters of a collector's name in such a list. */
+/** Maximum length in characters of a collector's name in the list of collectors that stopped sending logs. */
 const maxNameLength = 256;
 
 export interface AnalysisPeriods {
@@ -43,8 +43,9 @@ export interface AnalysisPeriods {
 export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
- * Settings of a stage's analysis, fixed at the start of the stage.
- * @param unprovenSinceMs start of the first rollout to the unproven version as wall time in ms; the baseline must end before it
+ * Settings of a stage's message analysis, fixed at the start of the stage.
+ * @param unprovenSinceMs wall time in ms of the first rollout to an incompletely rolled-out version; the baseline must
+ * end before it
  */
 export function analysisAtStart(
   { minRatio, duration, baseline, minMessages, scope }: MessageAnalysis,
@@ -71,7 +72,7 @@ export function analysisPeriods(
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The baseline moves back by whole days or weeks until it ends before the upgrades.
+  // The period before the upgrades moves back by whole days or weeks until it ends before them.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -125,8 +126,8 @@ export interface PeriodCounts {
 }
 
 /**
- * Judges collectors by their numbers of messages before and after the upgrade. A collector that was upgraded during the
- * second period is not judged, because its old version sent some of the messages.
+ * Judges collectors by their numbers of messages before and after the upgrade. A collector that was upgraded too late
+ * is not judged.
  */
 export function judgeMembers(
   analysis: StageAnalysis,
@@ -154,7 +155,7 @@ export function judgeMembers(
   return { judged, quiet: quiet.length, unjudged, quietest: quietest.slice(0, maxListed) };
 }
 
-/** Returns whether a collector sends too few messages, compared with the baseline. */
+/** Returns whether a collector sends too few messages, compared with the time before its upgrade. */
 export function isQuiet({ minRatio }: StageAnalysis, messages: number, baseline: number): boolean {
   return messages * 100 < minRatio * baseline;
 }

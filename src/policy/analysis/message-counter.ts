@@ -54,7 +54,7 @@ export class MessageCounter {
     return this.#run?.reading;
   }
 
-  /** Starts counting for this order and stops counting for the former one. Without an order, nothing is counted. */
+  /** Starts the requested count of messages, and stops the former one. Without a request, nothing is counted. */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
     this.close();
@@ -137,7 +137,7 @@ class CounterRun {
     return countsOf(aggregated.records, aggregated.messageCount);
   }
 
-  /** Opens a search job. Converts its period to the clock of the service. */
+  /** Opens a search job for a period. Converts the period to the clock of the service. */
   async #open(order: JobOrder): Promise<SearchJob> {
     const { signal } = this.#abort;
     const [fromMs, toMs] = [order.fromMs + this.#aheadMs, order.toMs + this.#aheadMs];
@@ -163,7 +163,7 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record of the search result has no count');
-    // The service may round an id, for example to 1E8. That collector would then seem to send no logs.
+    // The service may round an id, for example to 1E8. The collector would then seem to send no logs.
     if (!collectorId.test(id))
       throw notCounted('a record of the search result has a collector id with characters other than digits');
     if (counts.has(id))

@@ -21,9 +21,9 @@ import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 export interface PendingCheck {
   /** Name of the stage whose messages are counted next. */
   readonly stage: string;
-  /** Wall time in ms at which the messages can be counted; absent while they are being counted. */
+  /** Wall time in ms at which the messages can be counted; absent during the count. */
   readonly untilMs?: number;
-  /** Error of the last search; absent when it succeeded. */
+  /** Error of the last search for message counts; absent after a success. */
   readonly error?: LogfleetError;
 }
 

@@ -102,9 +102,9 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // A repeated request would start the upgrade if the first one was never sent, but the stage has not started (R2).
+      // If the first request was never sent, a repeated request would start the upgrade too early (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // The upgrade may have been requested a moment ago, so its age counts from now.
+      // The upgrade may have been requested only a moment ago, so the age of the upgrade counts from now.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };

@@ -24,7 +24,7 @@ export type PostOutcome =
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
-  /** Status of the upgrade task, if it was read since the last decision and exists. */
+  /** Status of the upgrade task, if it was read since the last decision. */
   readonly task: UpgradeTask | undefined;
   /** Whether this process waits for the answer to an upgrade request for the collector. */
   readonly inFlight: boolean;
@@ -84,8 +84,7 @@ export function evaluateEntry(
 }
 
 /**
- * Returns whether an upgrade request without an answer may be repeated. A listing that was requested a grace period
- * after it must still show another version (U3).
+ * Returns whether an unanswered upgrade request may be repeated: a later listing must still show another version (U3).
  */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
   if (attempt.state !== 'unknown' || row === undefined) return false;
@@ -120,8 +119,8 @@ function afterPost(known: Known): Entry | undefined {
 }
 
 /**
- * Evaluates the refusal of an upgrade request (U11). A refused request does not count as an attempt, unless it was a
- * repeated one: then the first request may have started the upgrade.
+ * Evaluates the refusal of an upgrade request (U11). A refused request does not count as an attempt. A refused
+ * repetition does, because the first request may have started the upgrade.
  */
 function afterRefusal(
   { entry, ...known }: Known,
@@ -133,7 +132,8 @@ function afterRefusal(
   const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
     case 'collector.in.upgrading':
-      // An upgrade of the collector already runs. logfleet may have started it only if this request was a repeated one.
+      // An upgrade of the collector already runs. If this request was a repetition, the first request may have started
+      // the upgrade.
       return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });

@@ -58,7 +58,7 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
   return samples;
 }
 
-/** Adds an ended attempt to the counts of its rollout and stage (R5). */
+/** Adds an ended upgrade attempt to the counts of its rollout and stage (R5). */
 function countEnd(input: DecideInput, pending: PendingChanges, before: Entry, entry: Entry): Entry {
   const { ending, used, back } = entry;
   if (!ending || back || used === 0 || !before.open?.ours) return entry;
@@ -74,8 +74,8 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 }
 
 /**
- * Index of the stage that counts the collector's attempts: its own stage while that is active, then the last stage.
- * Undefined when neither is active.
+ * Index of the stage that counts the collector's attempts: the collector's own stage while it is active, later the last
+ * stage.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
@@ -220,7 +220,7 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, ending: there };
 }
 
-/** Removes the service's refusal from a ledger entry. Returns undefined if the entry is then empty. */
+/** Removes the service's refusal from a ledger entry. Returns undefined if nothing else is left in the entry. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }

@@ -35,9 +35,9 @@ export type PostingEnvironment = Pick<PolicyEnvironment, 'clock' | 'settings'>;
 /** Upgrade attempts that were stored together and wait to be sent. */
 export interface Batch {
   readonly entries: readonly Entry[];
-  /** Generation (`metadata.generation`) of the policy that started these upgrades. */
+  /** Generation (`metadata.generation`) of the policy's spec when the upgrades were started. */
   readonly generation: number;
-  /** Monotonic time in ms of the decision that started these upgrades. */
+  /** Monotonic time in ms at which the policy decided to start these upgrades. */
   readonly decidedAtMs: number;
   /** Whether more upgrades wait because the batch is full. */
   readonly moreWait: boolean;
@@ -80,7 +80,7 @@ export class Posting {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
-  /** Answers by collector, kept until a stored decision contains them. */
+  /** Answers to upgrade requests, by collector. An answer is kept until a stored decision contains it. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;
   }
@@ -130,7 +130,7 @@ export class Posting {
     const { clock, settings } = this.#environment;
     const expiry = new AbortController();
     let sent = false;
-    // An unsent attempt expires a fixed time after its decision (U2).
+    // An upgrade request that is not sent in time expires (U2).
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
@@ -176,7 +176,9 @@ export class Posting {
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }
 
-  /** Grows the batch by one after a request that was sent in time. Halves the batch after a request that expired. */
+  /**
+   * Increases the batch size by one after a request that was sent in time, and halves it after a request that expired.
+   */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);
     const { batchSize } = this.#environment.settings;

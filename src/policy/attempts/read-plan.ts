@@ -10,12 +10,13 @@ import { monotonicOf } from './attempt.ts';
 import { planWatch, type WatchPlan } from './watch-plan.ts';
 
 /**
- * Minimum interval between reads of the whole list while upgrades wait, as a multiple of the duration of one read (U9).
+ * Minimum interval between reads of the whole collector list while upgrades wait, as a multiple of the duration of one
+ * read (U9).
  */
 export const workingShare = 50;
 
 export interface ReadPlan extends WatchPlan {
-  /** Minimum interval between reads of the whole list, as a multiple of the duration of one read. */
+  /** Minimum interval between reads of the whole collector list, as a multiple of the duration of one read. */
   readonly sweepShare: number;
 }
 
@@ -57,7 +58,7 @@ function latest(left: number | undefined, right: number | undefined): number | u
   return left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
 }
 
-/** Plans page reads that show the ends of upgrades outside this ledger, such as upgrades to a former target (U9). */
+/** Plans page reads that show the ends of other upgrades, such as upgrades to a former target (U9). */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];
   let nextMs = Infinity;

@@ -23,7 +23,7 @@ export interface Refusal {
   readonly waitsFor: string | undefined;
   /** Reason of the `Ready` condition while the rollout only waits; absent for the default reason. */
   readonly reason?: string | undefined;
-  /** Earliest monotonic time in ms at which the wait may end; absent when an event ends it. */
+  /** Earliest monotonic time in ms at which the wait may end; absent when only an event can end it. */
   readonly untilMs?: number | undefined;
   /** Monotonic time in ms. A list that was requested at or after this time must show the collector first. */
   readonly unseenSinceMs?: number;
@@ -125,8 +125,8 @@ function closedAt(calendar: MaintenanceCalendar, now: Instant, zone: string | un
 }
 
 /**
- * Makes a collector wait until its stage has started (R2). Once the stage soaks, its remaining collectors wait for the
- * last stage.
+ * Makes a collector wait until its stage has started (R2). A collector that missed the upgrades of its stage waits for
+ * the last stage.
  */
 export function stageNotReached(
   { id, because }: Candidate,
@@ -171,7 +171,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       return needsListing(sentAfterMs, 'a list of collectors that shows the version after the failed upgrade');
     }
     case 'drifted': {
-      // The first listing with another version may be outdated, so a second one must confirm it (U8).
+      // The first listing with another version may be outdated, so a second listing must confirm the version (U8).
       const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
       return needsListing(
         sentAfterMs,
@@ -179,7 +179,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       );
     }
     case 'rollback': {
-      // The listing already shows the former version. A newer listing shows whether it is outdated.
+      // The listing already shows the former version, but may be outdated. A newer listing must confirm the version.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;

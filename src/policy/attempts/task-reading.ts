@@ -61,7 +61,7 @@ export class TaskReadings {
     for (const [id, task] of taken) if (this.#readings.get(id) === task) this.#readings.delete(id);
   }
 
-  /** Forgets an upgrade that has ended. Late answers about it are ignored. */
+  /** Forgets the reads of an upgrade that has ended. Late answers are ignored. */
   forget(collectorId: string): void {
     this.#underWay.delete(collectorId);
     this.#reads.delete(collectorId);

@@ -1,9 +1,6 @@
-/**
- * Estimates how long nearly all upgrades take at most. Each successful upgrade gives two bounds: an age at which it
- * still ran, and an age at which it had ended.
- */
+/** Estimates how long nearly all upgrades take at most, from the upgrades so far. */
 
-/** Lower and upper bound for the duration of a successful upgrade, in ms since the service accepted it. */
+/** Lower and upper bound for the duration of a successful upgrade in ms. */
 export interface DurationSample {
   /** Age in ms at which the upgrade had ended. */
   readonly endedByMs: number;
@@ -12,8 +9,8 @@ export interface DurationSample {
 }
 
 /**
- * Fraction by which each ended upgrade moves the estimate. The estimate rises faster than it falls, so that it covers
- * nearly all upgrades.
+ * Fraction by which each ended upgrade changes the estimate. The estimate rises faster than it falls, to cover nearly
+ * all upgrades.
  */
 const downShare = 0.02;
 const upShare = 0.1;

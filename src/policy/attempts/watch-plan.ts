@@ -1,6 +1,6 @@
 /**
- * Plans the reads that show the ends of running upgrades (U9). One read of a list page shows several upgrades; a read
- * of a task shows one.
+ * Plans the reads that show when running upgrades have ended (U9). One read of a list page can show the ends of several
+ * upgrades; a read of an upgrade task shows one.
  */
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
@@ -23,7 +23,7 @@ export interface WatchInput {
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** Whether other upgrades wait for running ones to end. Their ends are then read sooner. */
+  /** Whether other upgrades wait until running upgrades end. The ends are then read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
@@ -60,12 +60,12 @@ interface DuePage {
   /** Number of upgrades on this page that should end soon. */
   soon: number;
   oldestDueMs: number;
-  /** Monotonic time in ms by which all these upgrades should have ended. */
+  /** Monotonic time in ms by which all due upgrades on this page should have ended. */
   latestDueMs: number;
   readonly ids: string[];
 }
 
-/** Maximum delay of a page read in ms, so that more upgrades end before it. */
+/** Maximum delay in ms of a page read. More upgrades may end during the delay. */
 export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
   return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
 }
@@ -134,7 +134,7 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The list may omit the collector, so a read of its page is enough.
+    // The list may omit the collector, so a read of the collector's page is enough.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is read at growing intervals.
@@ -174,10 +174,7 @@ class PlanBuilder {
     }
   }
 
-  /**
-   * Plans frequent reads of a few tasks until the usual duration of an upgrade is known. The first upgrade may be
-   * stuck, so its reads are limited.
-   */
+  /** Plans frequent reads of a few upgrade tasks until the usual duration of an upgrade is known. */
   #sample(): void {
     const { reads, settings } = this.#input;
     const turn = (id: string) => Math.floor((reads.get(id)?.count ?? 0) / readsPerTurn);
@@ -201,7 +198,7 @@ class PlanBuilder {
       return;
     }
     const page = listing.pageOf(id);
-    // The collector's page no longer shows it, so the whole list must be read.
+    // The page no longer shows the collector, so the whole list must be read.
     const inVain = page === undefined || (listing.pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));

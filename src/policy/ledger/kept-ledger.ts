@@ -100,7 +100,7 @@ export class KeptLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // The rollouts in the status may belong to the previous service, too.
+    // The rollouts in the status may belong to the previous service.
     const isTold = before !== undefined || this.#stored === 'missing';
     const shown = isTold ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };

@@ -113,10 +113,7 @@ export function encodeMembers({ rolloutId }: LedgerHeader, shardWrites: number, 
   return JSON.stringify({ format: formatVersion, rolloutId, shardWrites, members } satisfies Members);
 }
 
-/**
- * Decodes a ledger object with collectors of a stage. Throws if the object is missing, because the stage would then
- * choose other collectors.
- */
+/** Decodes a ledger object with the collectors of a stage. Throws if the object is missing. */
 export function decodeMembers(name: string, text: string | undefined, rolloutId: string): readonly string[] {
   const { members } = counted<Members>(name, text, rolloutId);
   return unpacked(() => members.map(String));
@@ -138,10 +135,7 @@ export function decodeHead(text: string, takeoverMs: number): DecodedHead {
   });
 }
 
-/**
- * Decodes a ledger object with ended attempts. Throws if the object is missing, because failed collectors would then be
- * tried again.
- */
+/** Decodes a ledger object with ended upgrade attempts. Throws if the object is missing. */
 export function decodeLog(
   name: string,
   text: string | undefined,

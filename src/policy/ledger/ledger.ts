@@ -34,7 +34,7 @@ export interface Attempt {
   readonly sinceMs: number;
   /** Whether only listings that are requested a grace period after `sinceMs` show the outcome. Not stored. */
   readonly needsGrace: boolean;
-  /** Monotonic time in ms of the last repeated request. The next one waits for a grace period. Not stored. */
+  /** Monotonic time in ms of the last repeated request. Another repetition waits for a grace period. Not stored. */
   readonly probedAtMs?: number;
   /**
    * `lastSeenAlive` in ms of an offline collector. The next repeated request waits for a newer value (U11). Not stored.
@@ -102,11 +102,11 @@ export interface Entry {
   readonly used: number;
   /** Number of times that the collector left the target version (U8). */
   readonly drifts: number;
-  /** Counts that already include the last ended attempt, so that it is not counted twice. */
+  /** Counts that already include the last ended attempt, which must not be counted twice. */
   readonly counted?: Counted;
   /** Set by a user's retry if the upgraded collector had gone offline, so that this failure is not counted again. */
   readonly forgiven?: true;
-  /** Whether a rollback returns the collector to its former version. If so, `used` counts rollback attempts. */
+  /** True if a rollback returns the collector to its former version. `used` then counts rollback attempts. */
   readonly back: boolean;
   readonly open: Attempt | undefined;
   readonly ending: Ending | undefined;
@@ -136,7 +136,7 @@ export interface StageRecord {
   /** Number of collectors that the stage chose; absent for a last stage that takes all other collectors. */
   readonly members?: number;
   readonly tally: Tally;
-  /** Set once an upgrade has succeeded in the stage. Only such a stage soaks. */
+  /** Set once an upgrade has succeeded in the stage. A stage without a successful upgrade does not soak. */
   readonly upgraded?: true;
   /** Wall time in ms at which the soak began, because the last collector of the stage reached the target version. */
   readonly updatedAtMs?: number;
@@ -154,10 +154,7 @@ export interface StageAnalysis {
   readonly minMessages: number;
   /** Query for the messages to count; absent for all messages. */
   readonly scope?: string;
-  /**
-   * Wall time in ms by which the baseline must end, because collectors may have run the target version since then.
-   * Default: the start of the stage.
-   */
+  /** Wall time in ms by which the period before the upgrades must end. Default: the start of the stage. */
   readonly baselineBeforeMs?: number;
   /**
    * Wall time in ms from which messages after the upgrade are counted. Default: the last part of the soak. Set by a
@@ -173,15 +170,17 @@ export interface StageAnalysis {
 export interface RecoveryCheck {
   /** Wall time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
-  /** Number of collectors in `quietest` that send enough messages again; absent until they are counted. */
+  /** Number of collectors in `quietest` that send enough messages again; absent until messages are counted. */
   readonly recovered?: number;
 }
 
 export interface AnalysisOutcome {
-  /** Number of judged collectors. `quiet` of them send too few messages since the upgrade. */
+  /** Number of collectors whose messages were compared. `quiet` of them send too few messages since the upgrade. */
   readonly judged: number;
   readonly quiet: number;
-  /** Number of collectors without a verdict: too few messages before, or upgraded too late. */
+  /**
+   * Number of collectors that were not compared, because they sent too few messages before or were upgraded too late.
+   */
   readonly unjudged: number;
   /** Bytes that the searches scanned, if the service reports bytes. */
   readonly scannedBytes: number;
@@ -244,7 +243,10 @@ export interface LedgerHeader {
   readonly startedAtMs: number;
   /** Wall time in ms at which the rollout was first completed; undefined until then. */
   readonly completedAtMs: number | undefined;
-  /** Numbers of ended and failed upgrades of the rollout. A retry and each completion reset them. */
+  /**
+   * Numbers of ended and failed upgrades of the rollout. A retry resets both, and so does each completion of the
+   * rollout.
+   */
   readonly tally: Tally & { readonly number: number };
   /** Number of the newest upgrade attempt in this ledger. */
   readonly attempts: number;
@@ -252,7 +254,7 @@ export interface LedgerHeader {
   readonly selection?: string;
   /** Started stages of the rollout, in order. Only the last can be active. */
   readonly stages?: readonly StageRecord[];
-  /** Number of selected collectors when the first stage started. Stage sizes in percent refer to it. */
+  /** Number of selected collectors when the first stage started. Stage sizes in percent refer to this number. */
   readonly selected?: number;
   /** Names of the stages that a user has approved. */
   readonly approved?: readonly string[];
@@ -297,12 +299,12 @@ export function wantedVersion({ before, back }: Entry, target: string): string {
   return back ? (before ?? target) : target;
 }
 
-/** Returns whether such attempts may start. A stopped rollout starts none, except rollbacks. */
+/** Returns whether attempts of this kind may start. A stopped rollout starts only rollbacks. */
 export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
   return back ? stop?.kind === 'rollback' : stop === undefined;
 }
 
-/** New ledger entry of a collector; an undefined `entry` deletes it. */
+/** Change of a collector's ledger entry. An undefined `entry` deletes the entry. */
 export type EntryChange = { readonly collectorId: string; readonly entry: Entry | undefined };
 
 export interface LedgerChange {

@@ -24,7 +24,9 @@ export function withHistory(history: readonly RolloutHistory[], ended: RolloutHi
 /** Maximum length in characters of the service's address in `status.noLedgerFor`. A longer address needs a ledger. */
 const maxServiceLength = 1024;
 
-/** Returns whether a ledger must be stored, because the status does not show all facts of its header (U1). */
+/**
+ * Returns whether a ledger must be stored, because its header has facts that the policy's status does not show (U1).
+ */
 export function needsLedger({ service, attempts, stages = [], actions, stop, unproven }: LedgerHeader): boolean {
   const isPlain = attempts === 0 && stages.length === 0 && !actions && !stop && !unproven;
   return !isPlain || service.length > maxServiceLength;
@@ -59,7 +61,7 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // The open upgrades may belong to an earlier selector, so its digest is kept (U12).
+    // The open upgrades may belong to an earlier selector of the policy, so the digest of that selector is kept (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -67,8 +69,8 @@ export function nextRollout(
 }
 
 /**
- * Continues after the last rollout to the same version. If it was stopped, the new rollout begins stopped. If it was
- * not completed, every stage of the new rollout soaks (R6).
+ * Continues after the last rollout to the same version. The new rollout begins stopped if the last one was stopped, and
+ * every stage soaks if the last one was not completed (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);

@@ -1,6 +1,6 @@
 /**
- * Adds facts from a policy's status to a ledger that was lost or restored from a backup. If both disagree, the one that
- * allows fewer upgrades counts (U1), so that no upgrade is started twice.
+ * Adds facts from a policy's status to a ledger that was lost or restored from a backup, so that no upgrade is started
+ * twice (U1).
  */
 import { annotations } from '../../api/annotations.ts';
 import type {
@@ -125,7 +125,7 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
-/** Returns the stop that only the status shows; undefined without one, or if a user has retried the rollout since. */
+/** Returns the stop that only the status shows; undefined if a user has retried the rollout since. */
 function shownStop(
   { rollout }: CollectorVersionPolicyStatus,
   { stop, handled }: LedgerHeader,

@@ -100,10 +100,7 @@ export class ClaimTurns {
     this.#troubled.add(uid);
   }
 
-  /**
-   * Records that the policy can use its service again. All excused policies then try again, because they may have had
-   * the same problem.
-   */
+  /** Records that the policy can use its service again. All excused policies then try again. */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
     for (const excused of [...this.#unclaimed.excused]) {
@@ -113,13 +110,13 @@ export class ClaimTurns {
     }
   }
 
-  /** Names a policy that has not claimed its collectors yet, as text for the status; undefined when all have. */
+  /** Names a policy that has not claimed its collectors yet, as text for the status; undefined if there is none. */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(this.#hostOf(serviceId));
     return awaited && `policy ${keyText(awaited)} to report first which collectors it selects`;
   }
 
-  /** Reconciles the policy again as soon as no policy of its service must claim collectors any more. */
+  /** Reconciles the policy again as soon as all other policies of its service have claimed their collectors. */
   wait(key: ResourceKey, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const waiters = this.#waiters.get(host) ?? new Map<string, ResourceKey>();

@@ -88,7 +88,7 @@ export class KeptMemberIndex {
 export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: MemberIndexOptions;
-  /** Unselected collectors with a ledger entry. The policy may select them again. */
+  /** Collectors that the policy no longer selects and that still have a ledger entry. */
   readonly #former = new SparseSet<string>();
   #isNew = true;
 

@@ -1,7 +1,4 @@
-/**
- * Computes the state of one collector in a policy. The counts in the policy's status are counts of these states. Notes
- * record further facts, for example that an upgraded collector went offline.
- */
+/** Computes the state of one collector in a policy. The policy's status shows how many collectors are in each state. */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
@@ -51,11 +48,11 @@ export interface MemberInput {
   readonly awaited: boolean;
   /** Whether an upgrade outside this policy's ledger may run on the collector (U13). */
   readonly busyElsewhere: boolean;
-  /** Whether the collector ran the target version in this rollout and then left it (U8). */
+  /** Whether the collector ran the target version in this rollout and then ran another version (U8). */
   readonly drifted: boolean;
   /** Whether the policy has stages, and none of them takes the collector. */
   readonly unstaged: boolean;
-  /** Whether maintenance windows need the collector's time zone, and it is missing or unknown. */
+  /** Whether maintenance windows need the collector's time zone, which is missing or unknown. */
   readonly zoneless: boolean;
 }
 
@@ -72,9 +69,9 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   if (input.busyElsewhere) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
   const ending = entry?.ending;
-  // A failed collector that reached the target and left it again is `drifting` (U6).
+  // A failed collector that reached the target and left it again has the state `drifting` (U6).
   if (entry && hasFailed(ending) && !input.drifted) {
-    // A collector that went offline at the target version is not retried, because the version could stop it again.
+    // A collector that went offline at the target version is not retried, because the version may be the cause.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
@@ -82,7 +79,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
 }
 
-/** Returns whether a collector can be upgraded or was upgraded. A stage counts only such collectors. */
+/** Returns whether a collector can be upgraded or was upgraded. A stage counts only these collectors. */
 export function isEligible(
   memberState: MemberState,
   { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
@@ -123,7 +120,8 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Returns whether an unlisted collector needs another upgrade, which cannot start because its version is unknown (U7).
+ * Returns whether an unlisted collector needs another upgrade. The upgrade cannot start, because the version is unknown
+ * (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;

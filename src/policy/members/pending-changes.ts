@@ -1,7 +1,4 @@
-/**
- * Unsaved ledger changes of a decision. The methods return the ledger and the states of collectors as if these changes
- * were applied.
- */
+/** Unsaved ledger changes of a decision. The methods answer as if these changes were already stored. */
 import {
   type Entry,
   type EntryChange,
@@ -58,7 +55,7 @@ export class PendingChanges {
     for (const entry of this.#changes.values()) if (entry?.open) yield entry;
   }
 
-  /** State of a collector after the changes; undefined if the policy no longer has it. */
+  /** State of a collector after the changes; undefined if the policy no longer has the collector. */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
     const entry = this.#changes.get(collectorId);

@@ -46,8 +46,7 @@ export interface Member {
   /** Version of the collector, if the service's list shows it. */
   readonly version: string | undefined;
   /**
-   * Whether the policy's selector matches the collector. If not, the collector is kept only until its upgrade has
-   * ended.
+   * Whether the policy's selector matches the collector. Other collectors are kept only until their upgrade has ended.
    */
   readonly selected: boolean;
   readonly stage: number;
@@ -84,12 +83,12 @@ export class PolicyMemberIndex {
   /** Stage index for all collectors that no stored list of a stage contains. */
   #unlisted = noStage;
   #started = -1;
-  /** Pending collectors in the order of their upgrades; undefined until they are sorted. */
+  /** Pending collectors in the order of their upgrades; undefined until sorted. */
   #order: PendingOrder | undefined;
   /** Revision of the service's list at the last sort. */
   #orderRevision = -1;
   readonly #listed = new SparseSets<ListedState | RowNote, string>();
-  /** Collectors that left the target version, with the monotonic time in ms of the first listing that shows it. */
+  /** Collectors that left the target version, with the monotonic time in ms of the first listing of another version. */
   readonly #drifts = new SparseMap<string, number>();
 
   constructor(options: MemberIndexOptions) {
@@ -117,7 +116,7 @@ export class PolicyMemberIndex {
     return this.#members.size;
   }
 
-  /** Returns a collector; undefined if the policy does not have it. */
+  /** Returns a collector, or undefined if the policy does not have the collector. */
   member(id: string): Member | undefined {
     return this.#members.get(id);
   }
@@ -131,7 +130,7 @@ export class PolicyMemberIndex {
     return countVersions(this.#members.values(), ({ version }) => version);
   }
 
-  /** Time zones of the policy's collectors; empty if no maintenance window depends on them. */
+  /** Time zones of the policy's collectors; empty if no maintenance window uses the time zones of collectors. */
   timeZones(): Iterable<string> {
     return this.#zones;
   }
@@ -287,10 +286,7 @@ export class PolicyMemberIndex {
     return this.matches({ ...collector, collectorVersion: entry.before });
   }
 
-  /**
-   * Returns whether the policy keeps an unlisted collector: while its upgrade runs, or if no list shows collectors at
-   * the target (U7).
-   */
+  /** Returns whether the policy keeps an unlisted collector, for example while its upgrade runs (U7). */
   #isUnseenMember(entry: Entry | undefined): boolean {
     if (!entry) return false;
     return entry.open !== undefined || !this.#options.listing.observes(this.context.targetVersion);
@@ -313,8 +309,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Monotonic time in ms from which a listing shows an upgrade of this collector outside this ledger. Undefined without
-   * such an upgrade (U8, U13).
+   * Monotonic time in ms after which a listing shows another policy's upgrade of this collector. Undefined without such
+   * an upgrade (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;

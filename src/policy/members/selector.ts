@@ -111,10 +111,7 @@ function compileComparison(values: readonly string[], holds: (order: number) => 
   };
 }
 
-/**
- * Returns whether a glob matches the text. `*` matches any characters, `?` matches one code point. The time is at most
- * proportional to the product of both lengths.
- */
+/** Returns whether a glob matches the text. `*` matches any characters, `?` matches one code point. */
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0;
   let place = 0;

@@ -1,4 +1,4 @@
-/** Collectors of one forecast stage that wait for their upgrade. */
+/** Collectors of one stage that wait for their upgrade in a forecast. */
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 
 /** Collector to upgrade. */
@@ -10,7 +10,7 @@ export interface ForecastMember {
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /** Number of collectors in the service's list. A page has `pageRows` of them. */
+  /** Number of collectors in the service's list, which has `pageRows` collectors on a page. */
   readonly listed: number;
   readonly pageRows: number;
 }
@@ -40,10 +40,7 @@ export class ForecastQueue {
     return this.#waiting;
   }
 
-  /**
-   * Removes the next collector that may start now. Returns its time zone and its list page, assuming that collectors
-   * are spread evenly.
-   */
+  /** Removes the next collector that may start now. Returns its time zone and its page of the list. */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);
     if (!batch) return undefined;
@@ -81,7 +78,7 @@ export class ForecastQueue {
     return undefined;
   }
 
-  /** Groups collectors by version and, if windows depend on it, by time zone. */
+  /** Groups collectors by version and, if windows use the time zones of collectors, by time zone. */
   #fill(members: readonly ForecastMember[]): void {
     const { byCollector } = this.#place.calendar;
     const groups = Map.groupBy(members, ({ version = '', zone = '' }) =>

@@ -1,6 +1,6 @@
 /**
- * Predicts when a rollout reads the ends of its upgrades, like `watch-plan.ts`. All upgrades are assumed to take the
- * same time.
+ * Predicts when a rollout reads that its upgrades have ended, like `watch-plan.ts`. All upgrades are assumed to take
+ * the same time.
  */
 
 import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
@@ -14,7 +14,7 @@ export class ForecastReads {
   /** Started upgrades in the order in which their ends are due. `#nextDue` is the first that is not due yet. */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
-  /** Pages that are due to be read, because an upgrade on them should have ended. */
+  /** Pages that are due to be read, because upgrades of their collectors should have ended. */
   readonly #ripe = new Set<number>();
   #open = 0;
   #nextSampleMs = Infinity;
@@ -47,7 +47,7 @@ export class ForecastReads {
 
   /**
    * Simulates the next read. Returns whether a read was due.
-   * @param pressed whether other collectors wait for these upgrades; reads then come sooner
+   * @param pressed whether other collectors wait; reads then come sooner
    */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;

@@ -59,7 +59,7 @@ export interface ForecastOfStage {
   readonly startMs: number;
   /** Wall time in ms of the end of the stage's soak; undefined if it never ends. */
   readonly endMs: number | undefined;
-  /** Whether this stage or an earlier one waits for a user's approval, which the forecast cannot predict. */
+  /** Whether the expected times also depend on a user's approval of this stage or an earlier stage. */
   readonly afterApproval: boolean;
 }
 

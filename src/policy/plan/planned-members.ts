@@ -1,6 +1,6 @@
 /**
- * Collectors in the plan of a policy: collectors to upgrade, by stage, and collectors that are left out. The functions
- * of the rollout choose them, so the plan agrees with the rollout.
+ * Collectors in the plan of a policy: collectors to upgrade, by stage, and collectors that are left out. The plan uses
+ * the functions of the rollout.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';

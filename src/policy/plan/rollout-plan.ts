@@ -26,7 +26,7 @@ export interface RolloutPlan {
   readonly rolloutId: string;
   /** Whether the planned rollout has not begun yet. */
   readonly begins: boolean;
-  /** Whether the rollout was completed before. Other collectors are then late joiners. */
+  /** Whether the rollout was completed before. New collectors are then late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
   /** Build that becomes the target when it reaches `minAge`. */
@@ -55,7 +55,7 @@ export interface PlannedStage {
   readonly soakMs: number;
   /** Message analysis at the end of the soak, if any. */
   readonly analysis: StageAnalysis | undefined;
-  /** Whether the stage needs a user's approval, and whether it was given. */
+  /** Whether the stage needs a user's approval, and whether the approval was given. */
   readonly approval: 'none' | 'needed' | 'given';
   /** Progress of the stage: not started, running or ended. */
   readonly state: 'ahead' | 'underWay' | 'ended';

@@ -1,6 +1,6 @@
 /**
  * Applies the annotations by which people control a rollout: approve, retry, abort and pause (R9). Each annotation
- * value takes effect once, and the ledger's header records it.
+ * value takes effect once.
  */
 import { annotations, parseApproval, parseRolloutRequest } from '../../api/annotations.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';

@@ -94,7 +94,7 @@ function placeOf(
   const words = ending?.message || 'no reason given';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
   if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return leftFor(words);
-  // Without a listing, nothing shows whether the collector is alive (U11) or changed its version (U6).
+  // Without a listing, logfleet does not know whether the collector is alive (U11) or changed its version (U6).
   if (!row && ending?.kind === 'offline')
     return leftFor('the collector was offline, and no list of the service shows when it is online again');
   if (!row && back && hasFailed(ending))
@@ -102,7 +102,7 @@ function placeOf(
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 
-/** Returns whether this rollout upgraded the collector, whatever its state is now. */
+/** Returns whether this rollout upgraded the collector. */
 function wasBroughtThere({ ending, used }: Entry, target: string): boolean {
   const { kind, toVersion } = ending ?? {};
   return used > 0 && toVersion === target && (kind === 'updated' || kind === 'died' || kind === 'left');

@@ -76,7 +76,7 @@ interface Progress {
   readonly gate?: Gate | undefined;
   /** Messages to count now for the stage's analysis or after a rollback. */
   readonly analysis?: AnalysisOrder;
-  /** Wall time in ms. The soak ends with the first read of the whole collector list after it. */
+  /** Earliest wall time in ms of the read of the collector list that ends the soak. */
   readonly sweepFromMs?: number;
 }
 
@@ -98,13 +98,15 @@ export interface RolloutState extends Progress {
 export interface Evaluation {
   /** Ledger header after the annotations were applied. */
   readonly header: LedgerHeader;
-  /** Whether a user has just retried the rollout. Only the next decision then starts a stage. */
+  /** Whether a user has just retried the rollout. Stages then start with the next decision. */
   readonly retried: boolean;
   /** Whether the policy may start upgrades now. */
   readonly mayStart: boolean;
 }
 
-/** Maximum time in ms until a listing shows a dead collector. The service notices it after half an hour (4.8). */
+/**
+ * Maximum time in ms until a listing shows a dead collector. The service notices the death after half an hour (4.8).
+ */
 const deathSeenAfterMs = 35 * 60_000;
 
 export function evaluate(input: DecideInput, pending: PendingChanges, evaluation: Evaluation): RolloutState {
@@ -428,7 +430,7 @@ class StageProgress {
   }
 }
 
-/** Returns whether the stage is inconclusive: none of its collectors runs the target version. */
+/** Returns whether the stage is inconclusive, because no collector of the stage runs the target version. */
 function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
   return counts.updated === 0 && (members !== undefined || totalOf(counts) > 0);
 }

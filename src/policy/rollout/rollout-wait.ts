@@ -1,6 +1,6 @@
 /**
- * Explains why a running rollout starts no upgrade now. Of several reasons, this file chooses the one that the status
- * shows.
+ * Explains why a running rollout starts no upgrade now. If there are several reasons, the status shows the reason that
+ * is chosen here.
  */
 import { reasons } from '../../api/conditions.ts';
 import { counted } from '../../base/number-text.ts';

@@ -22,11 +22,11 @@ interface StoredBuilds {
   readonly format: number;
   /** Identity of the service that offers the builds. */
   readonly service: string;
-  /** Version of each build, with the wall time in ms since which it is offered. */
+  /** Each build's version, with the wall time in ms since which the service offers the build. */
   readonly seen: readonly (readonly [string, number])[];
 }
 
-/** Builds of one service, with the times since which they are offered. */
+/** Builds of one service, with the times since which the service offers them. */
 interface Known {
   readonly service: string;
   readonly seenSinceMs: ReadonlyMap<string, number>;
@@ -35,7 +35,7 @@ interface Known {
 export interface OfferedBuilds {
   readonly service: string;
   readonly builds: readonly Build[];
-  /** Returns whether the policy may choose a version. Other builds are dropped first if there are too many. */
+  /** Returns whether the policy may choose a version as its target. */
   readonly isCandidate: (version: string) => boolean;
   readonly wallMs: number;
 }
@@ -84,7 +84,7 @@ export class SeenBuilds {
   }
 }
 
-/** Returns the versions to store: builds that the policy may choose, then the newest others. */
+/** Returns the builds to store: builds that the policy may choose, then the newest other builds. */
 function kept(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);
   const ordered = newestFirst(builds.map(({ version }) => version));

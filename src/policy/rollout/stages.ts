@@ -68,7 +68,7 @@ export function chooseMembers(
   return stage.size === undefined ? able : inStageOrder(able, unproven).slice(0, shareOf(stage.size, selected));
 }
 
-/** Returns the collectors of each stage that has not started, as if these stages started now. */
+/** Returns the collectors of each stage that has not started, as if all these stages started now. */
 export function expectedMembers(
   header: Pick<LedgerHeader, 'stages' | 'selected' | 'unproven'>,
   candidates: Iterable<StageCandidate>,
@@ -84,7 +84,7 @@ export function expectedMembers(
   });
 }
 
-/** Returns the number of a stage's collectors. Without a stored list, only those that can be upgraded count. */
+/** Returns the number of collectors in a stage. Before the stage starts, only collectors that can be upgraded count. */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
   return record?.members ?? states.reduce((sum, state) => sum + (isEligible(state, spec) ? counts[state] : 0), 0);
@@ -143,7 +143,7 @@ export function stageStarted(
   };
 }
 
-/** Wall time in ms at which the soak ends; Infinity until all its collectors run the target version. */
+/** Wall time in ms at which the soak ends; Infinity until all collectors of the stage run the target version. */
 export function soakEndMs({ updatedAtMs = Infinity, soakMs }: Pick<StageRecord, 'updatedAtMs' | 'soakMs'>): number {
   return updatedAtMs + soakMs;
 }

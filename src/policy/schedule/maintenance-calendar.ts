@@ -25,11 +25,11 @@ export type WindowVerdict =
    * No upgrade may start until the wall time `opensAtMs` (undefined: never). `because` is the text after "waiting for".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
-  /** The window needs the collector's time zone, but the collector reports no readable one. */
+  /** The window needs the time zone of the collector, but the collector reports no readable time zone. */
   | { readonly kind: 'zoneUnreadable' };
 
 export interface NextWindow extends TimeRange {
-  /** Time zone of the collectors for which the window opens, if windows depend on it. */
+  /** Time zone of the collectors for which the window opens; absent if the window has its own time zone. */
   readonly zone?: string;
 }
 
@@ -58,7 +58,7 @@ interface Kept<Value> extends Found<Value> {
 const longestKeptMs = 24 * 3_600_000;
 /** Maximum number of time zones with cached answers, because collectors may report any text. */
 const mostZones = 1_000;
-/** Maximum number of windows in which the calendar searches for one that is longer than the cutoff. */
+/** Maximum number of windows that the calendar searches for a window longer than the cutoff. */
 const mostTries = 400;
 
 /** Time in ms before the end of a maintenance window in which no upgrade starts. */
@@ -97,8 +97,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Finds the maintenance window in these time zones that is open or opens next. Undefined if no window will open, or
-   * if it never closes.
+   * Finds the maintenance window that is open or opens next in these time zones. Undefined if no window will open, or
+   * if the window never closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
     if (!this.#windows) return undefined;
@@ -155,7 +155,7 @@ export class MaintenanceCalendar {
       if (toMs - cutoffMs > fromMs) return { fromMs, toMs };
       if (block && block.fromMs < span.toMs) {
         fromMs = block.toMs;
-        // An exclusion may last for years, so all its windows are skipped at once.
+        // An exclusion may last for years, so all windows inside the exclusion are skipped at once.
         if (fromMs >= span.toMs) spans = spansFrom(openings, fromMs);
         else continue;
       }
@@ -171,7 +171,7 @@ export class MaintenanceCalendar {
   }
 }
 
-/** Returns the cached answer if it is valid at this time, or a new one. */
+/** Returns the cached answer if it is still valid, or a new answer. */
 function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: number, find: () => Found<Value>): Value {
   const known = memory.get(key);
   if (known && known.fromMs <= wallMs && wallMs < known.untilMs) return known.value;
@@ -224,7 +224,7 @@ function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
 /** Calendar of all policies without maintenance windows. */
 const always = new MaintenanceCalendar(undefined);
 
-/** Maintenance calendar of a policy. A change of the spec builds a new one. */
+/** Maintenance calendar of a policy. A change of the spec creates a new calendar. */
 export class KeptCalendar {
   #calendar = always;
   #of: Maintenance | undefined;

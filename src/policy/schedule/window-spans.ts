@@ -1,7 +1,5 @@
 /**
- * Computes the spans of time in which any of several maintenance windows is open. Spans are sorted and do not touch.
- *
- * A window opens at its local times and stays open for its duration in elapsed time.
+ * Computes the time ranges in which any of several maintenance windows is open. The ranges are sorted and do not touch.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import type { CronSchedule } from '../../base/cron.ts';

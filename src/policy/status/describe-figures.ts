@@ -1,7 +1,4 @@
-/**
- * Builds the parts of a policy's status that change often: counts, and lists of upgrade tasks and failures. This reads
- * the whole ledger, so it runs only when a status is written.
- */
+/** Builds the parts of a policy's status that change often: counts, and lists of upgrade tasks and failures. */
 
 import { reasons } from '../../api/conditions.ts';
 import type {
@@ -208,7 +205,7 @@ function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): R
   return counts;
 }
 
-/** Returns whether the newest listing may be too old to show the end of the collector's last upgrade (U8). */
+/** Returns whether the newest listing of the collector may be older than the end of its last upgrade (U8). */
 function isAwaitingListing(memberIndex: PolicyMemberIndex, collectorId: string, { sinceMs }: Ending): boolean {
   const seenAtMs = memberIndex.row(collectorId)?.seenAtMs ?? Number.NEGATIVE_INFINITY;
   return seenAtMs < sinceMs + memberIndex.context.settings.graceMs;

@@ -165,7 +165,7 @@ function afterInconclusive({ stage }: RolloutStop, { stages = [] }: LedgerHeader
   return `Run \`logfleet retry\` ${retry}, \`logfleet approve --stage ${stage}\` to continue without ${isAnalyzed ? 'this analysis' : 'this stage'}, or set another target.`;
 }
 
-/** Explains why the rollout is stopped, with the number of failures if it has changed since (H3). */
+/** Explains why the rollout is stopped, with the current number of failures if this number has changed (H3). */
 function stopText({ message, exceeded }: RolloutStop, failedNow: number | undefined): string {
   const now =
     failedNow === undefined || failedNow === exceeded?.failed ? '' : ` (now ${counted(failedNow, 'failure')})`;

@@ -48,7 +48,7 @@ const ofTheHost: ReadonlySet<string> = new Set([
 
 /**
  * Returns whether the conditions in the status still hold, because no newer fact contradicts them.
- * @param found health verdict of this process, which has not read the collectors
+ * @param found health that this process computed without the collectors
  */
 export function stillHolds(
   { metadata, status }: CollectorVersionPolicy,
@@ -66,7 +66,7 @@ export function stillHolds(
 
 /**
  * Returns whether the status keeps its conditions until the counts are reliable (U13).
- * @param found verdict of this process, based on counts that may be wrong
+ * @param found health that this process computed from counts that may be wrong
  */
 export function staysUntilClaimed(
   { metadata, status }: CollectorVersionPolicy,
