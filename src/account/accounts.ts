@@ -37,13 +37,13 @@ export interface Account {
   readonly searches: SearchJobs;
   /** Maximum number of requests per second. Default: 4, the limit of the service. */
   readonly requestsPerSecond: number;
-  /** Identity of the user, to whom the service's rate limits apply. */
+  /** Identity of the user. The service's rate limits apply to each user. */
   readonly user: string;
   /** Digest that does not reveal the credentials. */
   readonly fingerprint: string;
 }
 
-/** Time in ms after which a Secret is read again before its next use. */
+/** Time in ms for which the content of a Secret is used before the Secret is read again. */
 const secretMaxAgeMs = 60_000;
 /** Time in ms after which an unused Secret is forgotten. Its client is then closed, unless another Secret uses the client. */
 const idleMs = 3_600_000;
@@ -162,7 +162,7 @@ export class Accounts {
     if (entry?.shared && refusal) entry.shared.refusal = { ...refusal, untilMs: Math.min(refusal.untilMs, nowMs) };
   }
 
-  /** Request limits of the user, including the shares of workers (B8). */
+  /** Request limits of the user, including the limits that workers use (B8). */
   limitsOf(account: Account): RequestLimits {
     const shared = this.#find(account);
     return shared ? this.#budgets.limitsOf(spenderOf(shared)) : serviceLimits;

@@ -15,7 +15,7 @@ import type { KeyBudget } from '../service/budget/request-slot.ts';
 import type { SendRight, Term } from '../service/budget/send-right.ts';
 import { limitsWithout, type RequestLimits, type WorkerShares } from './worker-shares.ts';
 
-/** Credentials that use a request budget, with their limits. */
+/** Credentials that use a request budget, and the limits that their Secret sets. */
 export interface Spender {
   readonly serviceId: string;
   readonly accessId: string;
@@ -70,7 +70,7 @@ export class Budgets {
     }
   }
 
-  /** Smallest limits that the user's Secrets set, including the shares of workers. */
+  /** Smallest limits that the user's Secrets set, including the limits that workers use. */
   limitsOf(spender: Spender): RequestLimits {
     return this.#users.get(nameOf(spender))?.limits ?? serviceLimits;
   }
@@ -130,7 +130,7 @@ export class Budgets {
   }
 }
 
-/** Digest that identifies a user without showing the name. */
+/** Returns a digest that identifies a user without showing the name. */
 export function userIdOf(spender: Pick<Spender, 'serviceId' | 'user'>): string {
   return hashOf(nameOf(spender));
 }
@@ -163,7 +163,7 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // Read now, so that `sinceMs` is the beginning of the leadership.
+    // Reads the leadership now, so that `sinceMs` is its beginning and not the time of the first request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

@@ -6,7 +6,7 @@ import { type CredentialMember, requiredMembers } from './credential-rules.ts';
 
 export interface CredentialPlace {
   readonly kind: 'secret' | 'variables';
-  /** Secret with the credentials, or that environment variables replace. */
+  /** Secret that contains the credentials, or that environment variables replace. */
   readonly key: ResourceKey;
 }
 
@@ -32,7 +32,7 @@ export function settingNamesOf({ kind }: CredentialPlace): SettingNames {
   return kind === 'secret' ? secretNames : variableNames;
 }
 
-/** Name of a key of the credentials, for the beginning of a message. */
+/** Returns how a message names a key of the credentials. */
 export function nameOf({ kind, key }: CredentialPlace, member: CredentialMember): string {
   if (kind === 'secret') return `${secretOf(key)}: ${member}`;
   if (member === 'ca.crt') return `The file that ${variables[member]} names`;

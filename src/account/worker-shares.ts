@@ -8,7 +8,7 @@ export interface RequestLimits {
   readonly maxConcurrentRequests: number;
 }
 
-/** Requests that the operator always keeps for itself. */
+/** Request limits that the operator always keeps for itself. */
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
 /** Maximum number of workers of one user. */
 const maxWorkers = 4;
@@ -18,7 +18,7 @@ const minConcurrent = 2;
 const stepsPerRequest = 1_000;
 
 export interface ShareSize {
-  /** Number of workers that fit into the limits of the user. */
+  /** Maximum number of workers within the limits of the user. */
   readonly workers: number;
   /** Share of each worker. */
   readonly share: RequestLimits;
@@ -92,7 +92,7 @@ export interface ObservedShare {
   readonly hasEnded: boolean;
 }
 
-/** Shares in use, by the namespace and name of their Jobs. */
+/** Request limits that workers use, by namespace and name of their Jobs. */
 export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 

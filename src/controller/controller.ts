@@ -89,7 +89,7 @@ export class Controller {
       () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
     );
     this.#outcomes = metrics.counter('logfleet_reconciles_total', 'Reconciles, by outcome.', ['controller', 'outcome']);
-    // An alert on an increase needs a counter that exists from the beginning.
+    // Creates the counter with the value 0, because an alert on its increase would otherwise miss the first error.
     this.#outcomes.add({ controller: name, outcome: 'bug' }, 0);
     this.#durations = metrics.histogram(
       'logfleet_reconcile_duration_seconds',
@@ -129,7 +129,7 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Returns whether logfleet can do no more work without a user. */
+  /** Returns whether logfleet can do no more work until a user acts. */
   idle(): boolean {
     return (
       this.#state === 'running' &&
@@ -140,7 +140,7 @@ export class Controller {
     );
   }
 
-  /** Resolves as soon as logfleet can do no more work without a user. */
+  /** Resolves as soon as logfleet can do no more work until a user acts. */
   whenSettled(): Promise<void> {
     return new Promise((resolve) => {
       this.#settledListeners.push(resolve);

@@ -77,7 +77,7 @@ export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** Condition reasons that need a user although the resource is not stalled. */
+/** Reasons of `Ready` for which a user must act, although the resource is not stalled. */
 const needsAttention: ReadonlySet<string> = new Set([
   reasons.awaitingApproval,
   reasons.rollingBack,

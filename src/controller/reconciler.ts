@@ -3,7 +3,7 @@ import type { ResourceKey } from '../host/host.ts';
 
 /** Result of a reconcile that threw no error. */
 export interface Result {
-  /** Delay in ms until the next reconcile. Infinity: not before something changes. */
+  /** Delay in ms until the next reconcile; Infinity to wait for a change of the resource. */
   readonly delayMs: number;
   /** True if `logfleet run DIR` may end without waiting for this resource. */
   readonly settled: boolean;

@@ -1,9 +1,8 @@
 /**
- * Metrics of a kind, computed from the statuses of its resources: the number of resources in each state, and series of
- * their own for at most 200 resources (C3).
+ * Metrics of a kind, computed from the statuses of its resources: the number of resources in each state, and separate
+ * series for at most 200 resources (C3).
  *
- * Invariants: resources that most need a user come first: Stalled, Outage, Reconciling, NotReady, others. A resource
- * without a status is not counted.
+ * Resources that most need a user get series first: Stalled, Outage, Reconciling, NotReady, others.
  */
 import { type Condition, findCondition } from '../api/conditions.ts';
 import type { Labels, Metrics, Sample } from '../base/metrics.ts';

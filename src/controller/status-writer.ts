@@ -1,6 +1,6 @@
 /**
- * Decides when the status of a resource is written, because every write is sent to all watchers. Changes of health are
- * written immediately, changed counts at limited intervals. Also publishes Events.
+ * Decides when the status of a resource is written. Changes of health are written immediately, changed counts at
+ * limited intervals.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -72,11 +72,11 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Writes the status of the resource if a write is due.
-   * - `essentials` contain the fields about the health.
-   * - `figures` returns the other fields, such as counts. It is called only when needed.
-   * - Without `health`, no Event is published. Returns the delay in ms until the next call; Infinity if no further call
-   *   is needed.
+   * Writes the status of the resource if a write is due. Returns the delay in ms until the next call; Infinity if no
+   * further call is needed.
+   * @param essentials fields about the health
+   * @param figures returns the other fields, such as counts; called only when needed
+   * @param health health for Events; without it, no Event is published
    */
   async publish(
     resource: ResourceOf<K>,
@@ -131,7 +131,7 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // The host reports the change by the other writer, which leads to a new status.
+      // The host reports the other writer's change, and a new status is then computed.
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;

@@ -30,7 +30,7 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** Ready keys in order. Each is also in `#dirty`, and none is in `#processing`. */
+  /** Ready keys in the order in which they are taken. Each is also in `#dirty`. */
   readonly #ready: string[] = [];
   /** Ready keys of resources with work in progress, in order. */
   readonly #readyUnderWay: string[] = [];
@@ -87,7 +87,7 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#makeReady(key);
   }
 
-  /** Adds a key after `delayMs`. Of several delays, the shortest applies. */
+  /** Adds a key after `delayMs`. If a key has several delays, the shortest applies. */
   addAfter(key: string, delayMs: number): void {
     if (this.#closed) return;
     if (delayMs <= 0) {
@@ -107,8 +107,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key again after a failure, and returns the delay in ms. The delay grows exponentially, and is shortened at
-   * random by up to half, so that keys are not retried together. The minimum is `atLeastMs`.
+   * Adds a key again after a failure, and returns the delay in ms. The delay grows exponentially, with jitter, and is
+   * at least `atLeastMs`.
    */
   addBackoff(key: string, atLeastMs = 0): number {
     const failures = (this.#failures.get(key) ?? 0) + 1;

@@ -1,10 +1,9 @@
 /**
- * Collector listing of an account: the last known row of each collector, shared by all policies of the account (U9).
+ * The service's list of collectors for one account, shared by all policies of the account (U9).
  *
  * Policies request reads. One loop sends the requests and notifies the policies, so a reconcile never waits for a page.
- * A policy at rest is notified only about changes that concern it.
  *
- * The listing is requested for a build that no policy targets and no collector runs, because such a listing shows all
+ * The list is requested for a build that no policy targets and no collector runs, because such a list shows all
  * collectors (U7, `listing-view.ts`).
  *
  * Invariant: the loop has at most one request in flight, and none while another process leads.
@@ -38,7 +37,7 @@ export interface FleetListingOptions {
   readonly log: Logger;
   /** Versions that policies of this service target. */
   readonly targeted: () => ReadonlySet<string>;
-  /** Whether this process may send requests to the service: only the leader may. */
+  /** Whether this process may send requests to the service. Only the leader may. */
   readonly active: () => boolean;
 }
 
@@ -283,7 +282,7 @@ export class FleetListing {
   async #run(): Promise<void> {
     let kind: ReadKind = 'builds';
     try {
-      // First, all reads of the current turn of the event loop are requested.
+      // Waits until all reads of the current turn of the event loop are requested.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -294,7 +293,7 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(kind, asLogfleetError(thrown));
     } finally {
-      // No `await` since the last check for requested reads, so no request is missed.
+      // There is no `await` since the last check for requested reads, so no request is missed.
       this.#running = false;
     }
   }
@@ -425,11 +424,11 @@ export class FleetListing {
   }
 
   /**
-   * Checks after a read of the whole list whether the listing hides collectors. Returns undefined if another listing
-   * must be read.
+   * Checks after a read of the whole list whether the list hides collectors. Returns undefined if another list must be
+   * read.
    *
-   * The listing for a build that no collector runs hides nothing. If every build is in use, the listing for a second
-   * build is also read.
+   * The list for a build that no collector runs hides nothing. If every build is in use, the list for a second build is
+   * also read.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -462,7 +461,7 @@ export class FleetListing {
     const answer = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
     if (!answer) {
-      // After a change of the page size, a page number means other rows.
+      // After a change of the page size, the same page number means other rows.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);

@@ -99,7 +99,7 @@ export class FleetRows {
     }
   }
 
-  /** Returns whether a row of the previous read is missing. */
+  /** Returns whether a collector of the previous read of the list is missing now. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -164,7 +164,7 @@ export class FleetRows {
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // A delayed replica of the service may answer with an older `lastSeenAliveMs`.
+    // The service may answer with an older `lastSeenAliveMs` than before.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {

@@ -1,8 +1,8 @@
 /**
- * Predicts where a hidden collector will appear in a listing. When every build is in use, the listing for any build
- * hides collectors, so the listings for two builds are merged.
+ * Predicts where a collector will appear in a list that hides the collector now. When every build is in use, the list
+ * for any build hides collectors, so the lists for two builds are merged.
  *
- * The prediction may be wrong, because listings change and their order is undocumented (4.6).
+ * The prediction may be wrong, because the order of lists is undocumented (4.6).
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 

@@ -1,8 +1,8 @@
 /**
- * Finds the policies that a changed collector row concerns, so that other policies need no work.
+ * Finds the policies that select a changed collector, so that other policies need no work.
  *
- * Most selectors have an anchor: a condition on one field that every matching collector meets. An anchor is looked up;
- * other selectors are evaluated for each changed row.
+ * Most selectors have an anchor: a condition on one field that every matching collector meets. Anchors are looked up;
+ * other selectors are evaluated for each change.
  */
 import { getOrAdd } from '../base/get-or-add.ts';
 import { Multimap } from '../base/multimap.ts';
@@ -30,7 +30,7 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of prefixes of each length. Other lengths need no look-up. */
+  /** Number of prefixes of each length, so that the index looks up only these lengths. */
   readonly lengths: Map<number, number>;
 }
 
@@ -45,7 +45,7 @@ export class MemberIndex {
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 
-  /** Replaces the selection of a policy. Earlier changes are dropped. */
+  /** Replaces the selector of a policy. Earlier changes are dropped. */
   enter(policy: string, selection: Selection): void {
     this.#remove(policy);
     this.#selections.set(policy, selection);
@@ -138,7 +138,7 @@ export class MemberIndex {
   }
 }
 
-/** Field of a collector as text; undefined if absent or empty. */
+/** Returns a field of a collector as text; undefined if the field is absent or empty. */
 export function fieldText(collector: Collector, field: SelectorField): string | undefined {
   const value = collector[field];
   return value === undefined || value === '' ? undefined : String(value);

@@ -1,9 +1,8 @@
 /**
- * Says which policy owns each collector of a service, and which upgrades run (U13). All policies of the service share
- * the table.
+ * Table of the policies that own the collectors of a service, and of running upgrades (U13). All policies of the
+ * service share the table.
  *
- * Invariant: a collector has at most one owner. A policy keeps a collector until its running upgrade has ended. Running
- * upgrades of deleted policies stay known.
+ * Invariant: a collector has at most one owner. A policy keeps a collector until its running upgrade has ended.
  */
 
 import { keyText } from '../base/key-text.ts';
@@ -33,7 +32,7 @@ export interface Flight {
 
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
-  /** Policies that claim each collector, and collectors that each policy claims. */
+  /** Policies that select each collector, and collectors that each policy selects. */
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
@@ -149,7 +148,7 @@ export class Ownership {
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
   }
 
-  /** Records an upgrade that runs, or whose result a listing must still confirm. */
+  /** Records an upgrade that is running, or that a list of collectors must still confirm. */
   began(id: string, flight: Flight): void {
     this.#flights.set(id, flight);
   }
@@ -191,7 +190,7 @@ export class Ownership {
    * @param seenMs monotonic time in ms; lists have shown all upgrades that ended before this time (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
-    // Sorted by end, so the loop stops at the first upgrade to keep.
+    // The upgrades are sorted by their ends, so the loop stops at the first upgrade to keep.
     for (const [id, { atMs }] of this.#landings) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);

@@ -7,7 +7,7 @@ import { ServiceError } from '../service/requests/service-error.ts';
 /** Default number of rows per page, as documented by the service. */
 export const defaultRows = 50;
 const limits = [defaultRows, 100, 500, 1_000, 10_000] as const;
-/** Rows per page in the first request. More are requested only after a full page. */
+/** Number of rows in the first request. More rows are requested only after a full page. */
 const firstLimit = 1_000;
 
 export class PageSize {

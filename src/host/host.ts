@@ -49,7 +49,7 @@ export interface NewResource<K extends KindName> {
 
 /**
  * Result of the creation of a resource. `exists`: the owner already owns this resource. `taken`: the resource exists,
- * and someone else owns it.
+ * and the owner does not own it.
  */
 export type Creation = 'created' | 'exists' | 'taken';
 
@@ -109,7 +109,7 @@ export interface ResourceEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
-  /** True if the resource needs the user to continue (condition `Stalled`). */
+  /** True if the resource cannot continue until a user acts (condition `Stalled`). */
   readonly stalled?: boolean;
 }
 

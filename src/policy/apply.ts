@@ -107,7 +107,7 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // These attempts may not be stored, so their upgrades are not requested.
+      // The upgrades may not be stored in the ledger, so they are not requested.
       posting.withdraw(post);
       throw error;
     }
@@ -139,7 +139,7 @@ export class Applier {
   }
 }
 
-/** Milliseconds until the operator evaluates a policy again without an event. */
+/** Milliseconds until the operator evaluates a policy again, unless an event triggers an evaluation. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
   // No timer is needed: the policy is notified when its Secret changes (C2), and when a refused request was repeated.

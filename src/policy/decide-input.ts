@@ -18,7 +18,7 @@ export interface Overlap {
   readonly collectors: number;
 }
 
-/** The data of the collector listing that a decision needs, read-only. */
+/** The parts of the collector listing that a decision reads. */
 export type ListingFacts = Pick<
   FleetListing,
   'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepMs'

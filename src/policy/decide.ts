@@ -173,7 +173,7 @@ function applyEvidence(input: DecideInput) {
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = evaluateAttempts(input, pending);
   evaluateEndings(input, pending);
-  // New failures are counted first, so that a retry resets them as well.
+  // New failures are counted first, so that a user's retry resets these failures as well.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) forgive(input, pending);
@@ -274,7 +274,7 @@ function isChecking({ recovery }: RolloutState): boolean {
 
 /** Returns whether only a user can change the state of the policy. If so, `logfleet run DIR` may end. */
 function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
-  // While the service cannot be used, logfleet cannot learn how upgrades end.
+  // While the service cannot be used, logfleet does not know how running upgrades end.
   if (observation.problem && health.stalled) return true;
   // A build may need days to reach `minAge`, so `logfleet run DIR` ends while the policy waits.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;

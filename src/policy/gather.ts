@@ -1,9 +1,6 @@
 /**
- * Collects the input of `decide` for one policy. Missing data is requested from the service, and its arrival enqueues
- * the policy again.
- *
- * The steps: register the policy, read its ledger, record the available builds, begin a rollout when the target
- * changed, and claim the policy's collectors.
+ * Collects the input of `decide` for one policy. Missing data is requested from the service, and the policy is
+ * reconciled again when the data arrives.
  */
 import { annotations } from '../api/annotations.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';

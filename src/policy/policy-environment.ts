@@ -40,7 +40,7 @@ export class AttemptCounter {
     );
   }
 
-  /** Counts an attempt that ended when the ledger entry of a collector changed. */
+  /** Counts an upgrade that has ended with this change of a ledger entry. */
   changed(before: Entry | undefined, after: Entry | undefined): void {
     if (!before?.open?.ours || !after?.ending || after.open || after.ending === before.ending) return;
     this.#attempts.add({ outcome: after.ending.kind });

@@ -1,8 +1,7 @@
 /**
  * Binds a policy to the service that its Secret names, and records problems with the service.
  *
- * Invariant: a policy claims collectors of one service at a time. When its Secret names another service, the former
- * claims are released.
+ * Invariant: a policy claims collectors of one service at a time.
  */
 import type { Account } from '../account/accounts.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -97,7 +96,7 @@ export class ServiceBinding {
     return undefined;
   }
 
-  /** Reason why the policy starts no upgrade, as text for the status, if any. */
+  /** Reason why the policy starts no upgrade now, as text for the status. */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs)

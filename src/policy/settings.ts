@@ -7,7 +7,7 @@ export interface PolicySettings {
   readonly openLimitMs: number;
   /** Minimum interval in ms between two listings that confirm that a collector left the target version (U8). */
   readonly driftConfirmMs: number;
-  /** Age in ms at which a stored and unsent upgrade expires (U2). */
+  /** Age in ms at which an upgrade that is stored and not requested expires (U2). */
   readonly intentLifeMs: number;
   /** Maximum number of upgrades that are stored together before they are requested (U2). */
   readonly batchSize: number;

@@ -8,7 +8,7 @@ import { mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedu
 
 export interface ScheduleHealthInput {
   readonly name: string;
-  /** Flags of commands about the schedule, each after a space, as in ` -n logging`. */
+  /** Flags for commands about the schedule, each after a space, as in ` -n logging`. */
   readonly flags: string;
   /** Setting or annotation that pauses the schedule, if any. */
   readonly pausedBy: string | undefined;
@@ -52,7 +52,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     const message = `Run ${name} cannot be created, because another SearchExport has this name. Delete that SearchExport, or recreate the schedule with another name.`;
     return { ...stalled, reason: reasons.runNameTaken, message };
   }
-  // The runs in `create` count as active, because they are created next.
+  // The runs in `create` count as active, because they are created right after this status is written.
   const atOnce = active + create.length;
   const later = pending - create.length;
   const underWay = [...create, ...runs.filter(({ state }) => state === 'Active').map(({ span }) => span)];

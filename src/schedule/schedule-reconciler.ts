@@ -77,7 +77,7 @@ export class ScheduleReconciler implements Reconciler {
     this.#isDraining = true;
   }
 
-  /** Always true: a schedule has no work outside a reconcile. */
+  /** Always true, because a schedule works only during a reconcile. */
   drained(): boolean {
     return true;
   }

@@ -1,9 +1,9 @@
 /**
- * Work of one schedule during one term of leadership. Carries out decisions in an order that stays correct if the
- * process ends at any point (S6).
+ * Work of one schedule while this process leads. The order of its writes stays correct if the process ends at any point
+ * (S6).
  *
- * A run is created only after a status that names it was written. Status writes use an optimistic lock, so a process
- * with outdated data creates no runs.
+ * A run is created only after a status that names the run was written. Status writes use an optimistic lock, so a
+ * process with outdated data creates no runs.
  */
 
 import { findCondition, reasons } from '../api/conditions.ts';

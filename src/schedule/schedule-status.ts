@@ -12,7 +12,7 @@ import type { Gap, Run, ScheduleDecision, ScheduleSettings, ScheduleTimes } from
 import type { TickCalendar } from './tick-calendar.ts';
 import { union } from './time-spans.ts';
 
-/** Maximum numbers of items in lists of the status, as in the CRD. */
+/** Maximum lengths of lists in the status, as in the CRD. */
 export const mostCovered = 100;
 const mostRuns = 50;
 

@@ -1,8 +1,6 @@
 /**
- * Checks the files of a schedule: whether its runs cover a time range without gaps and overlaps. Reads the schedule
- * records, export manifests, and optionally the data files.
- *
- * A damaged schedule record covers no time, so its time range is also a gap.
+ * Checks whether the runs of a schedule cover a time range without gaps and overlaps. Reads the schedule records,
+ * export manifests, and optionally the data files.
  */
 
 import type { TimeRange } from '../api/time-range.ts';
@@ -194,7 +192,7 @@ async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string)
   }
 }
 
-/** Returns whether an error means that a stored object is damaged. */
+/** Returns whether an error means that a stored file is damaged. */
 function isDamage(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.code === 'destination.damaged';
 }

@@ -1,13 +1,11 @@
 /**
- * The resources of one or more manifest directories, with spec and annotations from the manifest, requests of users,
- * and status.
+ * The resources of one or more manifest directories.
  *
  * Invariants:
  * - A resource gets its uid when its manifest is first read, and keeps the uid until its state is discarded (D4).
- * - The generation increases when the spec changes, the resource version with every change.
+ * - The generation increases with each change of the spec, the resource version with every change.
  * - Each change is written to the disk before any listener is called.
  * - When a manifest becomes invalid, its resource stays as it was (D1, D2).
- * - Reads and writes run one after the other.
  * - A resource that the operator created has no manifest. It is deleted with its owner.
  */
 
@@ -274,7 +272,7 @@ export class DirectoryContents {
     this.#folders = reading.folders;
     if (reading.isUnfinished) this.#readAgainAfter(quietMs);
     for (const id of reading.ids) this.#missingSinceMs.delete(id);
-    // The settings come first, so that a paused operator starts no work.
+    // The operator settings are applied first, so that a paused operator starts no work.
     this.#settings.adopt(reading, (known) => this.#isKept(identifySettings(known), reading));
     const secrets = [...this.#secrets].filter(([id]) => this.#isKept(id, reading));
     this.#secrets = new Map([...secrets, ...reading.secrets]);
@@ -282,7 +280,7 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Owners come first, because resources are deleted with their owner.
+    // Owners are processed first, because resources are deleted with their owner.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;

@@ -1,8 +1,6 @@
 /**
- * Runs the operator on directories of manifest files instead of a Kubernetes cluster. Status and ledgers are in the
- * folder `.logfleet` beside the manifests. A lock file replaces leader election.
- *
- * Commands that run beside an operator use `directory-view.ts` and `requests.ts`.
+ * Runs the operator on directories of manifest files instead of a Kubernetes cluster. The folder `.logfleet` beside the
+ * manifests contains status and ledgers. A lock file replaces leader election.
  */
 
 import { realpath, stat, writeFile } from 'node:fs/promises';

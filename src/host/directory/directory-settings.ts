@@ -1,9 +1,8 @@
 /**
- * Operator-wide settings of a set of manifest directories: from ConfigMaps `logfleet-settings`, from `logfleet pause
- * --all`, and from unusable manifests, which stop all upgrades.
+ * Operator-wide settings of a set of manifest directories, from ConfigMaps `logfleet-settings` and from `logfleet pause
+ * --all`. An unusable manifest stops all upgrades.
  *
- * Invariant: a pause is never lost while its file is replaced or unreadable. Deleted settings stay in effect for
- * `deletionDelayMs`.
+ * Invariant: a pause is never lost while its file is replaced or unreadable.
  */
 
 import { join } from 'node:path';
@@ -52,7 +51,7 @@ export class DirectorySettings {
     return this.#current;
   }
 
-  /** Manifest file of the settings with this `id`, if any. */
+  /** Returns the manifest file of the settings with this `id`, if there is one. */
   placeOf(id: string): Place | undefined {
     return this.#known.find((found) => found.source === 'manifest' && identifySettings(found) === id);
   }

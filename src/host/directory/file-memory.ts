@@ -1,6 +1,6 @@
 /**
- * Stores facts about each manifest file: its resources, and digests of its lines, which show after a restart whether
- * the file was truncated. The text is not stored, because it may contain a Secret.
+ * Stores facts about each manifest file, by which a restarted operator recognizes a truncated file. The text is not
+ * stored, because it may contain a Secret.
  *
  * One file per directory: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
  */

@@ -2,9 +2,8 @@
  * Stores ledgers of resources as files, one for each ledger object (*shard* in code): `{"version":"3","content":"…"}`.
  *
  * Invariants:
- * - Reads and writes of one ledger never overlap, so a file cannot change between the check of its version and the
- *   write.
- * - A ledger belongs to one uid. The ledger of a deleted resource with the same name is never used.
+ * - Reads and writes of one ledger never overlap.
+ * - A resource never uses the ledger of a deleted resource with the same name.
  */
 
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';

@@ -2,8 +2,7 @@
  * Decodes the text of one manifest file into resources, Secrets and operator settings. Ignores YAML documents of other
  * kinds.
  *
- * Invariant: an invalid file deletes no resource. If a document has no readable name, the file is `unclear`, and all
- * its former resources stay.
+ * Invariant: an invalid file deletes no resource.
  */
 
 import { error, type Finding, fileError, type PlacedFinding, type Position, placeFinding } from '../../api/finding.ts';

@@ -2,8 +2,8 @@
  * Reads directories of manifests: resources, Secrets, settings, requests of users, and problems.
  *
  * Invariants:
- * - An unreadable file deletes no resource, because it may contain the manifest of any resource (D2).
- * - A file counts as truncated if only its end was lost, and as incomplete if it has just changed (D2).
+ * - An unreadable file deletes no resource, because it may contain any manifest (D2).
+ * - A truncated file, or a file that has just changed, counts as unreadable (D2).
  * - If two files contain a manifest of the same resource, neither is used (D5).
  * - A manifest that was never valid stops all upgrades (D1).
  */
@@ -66,7 +66,7 @@ export interface Reading {
   readonly unusable: readonly UnusableManifest[];
   /** Folders to watch for changes. */
   readonly folders: readonly string[];
-  /** True if a file has just changed, so that all must be read again soon. */
+  /** True if a file has just changed. All manifests must then be read again soon. */
   readonly isUnfinished: boolean;
   /** Returns whether a resource or Secret may still exist, because a manifest is invalid or unreadable. */
   mayExist(id: string): boolean;
@@ -428,7 +428,7 @@ interface Scan {
   readonly linkedFolders: readonly string[];
 }
 
-/** Maximum size of a manifest file in bytes: four for each allowed character. */
+/** Maximum size of a manifest file in bytes: four bytes for each allowed character. */
 const maxManifestBytes = 4 * maxManifestLength;
 const manifestForm = /\.(?:ya?ml|json)$/i;
 

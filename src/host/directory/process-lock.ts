@@ -7,8 +7,8 @@
  * - immediately, if both run in the same machine or container (`scope`), where the process id can be checked,
  * - otherwise when the file has not changed for `silenceMs`.
  *
- * Invariant: a process that lost its lock file notices at the next heartbeat. A process that could not check its lock
- * file for `silenceMs`, for example after suspension, no longer holds the lock.
+ * Invariant: a process that lost its lock notices at the next heartbeat, or after `silenceMs` if it cannot check the
+ * lock file.
  */
 
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';

@@ -35,7 +35,7 @@ function namespaced(root: string, plural: string, namespace: string | undefined,
 /** Name of the Lease that the replicas of an operator share. */
 export const operatorLeaseName = 'logfleet-operator';
 
-/** Annotation of the Lease with the version of the operator that wrote it last. */
+/** Annotation of the Lease with the version of the operator that wrote the Lease last. */
 export const operatorVersionAnnotation = 'logfleet.dev/operator-version';
 
 /** Resource type of a request path, for metrics: `leases`, `collectorversionpolicies/status`. */

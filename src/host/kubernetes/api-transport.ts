@@ -1,10 +1,10 @@
 /**
- * Sends HTTP requests to the API server with undici, and reads the credentials of a kubeconfig or a pod.
+ * Sends HTTP requests to the API server with undici, with the credentials of a kubeconfig or a pod.
  *
  * Invariants:
- * - One agent (connection pool) is used as long as the credentials of its connections stay the same.
+ * - A connection pool is used as long as the credentials of its connections stay the same.
  * - Credentials are read again after 10 s and after a 401.
- * - Only a proxy named in the kubeconfig is used, never one from the environment.
+ * - Only a proxy in the kubeconfig is used, never a proxy in the environment.
  * - Only commands that access a cluster load this file.
  */
 
@@ -42,7 +42,7 @@ export class UndiciKubeApi implements KubeApi {
   readonly #target: ClusterTarget;
   readonly #clock: Clock;
   readonly #origin: string;
-  /** Path of the API server, for example behind a gateway. */
+  /** Path prefix of the API server, for example behind a gateway. */
   readonly #basePath: string;
   #credentials: { readonly read: Promise<ClusterCredentials>; readonly atMs: number } | undefined;
   #agent: { readonly dispatcher: Dispatcher; readonly connection: ConnectionOptions } | undefined;
@@ -77,7 +77,7 @@ export class UndiciKubeApi implements KubeApi {
     await this.#agent?.dispatcher.destroy();
   }
 
-  /** Returns the request with credentials, in the form that undici expects. */
+  /** Adds the current credentials to a request. */
   async #prepared(request: KubeRequest): Promise<Prepared> {
     const credentials = await unlessAborted(request.signal, this.#current());
     const { body } = request;
@@ -124,7 +124,7 @@ export class UndiciKubeApi implements KubeApi {
       return this.#agent.dispatcher;
     }
     this.#agent?.dispatcher.close().catch(() => undefined);
-    // Callers set their own deadlines, and a watch may be silent for long.
+    // undici's timeouts are off: callers set their own deadlines, and a watch may be silent for long.
     const options = {
       allowH2: false,
       keepAliveTimeout: keepAliveMs,

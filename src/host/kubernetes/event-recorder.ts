@@ -1,5 +1,5 @@
 /**
- * Publishes changes of resources as Events of `events.k8s.io/v1`, which `kubectl describe` shows.
+ * Publishes changes of resources as Events, which `kubectl describe` shows.
  *
  * Invariants:
  * - Each Event is also a line of the log.

@@ -74,7 +74,7 @@ export class LeaseElection implements Leadership {
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
-  /** Monotonic time in ms since which the Lease is known to be missing. */
+  /** Monotonic time in ms since which the Lease does not exist. */
   #absentSinceMs: number | undefined;
   /** Metadata of the Lease for the next write; undefined if the Lease must be read first. */
   #stored: Lease['metadata'] | undefined;

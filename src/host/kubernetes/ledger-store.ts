@@ -163,7 +163,7 @@ const smallPageLength = 1024 * 1024;
 
 interface LedgerStartListOptions {
   readonly client: ApiClient;
-  /** True to list all namespaces at once, false to list each separately. */
+  /** True to list all namespaces at once, false to list each namespace separately. */
   readonly allNamespaces: boolean;
   readonly leadership: Pick<Leadership, 'term'>;
   readonly clock: Clock;
@@ -185,11 +185,10 @@ interface Listing {
  * Lists all Ledgers in pages after a start of the operator, because reading ten thousand Ledgers by name takes too
  * long.
  *
- * The first read after this process became leader starts the list. Each listed Ledger is used for one read only. Later
- * reads request the Ledger by name.
+ * The first read after this process became leader starts the list. Each listed Ledger is used for one read only.
  *
  * Invariants:
- * - The list starts after this process became leader, so it contains all writes of earlier leaders.
+ * - The list contains all writes of earlier leaders.
  * - Memory is bounded: large Ledgers are not kept, and the list is dropped after ten minutes.
  */
 export class LedgerStartList {

@@ -123,7 +123,7 @@ export class OperatorEntries {
     return { ...resource, status: { ...status, conditions } };
   }
 
-  /** Returns a cache's resources on which no other operator acts. */
+  /** Returns the resources of a cache on which no other operator acts. */
   ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
     const listeners = getOrAdd(this.#listeners, kind, () => new Set());
     const isOurs = (resource: ResourceOf<K>) => !this.#isForeign(resource);

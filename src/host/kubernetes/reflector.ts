@@ -116,7 +116,7 @@ export class Reflector<R extends CachedResource> {
     return this.#problem;
   }
 
-  /** True until the list from `relist` is in the cache, or is forbidden. */
+  /** True until the list that `relist` requested is in the cache, or the API server forbids the list. */
   get isAwaited(): boolean {
     return this.#listed.length > 0;
   }

@@ -40,7 +40,7 @@ interface Entry<R> {
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
   readonly #entries = new Map<string, Entry<R>>();
   readonly #listeners = new Set<(key: ResourceKey) => void>();
-  /** Versions that this process wrote and that the watch has not reported. */
+  /** Resource versions that this process wrote and that the watch has not reported yet. */
   readonly #unreportedWrites = new Set<string>();
   readonly #unfilled: Set<string | undefined>;
   readonly #log: Logger;
@@ -112,7 +112,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
-    // Events that are older than the list are not delivered.
+    // The watch does not deliver events that are older than the list.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
   }

@@ -72,7 +72,7 @@ export class SettingsWatch {
     return this.#isAttempted;
   }
 
-  /** Resolves when the first request for the settings, or the watch, has ended. */
+  /** Resolves after the first answer or failure of the request for the settings. */
   whenAttempted(): Promise<void> {
     return this.#attempted.promise;
   }

@@ -68,7 +68,7 @@ export function analysisPeriods(
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // After a clock correction, the stage's start can be in the future.
+  // After a clock correction, the start of the stage can be in the future.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;

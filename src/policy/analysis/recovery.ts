@@ -29,9 +29,9 @@ export interface PendingCheck {
 
 interface Recovery {
   readonly header: LedgerHeader;
-  /** The running check; absent when all checks are finished. */
+  /** The running check after a rollback; absent when all checks are finished. */
   readonly check?: PendingCheck;
-  /** Messages to count now; absent when there are none. */
+  /** Messages that the check counts now; absent when there are none. */
   readonly order?: AnalysisOrder;
 }
 

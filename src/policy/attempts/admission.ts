@@ -115,8 +115,8 @@ class Batch {
   }
 
   /**
-   * Repeats an upgrade request whose answer was lost, if the collector still does not run the wanted version (U3). The
-   * repeated request may start the upgrade, so all conditions for an upgrade apply.
+   * Repeats an upgrade request whose answer was lost, if the collector still runs another version (U3). All conditions
+   * for an upgrade apply, because the repeated request may start the upgrade.
    */
   #probe(): void {
     const { ledger, pending, memberIndex, observation, settings } = this.#input;
@@ -190,7 +190,7 @@ class Batch {
     }
   }
 
-  /** Starts the upgrade of a collector, or returns the reason why it must wait. */
+  /** Starts the upgrade of a collector, or returns the reason why the collector must wait. */
   #consider(candidate: Candidate): Refusal | undefined {
     const refusal = refusalOf(candidate, this.#known());
     if (refusal) this.#wait(candidate.id, refusal);

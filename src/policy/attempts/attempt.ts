@@ -104,7 +104,7 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // A former process stored this attempt and ended before it received the answer.
+  // A former process stored this upgrade and ended before the answer to its request came.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -196,7 +196,7 @@ function afterListing(known: Known): Entry | undefined {
   const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of upgradable collectors may omit collectors that run this build`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
-  // A collector that should be listed, and is not, no longer exists.
+  // The list should show the collector but does not, so the collector no longer exists.
   return showsOrigin ? undefined : timedOut(known);
 }
 

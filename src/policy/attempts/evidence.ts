@@ -103,8 +103,8 @@ function sampleOf(
 
 /**
  * Updates collectors whose upgrade has ended from the service's list. A failed collector that reached the target is no
- * longer failed (U6). An upgraded collector that went offline or left the target counts as failed until its stage ends
- * (R5).
+ * longer failed (U6). An upgraded collector that goes offline or leaves the target version before its stage ends counts
+ * as failed (R5).
  */
 export function evaluateEndings(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex, now } = input;
@@ -160,8 +160,8 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
 }
 
 /**
- * Returns collectors that already ran the target version and went offline after their stage started. They count as
- * failures only if an earlier rollout to this version was not completed (R6).
+ * Returns collectors that already ran the target version before the rollout, and went offline after their stage started
+ * (R6).
  */
 function* diedUntouched(
   { ledger: { header }, memberIndex }: DecideInput,
@@ -210,8 +210,8 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
 }
 
 /**
- * Ledger entry of a collector after the retry of a rolled-back rollout; undefined if the collector was rolled back.
- * After a failed rollback the entry stays, so that a later rollback includes the collector (U14).
+ * Ledger entry of a collector after a user retried a rolled-back rollout; undefined if the collector was rolled back
+ * (U14).
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;

@@ -32,7 +32,7 @@ export type PostingBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded' | 'dou
 
 export type PostingEnvironment = Pick<PolicyEnvironment, 'clock' | 'settings'>;
 
-/** Upgrade attempts that were stored together and wait to be sent. */
+/** Upgrades that were stored together and are not requested yet. */
 export interface Batch {
   readonly entries: readonly Entry[];
   /** Generation (`metadata.generation`) of the policy's spec when the upgrades were started. */
@@ -55,7 +55,7 @@ export class Posting {
   readonly #abort = new AbortController();
   readonly #inFlight = new SparseSet<string>();
   readonly #received = new SparseMap<string, ReceivedOutcome>();
-  /** Ledger entries of stored and unsent attempts, by collector. */
+  /** Ledger entries of upgrades that are stored and not requested yet, by collector. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
    * Maximum number of stored and unsent attempts. Lowered when requests are delayed, so that no stored attempt expires.
@@ -75,7 +75,7 @@ export class Posting {
     return this.#inFlight;
   }
 
-  /** Number of stored and unsent attempts, without repeated requests. */
+  /** Number of upgrades that are stored and not requested yet, without repeated requests. */
   get unsent(): number {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }

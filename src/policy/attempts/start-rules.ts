@@ -1,5 +1,6 @@
 /**
- * Rules that decide whether an upgrade may start, in the order in which their reasons are reported.
+ * Rules that decide whether an upgrade may start. The first rule that forbids the start gives the reason that is
+ * reported.
  *
  * `refusalOfAll` applies the rules for the whole policy, `rulesForOne` has the rules for one collector.
  */
@@ -208,7 +209,7 @@ function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: Admi
   return { waitsFor: `a running upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
 }
 
-/** Makes an upgrade wait while the ledger has no space for another one (U1). */
+/** Makes an upgrade wait while the ledger has no space for another upgrade (U1). */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
   return {

@@ -37,7 +37,7 @@ export class TaskReadings {
     return this.#readings;
   }
 
-  /** Whether a new status says that an upgrade task has failed. */
+  /** Whether a new status reports the failure of an upgrade task. */
   get hasFailures(): boolean {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }

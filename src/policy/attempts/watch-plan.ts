@@ -44,14 +44,14 @@ export interface WatchPlan {
 
 /** Number of upgrades whose tasks are read often until the usual duration of an upgrade is known. */
 export const samples = 3;
-/** Maximum number of frequent reads of one task, before another task is read. */
+/** Maximum number of frequent reads of one upgrade task, before another task is read. */
 const readsPerTurn = 20;
 /** Minimum number of upgrades that should have ended before a page is read instead of their tasks. */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
-/** Maximum delay of a page read, relative to the usual duration of an upgrade. */
+/** Maximum delay of a page read, as a fraction of the usual duration of an upgrade. */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
 

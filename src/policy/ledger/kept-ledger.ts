@@ -1,9 +1,8 @@
 /**
- * The ledger of one policy in this process. Each decision stores it. New upgrades are entered in the ownership table
- * before they are stored (U13).
+ * The ledger of one policy in this process. Each decision stores the ledger.
  *
  * Invariant: after a failed write, the caller calls `forget`, because the ledger in memory may differ from the stored
- * one.
+ * ledger.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';

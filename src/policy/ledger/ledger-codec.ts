@@ -1,8 +1,8 @@
 /**
  * Converts a policy's ledger to text and back. Ledger entries are stored as short arrays, because a large fleet has
- * many.
+ * many of them.
  *
- * Monotonic times are not stored: a process counts the age of each attempt from when it reads the ledger (U5).
+ * Monotonic times are not stored: after a restart, the age of each upgrade counts from the read of the ledger (U5).
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
@@ -11,8 +11,8 @@ import { type Attempt, attemptStates, type Ending, type Entry, endingKinds, type
 const formatVersion = 4;
 
 /**
- * Packed end of an upgrade: kind and end time (s). Unless the kind is `updated`, also task id, message, start time (s),
- * `lastSeenAlive` of an offline collector (ms), target version.
+ * Packed end of an upgrade: kind, end time (s), task id, message, start time (s), `lastSeenAlive` of an offline
+ * collector (ms), target version.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
 /** Packed fields that few ledger entries have: both fields of `counted`, then `back` and `forgiven`. */

@@ -1,6 +1,6 @@
 /**
- * The ledger of a policy in memory. It contains facts that the service does not report: the last attempt, the number of
- * attempts, and the former version of each collector (U1).
+ * The ledger of a policy in memory. It contains facts that the service does not report, such as the number of attempts
+ * and the former version of each collector (U1).
  *
  * Invariant: a collector has at most one entry, and an entry has at most one open attempt.
  */
@@ -15,7 +15,7 @@ import { SparseMap } from '../../base/sparse.ts';
  * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
 export type AttemptState = (typeof attemptStates)[number];
-/** All states in a fixed order. The stored ledger contains the index of a state. */
+/** All states of an upgrade attempt. The stored ledger contains the index of a state in this list. */
 export const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
 export interface Attempt {
@@ -55,7 +55,7 @@ export interface Attempt {
  * - `left`: the collector reached the target and left this version before its stage ended.
  */
 export type EndingKind = (typeof endingKinds)[number];
-/** All kinds in a fixed order. The stored ledger contains the index of a kind. */
+/** All ends of an upgrade attempt. The stored ledger contains the index of an end in this list. */
 export const endingKinds = [
   'updated',
   'failed',
@@ -72,7 +72,7 @@ export interface Ending {
   readonly kind: EndingKind;
   readonly toVersion: string;
   readonly taskId: string | undefined;
-  /** Message about the end, from the service or from logfleet; may be empty. */
+  /** Message about the end of the upgrade, from the service or from logfleet; may be empty. */
   readonly message: string;
   readonly startedAtMs: number;
   /** End of the upgrade as wall time in ms, for display. */
@@ -86,9 +86,9 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Counts that include an ended attempt: of the rollout, and of a stage. */
+/** The counts of a rollout and of a stage that include an ended upgrade. */
 export interface Counted {
-  /** Number of the rollout's count (`tally.number`). Each retry starts a new count. */
+  /** Number of the rollout's count of upgrades (`tally.number`). Each retry starts a new count. */
   readonly tally: number;
   /** Index of the stage that also counted the attempt, if any. */
   readonly stage: number | undefined;
@@ -122,7 +122,7 @@ export interface RolloutHistory {
   readonly failed: number;
   /** Actions of people in the rollout; absent in ledgers of an earlier logfleet version. */
   readonly actions?: readonly ActionRecord[];
-  /** Reason why the rollout was stopped; absent if it was not. */
+  /** Reason why the rollout was stopped; absent if it was not stopped. */
   readonly stop?: RolloutStop;
 }
 
@@ -199,7 +199,7 @@ export interface Tally {
 
 export const emptyTally: Tally = { finished: 0, failed: 0 };
 
-/** Too many failures of a stage or rollout, and the number of ended upgrades. */
+/** Number of failures that exceeds the tolerance of a stage or rollout, with the number of ended upgrades. */
 export interface Exceeded extends Tally {
   readonly tolerated: Share;
   readonly stage?: string;
@@ -275,7 +275,7 @@ export interface LedgerHeader {
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
-    /** Value of an approval annotation that a later rollback has made void. */
+    /** Value of an approval annotation that is no longer valid because of a later rollback. */
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };

@@ -69,8 +69,8 @@ export function nextRollout(
 }
 
 /**
- * Continues after the last rollout to the same version. The new rollout begins stopped if the last one was stopped, and
- * every stage soaks if the last one was not completed (R6).
+ * Continues after the last rollout to the same version. The new rollout begins stopped if the last rollout was stopped
+ * (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
@@ -80,7 +80,7 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
-    // The new rollout begins with an ordinary stop, without a rollback.
+    // The new rollout begins with an ordinary stop, and continues no rollback.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
@@ -89,7 +89,7 @@ function takeUp(header: LedgerHeader): LedgerHeader {
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // The message of an inherited stop already names the earlier rollout.
+  // The stop is from an earlier rollout, which its message already names.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };

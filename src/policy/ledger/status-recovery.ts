@@ -156,7 +156,7 @@ const stopKinds = {
   Aborted: 'abort',
 } as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;
 
-/** Stands for an unknown selector. It differs from the digest of every selector. */
+/** Digest of an unknown selector. No known selector has this digest. */
 const unknownSelection = '';
 
 /** Builds the ledger header from a policy's status. Undefined unless `status.noLedgerFor` is set. */

@@ -1,9 +1,8 @@
 /**
- * Keeps the index of a policy's collectors from one decision to the next. A change of selector, target or ledger builds
- * a new index.
+ * Keeps the index of a policy's collectors from one decision to the next. A change of selector, target or ledger
+ * creates a new index.
  *
- * Invariant: the policy claims exactly the collectors that the index selects. A collector is claimed before its state
- * is computed, because the state depends on its owner (U13).
+ * Invariant: the policy claims exactly the collectors that the index selects (U13).
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -32,7 +31,7 @@ export class KeptMemberIndex {
     this.#policy = policy;
   }
 
-  /** Index from the last decision; undefined if outdated or absent. */
+  /** Index of collectors from the last decision; undefined if it is outdated. */
   get known(): PolicyMemberIndex | undefined {
     return this.#isOutdated ? undefined : this.#members?.index;
   }
@@ -45,7 +44,7 @@ export class KeptMemberIndex {
     this.#members?.place(id);
   }
 
-  /** Discards the index of collectors. The policy keeps its claims. */
+  /** Discards the index of collectors. The policy keeps its claims on the collectors. */
   close(): void {
     this.#members?.leave();
     this.#members = undefined;
@@ -77,7 +76,7 @@ export class KeptMemberIndex {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // Otherwise this policy could claim collectors of other policies (U13).
+    // Other policies claim their collectors first, so that this policy does not claim these collectors (U13).
     ownership.catchUp(policy);
     members.sync();
     ownership.announce();
@@ -134,7 +133,7 @@ export class ClaimedMembers {
     this.index.place(id, membership);
   }
 
-  /** Stops observing changes of collectors. The policy keeps its claims. */
+  /** Stops observing changes of collectors. The policy keeps its claims on the collectors. */
   leave(): void {
     const { listing, policy } = this.#options;
     const { members } = listing.rows;

@@ -72,7 +72,7 @@ export class PendingChanges {
     }
   }
 
-  /** Header with the new counts; the same object when nothing was counted. */
+  /** Ledger header with the new counts; the same object if nothing was counted. */
   counted(header: LedgerHeader): LedgerHeader {
     const change = this.#tallies.get(undefined);
     if (!change) return header;

@@ -137,7 +137,7 @@ export class PolicyMemberIndex {
 
   /** Collectors whose state every decision must compute again. */
   unsettled(): readonly string[] {
-    // The end of the state `offline` is not reported as a change.
+    // A collector can leave the state `offline` without a change that is reported.
     return [...this.members('offline'), ...this.members('contradicted')];
   }
 

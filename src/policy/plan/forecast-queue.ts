@@ -25,7 +25,7 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** Index of the first batch that may contain a collector that can start. */
+  /** Index of the first batch with a collector that may start. */
   #first = 0;
   #closedUntilMs = -Infinity;
 

@@ -28,7 +28,7 @@ export class ForecastReads {
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** Number of started upgrades whose end no read has shown. */
+  /** Number of started upgrades whose end was not read yet. */
   get open(): number {
     return this.#open;
   }

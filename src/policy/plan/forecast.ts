@@ -2,9 +2,7 @@
  * Predicts the duration and the requests of a rollout without failures. It simulates each upgrade from its request
  * until a read shows its end.
  *
- * The forecast models the limits for upgrades, reads of the collector list (U9), message analyses (R11), maintenance
- * windows and the request rate. It ignores late answers, other clients of the service, and differences between
- * upgrades.
+ * The forecast ignores late answers, other clients of the service, and differences between upgrades.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { restingShare } from '../../fleet/fleet-listing.ts';

@@ -152,7 +152,7 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
   if (last?.analysis && isSoaked && (last.analysis.outcome || stop?.kind !== 'inconclusive')) {
     return { ...header, stages: stages.with(-1, analyzedAgain(last, last.analysis, spec, wallMs)) };
   }
-  // The inconclusive stage starts again and chooses its collectors again.
+  // A stage without a result starts again and chooses its collectors again.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
     : header;

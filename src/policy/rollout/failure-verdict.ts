@@ -1,8 +1,8 @@
 /**
- * Decides whether the failures of a rollout exceed `maxFailures` of a stage or of `failurePolicy` (R5).
+ * Decides whether more upgrades of a rollout failed than `maxFailures` allows (R5).
  *
  * With `maxFailures: N`, N failures are tolerated. A percentage refers to the ended upgrades, and is checked after
- * `minSamples` of them and at the end of a stage.
+ * `minSamples` upgrades and at the end of a stage.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
@@ -10,7 +10,7 @@ import { quietText } from '../analysis/message-analysis.ts';
 import type { Exceeded, LedgerHeader, Share, StageRecord, Tally } from '../ledger/ledger.ts';
 
 export interface Excess {
-  /** Describes the exceeded tolerance, without a full stop. */
+  /** Describes the exceeded `maxFailures`, without a full stop. */
   readonly message: string;
   readonly exceeded: Exceeded;
 }

@@ -5,8 +5,6 @@
  * - Failures are evaluated first.
  * - A stage ends when all its collectors that can be upgraded run the target version and have soaked.
  * - The next stage then chooses its collectors. One decision starts at most one stage.
- *
- * `stages.ts` chooses the collectors of a stage. `start-rules.ts` decides which collectors may start.
  */
 
 import { annotations, parseApproval } from '../../api/annotations.ts';
@@ -392,7 +390,7 @@ class StageProgress {
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // A decision that applies a retry cannot choose collectors yet.
+    // A decision that applies a user's retry starts no stage.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));

@@ -6,8 +6,6 @@
  * - for a build that was missing in one list, because it may have been replaced;
  * - for all builds when the stored times are lost, unreadable or from another service;
  * - for a build whose stored time is in the future.
- *
- * At most 100 builds are stored.
  */
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import type { LedgerStore, OwnerRef } from '../../host/host.ts';

@@ -1,12 +1,10 @@
 /**
  * Chooses the collectors of a rollout's stages (R1).
  *
- * - A stage chooses its collectors when it starts, among those that are in no started stage.
- * - A stage with `size` prefers collectors that can be upgraded. The order depends only on the collector ids, so it
- *   survives restarts.
+ * - A stage chooses its collectors when it starts. It takes no collector of an earlier stage.
+ * - A stage with `size` prefers collectors that can be upgraded. The order depends only on the collector ids, also
+ *   after a restart.
  * - A last stage without `size` and `selector` takes every other collector.
- *
- * `rollout-state.ts` decides when a stage starts and ends.
  */
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../base/duration.ts';

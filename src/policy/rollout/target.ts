@@ -49,7 +49,7 @@ export function resolveTarget(target: Target, builds: readonly Build[], past: Ta
   return ageMs === 0 ? { kind: 'offered', version: newest } : oldEnough(target, builds, candidates, past);
 }
 
-/** `minAge` of a target in ms; 0 if the spec sets none. */
+/** `minAge` of a target in ms; 0 if the spec sets no `minAge`. */
 export function minAgeMs({ minAge }: Target): number {
   return (minAge === undefined ? undefined : parseDuration(minAge)) ?? 0;
 }

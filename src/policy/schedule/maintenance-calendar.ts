@@ -34,7 +34,7 @@ export interface NextWindow extends TimeRange {
 }
 
 interface Window extends Omit<Opening, 'zone'> {
-  /** Time zone of the window; undefined for the time zone of each collector. */
+  /** Time zone of the window; undefined if the window uses the time zone of each collector. */
   readonly zone: TimeZone | undefined;
 }
 

@@ -43,7 +43,7 @@ const maxVersionLength = 64;
  * task.
  */
 const maxIdLength = 32;
-/** Maximum size of the tasks in bytes. The whole status stays below 100 KB. */
+/** Maximum size of the tasks in the status in bytes. The whole status stays below 100 KB. */
 const maxTaskBytes = 17_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;

@@ -26,7 +26,7 @@ export interface HealthInput {
   readonly pausedBy: string | undefined;
   /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;
-  /** Message that the service does not offer the target version, if so. */
+  /** Message that the service does not offer the target version; undefined if it does. */
   readonly notOffered: string | undefined;
   /** Whether a newer build becomes the target once it reaches `minAge`. */
   readonly awaitsBuild?: boolean;

@@ -80,7 +80,7 @@ function verdicts(status: Essentials): unknown {
 
 const rules = { kind: 'CollectorVersionPolicy', verdicts, differs } as const;
 
-/** Estimated end of the rollout as wall time in ms, if any. */
+/** Estimated end of the rollout as wall time in ms; undefined without an estimate. */
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {
   const end = rollout?.estimatedCompletionTime;
   return end === undefined ? undefined : Date.parse(end);
