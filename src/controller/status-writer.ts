@@ -140,7 +140,7 @@ export class StatusWriter<K extends KindName> {
       this.#unreported ??= { status: before };
       throw error;
     }
-    // The cache shares this object. Copies of thousands of statuses would double the memory.
+    // The cache contains the same object, because copies of thousands of statuses would double the memory.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();

@@ -334,8 +334,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies the policies.
-   * @param isForAll whether policies at rest are also notified
+   * Notifies the policies of new rows.
+   * @param isForAll whether idle policies are also notified
    */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();

@@ -12,7 +12,7 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each place, the number of earlier collectors that the first listing shows. Valid for `#revision`. */
+  /** For each place in the order, the number of earlier collectors that the first list shows. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 

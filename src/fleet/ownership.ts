@@ -48,7 +48,7 @@ export class Ownership {
   readonly #dirty = new Multimap();
   /** Policies that must be notified that owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
-  /** Policies whose claims lack new rows of the listing, with the function that updates the claims. */
+  /** Functions that update the claims of policies whose claims lack new collectors. */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 

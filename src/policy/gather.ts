@@ -38,7 +38,10 @@ export interface Ready {
   readonly bound: Bound;
   /** Whether this decision begins a new rollout. */
   readonly began: boolean;
-  /** Whether other policies have not claimed their collectors yet (U13). Until then, this policy may count too many. */
+  /**
+   * Whether other policies have not reported yet which collectors they select (U13). Until then, this policy may count
+   * too many collectors.
+   */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
   /** Answers and task statuses that the decision uses. They are kept until the decision is stored. */
@@ -201,7 +204,7 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: isRollingBack ? undefined : notOffered, soFar };
   }
 
-  /** Result for a policy that cannot claim collectors. Other policies no longer wait for this policy. */
+  /** Result for a policy that cannot read its collectors. Other policies no longer wait for this policy. */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
     const { environment, owner } = this.#runtime;
     const { turns } = environment;

@@ -30,7 +30,10 @@ import { KubernetesWorkerJobs } from './worker-job-store.ts';
 const eventGraceMs = 2_000;
 /** Maximum number of concurrent status writes. More would only make each write slower. */
 const writesAtOnce = 4;
-/** Maximum duration in ms of one list, watch or renewal of the Lease. A longer step counts as hung. */
+/**
+ * Maximum duration in ms of one list, watch or renewal of the Lease. After this time, the background loop counts as
+ * hung.
+ */
 const longestStepMs = 120_000;
 
 interface KubernetesHostOptions extends Ports {

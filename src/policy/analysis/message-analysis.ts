@@ -44,8 +44,8 @@ export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
  * Settings of a stage's message analysis, fixed at the start of the stage.
- * @param unprovenSinceMs wall time in ms of the first rollout to an incompletely rolled-out version; the baseline must
- * end before it
+ * @param unprovenSinceMs wall time in ms of the first incomplete rollout to this version; the period before the
+ * upgrades must end earlier
  */
 export function analysisAtStart(
   { minRatio, duration, baseline, minMessages, scope }: MessageAnalysis,

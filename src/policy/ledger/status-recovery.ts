@@ -95,8 +95,8 @@ export function adoptLostCourse(
 }
 
 /**
- * Adds the stop in the status to the header. Marks the target version as unproven if the status shows a stage that the
- * ledger lacks.
+ * Adds the stop in the status to the header. Every stage must soak again if the status shows a stage that the ledger
+ * lacks.
  */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { rollout } = status;

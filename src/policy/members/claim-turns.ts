@@ -40,7 +40,7 @@ export interface ClaimTurnsOptions {
 export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   readonly #policies = new Map<string, Known>();
-  /** Uids of the policies that have not claimed their collectors, by state. */
+  /** Uids of the policies that have not reported which collectors they select, by state. */
   readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
   /** Policies that wait for other policies, by host name of the service and by policy name. */
@@ -75,7 +75,7 @@ export class ClaimTurns {
     if (!isSame) this.#set(metadata.uid, metadata, { kind: 'claiming', host });
   }
 
-  /** Records that the policy has claimed all collectors that it selects. */
+  /** Records that the policy has claimed all collectors that it selects, so that other policies need not wait. */
   claimed({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const turn = this.#policies.get(metadata.uid)?.turn;
@@ -130,7 +130,7 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Forgets all claims and excuses when this process becomes the leader again. */
+  /** Forgets which policies have claimed collectors, when this process becomes the leader again. */
   reset(): void {
     for (const uid of [...this.#policies.keys()]) this.#drop(uid);
     this.#isListed = false;

@@ -102,7 +102,7 @@ export class ClaimedMembers {
     return ledger === this.#options.ledger && isSameTarget && sameSelection(this.#options.spec, spec);
   }
 
-  /** Updates the claims and the index after changes of the service's list, the ledger or the owners. */
+  /** Updates the index after changes of the service's list, the ledger or the owners of collectors. */
   sync(): void {
     const { ownership, policy } = this.#options;
     this.index.noteStages();
@@ -118,7 +118,7 @@ export class ClaimedMembers {
     else for (const id of listing.rows.members.takeChanged(policy)) this.place(id);
   }
 
-  /** Updates the claim on one collector and the state of the collector. */
+  /** Updates the state of one collector, and whether the policy claims the collector. */
   place(id: string): void {
     const { listing, ledger, ownership, policy } = this.#options;
     const membership = this.index.membershipOf(id);

@@ -159,7 +159,7 @@ export class PolicyMemberIndex {
     return entry?.open ? 'kept' : 'none';
   }
 
-  /** Updates the index after a change of one collector. The caller updates the policy's claims. */
+  /** Updates the index after a change of one collector. */
   place(id: string, membership: Membership): void {
     if (membership === 'none') {
       this.#remove(id);
@@ -227,7 +227,10 @@ export class PolicyMemberIndex {
     return this.#options.listing.row(id);
   }
 
-  /** Returns the collectors in a state such as `failed`, or with a note such as `silent` (no longer alive). */
+  /**
+   * Returns the collectors in a state such as `failed`, or collectors such as `silent` ones, which went offline after
+   * their upgrade.
+   */
   members(label: ListedState | RowNote): SetView<string> {
     return this.#listed.get(label);
   }
@@ -309,8 +312,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Monotonic time in ms after which a listing shows another policy's upgrade of this collector. Undefined without such
-   * an upgrade (U8, U13).
+   * Monotonic time in ms after which a listing shows the result of an upgrade that this ledger lacks. Undefined without
+   * such an upgrade (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;

@@ -82,7 +82,10 @@ export function expectedMembers(
   });
 }
 
-/** Returns the number of collectors in a stage. Before the stage starts, only collectors that can be upgraded count. */
+/**
+ * Returns the number of collectors in a stage. Without a stored list, only collectors that can be or were upgraded
+ * count.
+ */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
   return record?.members ?? states.reduce((sum, state) => sum + (isEligible(state, spec) ? counts[state] : 0), 0);

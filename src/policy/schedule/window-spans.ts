@@ -21,7 +21,7 @@ const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 const longestChangeMs = 24 * 3_600_000;
 /** Maximum length of a span in ms; a longer span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
-/** First step in ms of the search back in time for the start of a span. Each next step is twice as long. */
+/** How far in ms the first search for the start of a span looks back. Each further search looks back twice as far. */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
 /** Maximum number of window openings in one search. */

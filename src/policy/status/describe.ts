@@ -132,7 +132,7 @@ export function describeVerdictAlone(
   return isOfThisText ? shown : { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
 }
 
-/** Conditions for a health verdict, with the condition about collectors of other policies. */
+/** Returns the conditions that show the health of a policy, and whether its selector overlaps with other policies. */
 export function describeVerdict(
   before: Partial<ShownHealth> | undefined,
   health: Health,
