@@ -235,7 +235,7 @@ export class FleetListing {
     this.#resync = { atMs, timer };
   }
 
-  /** Monotonic time in ms at which the list of builds must be read again; Infinity if already requested. */
+  /** Monotonic time in ms at which the list of builds must be read again; Infinity if a read is already requested. */
   #buildsDueMs(resyncMs: number): number {
     if (!this.#builds || this.#wantBuildsAfter !== undefined) return Infinity;
     return this.#builds.sentAtMs + resyncMs;

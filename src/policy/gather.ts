@@ -213,7 +213,7 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: undefined };
   }
 
-  /** Requests the builds and collectors when they are unknown, or when a user asked for a refresh. */
+  /** Requests the lists of builds and collectors if they are unknown, or if a user asked for a refresh. */
   #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
     const nowMs = this.#runtime.environment.clock.monotonic();
     const requested = policy.metadata.annotations[annotations.requestedAt];

@@ -34,7 +34,7 @@ export class RunIndex {
     return [...runs].flatMap(({ key }) => this.#exports.get(key) ?? []);
   }
 
-  /** Updates the state of a run after a change by this process, which the host does not report. */
+  /** Updates the state of a run after a write by this process. The host reports only writes by other processes. */
   update(key: ResourceKey): void {
     for (const schedule of this.#follow(key)) this.#onChange(schedule);
   }

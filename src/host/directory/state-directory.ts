@@ -61,7 +61,7 @@ export class StateDirectory {
     return join(this.requestFolder, `${kind}_${safe(namespace)}_${safe(name)}.json`);
   }
 
-  /** File with the users' request for the whole operator. Files of resources begin with a capital letter. */
+  /** File with the users' request for the whole operator. No file of a resource has this name. */
   get settingsRequestFile(): string {
     return join(this.requestFolder, 'settings.json');
   }

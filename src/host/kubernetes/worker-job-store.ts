@@ -139,7 +139,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
   /** One reflector for each scope. */
   readonly #reflectors: readonly Reflector<R>[];
-  /** Uid of the export of each Job or pod, needed for objects that are no longer in the cache. */
+  /** Uid of the export of each Job or pod, also after the Job or pod was deleted. */
   readonly #uids = new Map<string, string>();
 
   constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {

@@ -217,7 +217,7 @@ export interface RolloutStop {
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
   /** One sentence that explains the stop, with the numbers of that time. */
   readonly message: string;
-  /** Numbers that stopped the rollout; absent for another cause or an inherited stop. */
+  /** Numbers of failures that stopped the rollout; absent if the rollout was stopped for another reason. */
   readonly exceeded?: Exceeded;
   /** Name of the stage in which the rollout was stopped. */
   readonly stage?: string;
@@ -267,8 +267,8 @@ export interface LedgerHeader {
   /** Reason why the rollout was stopped; absent while it continues. */
   readonly stop?: RolloutStop;
   /**
-   * The last 20 actions of people, oldest first. The newest retry, approval of each stage, and pause or resume are
-   * always kept.
+   * The last 20 actions of people, oldest first. The newest approvals, the newest retry, and the newest pause or resume
+   * are always kept.
    */
   readonly actions?: readonly ActionRecord[];
   /** Last applied values of people's annotations, and the time of the newest stop that a user ended by a retry. */

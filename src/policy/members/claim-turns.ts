@@ -62,7 +62,10 @@ export class ClaimTurns {
     this.#set(uid, { namespace, name }, { kind: 'unknown' });
   }
 
-  /** Makes other policies of the service wait for this policy's claims, unless it is excused. */
+  /**
+   * Makes other policies of the service wait until this policy has claimed its collectors, unless this policy is
+   * excused.
+   */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
   }

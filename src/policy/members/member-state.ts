@@ -56,7 +56,7 @@ export interface MemberInput {
   readonly zoneless: boolean;
 }
 
-/** Maximum number of times per rollout that a collector that left the target version is upgraded again (U8). */
+/** Maximum number of repeated upgrades in a rollout for a collector that leaves the target version (U8). */
 const maxDrifts = 1;
 
 export function memberStateOf(input: MemberInput, context: MemberContext): MemberState {

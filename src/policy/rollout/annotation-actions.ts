@@ -111,7 +111,7 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
   return { ...header, actions: actions.toSpliced(Math.max(0, oldest), 1) };
 }
 
-/** Returns whether the ledger must keep this action: the newest approval of a stage, retry, or pause or resume. */
+/** Returns whether the ledger must keep this action, because a later action does not replace it. */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));
   return action !== 'Abort' && !later.some((one) => one.action === action && one.stage === stage);

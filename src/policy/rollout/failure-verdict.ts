@@ -50,7 +50,7 @@ export function findExcess(
 }
 
 /**
- * Returns whether an exceeded `maxFailures` stops the rollout. After the completion, a percentage needs at least
+ * Returns whether an exceeded `maxFailures` stops the rollout. In a completed rollout, a percentage needs at least
  * `minSamples` upgrades.
  */
 export function isStopDue(

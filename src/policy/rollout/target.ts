@@ -105,7 +105,7 @@ function oldEnough(
   return tooYoung(target, nextBuild as NextBuild, past);
 }
 
-/** Verdict when every candidate is younger than `minAge` and no current target is offered. */
+/** Verdict if every candidate build is younger than `minAge`, and the service does not offer the current target. */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
   const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service has offered it for ${minAge}. To start earlier, write a shorter spec.target.minAge, or spec.target.version instead of channel.`;
