@@ -22,6 +22,7 @@ export const versionedFiles = [
   'docs/jobs.md',
   'manifests/base/deployment.yaml',
   'manifests/export-jobs/kustomization.yaml',
+  'manifests/export-jobs-namespaced/kustomization.yaml',
   'manifests/export-volume/kustomization.yaml',
 ];
 

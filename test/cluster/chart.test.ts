@@ -43,7 +43,7 @@ async function kustomized(base: string, components: readonly string[] = []): Pro
   mkdirSync(directory, { recursive: true });
   const within = (folder: string) => relative(directory, join(root, 'manifests', folder));
   const kustomization = {
-    ...(components.length > 0 && { namespace: 'logfleet' }),
+    ...(components.length > 0 && { namespace: base === 'namespaced' ? 'logging' : 'logfleet' }),
     resources: [within(base)],
     components: components.map(within),
   };
@@ -74,11 +74,14 @@ describe('the chart renders the objects of', () => {
     expect(comparable(await renderChart(values))).toEqual(comparable(await kustomized(base, components)));
   });
 
-  test('manifests/namespaced', async () => {
-    const values = { crds: { install: false }, namespaces: ['logging'] };
-    const ours = comparable(await renderChart(values, 'logging'));
-    const text = JSON.stringify(comparable(await kustomized('namespaced')));
-    // Kustomize cannot write the name of the namespace into the variable.
+  test.each([
+    [[], {}],
+    [['export-jobs-namespaced'], { exportJobs: { enabled: true } }],
+  ])('manifests/namespaced with components %j', async (components, values) => {
+    const namespaced = { crds: { install: false }, namespaces: ['logging'] };
+    const ours = comparable(await renderChart({ ...namespaced, ...values }, 'logging'));
+    const text = JSON.stringify(comparable(await kustomized('namespaced', components)));
+    // Kustomize cannot write the name of the namespace, so the variable refers to the namespace of the pod.
     const named = text.replace(
       '{"name":"LOGFLEET_NAMESPACES","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}',
       '{"name":"LOGFLEET_NAMESPACES","value":"logging"}',
@@ -115,7 +118,7 @@ test('helm uninstall keeps the CRDs with their ClusterRoles, the claim of export
   const objects = await renderChart({ exportVolume: { enabled: true }, exportJobs: { enabled: true } });
   const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'] === 'keep');
   expect(kept.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort()).toEqual([
-    ...['edit', 'install', 'operator', 'view'].map((name) => `ClusterRole logfleet-${name}`),
+    ...['edit', 'export-progress', 'install', 'operator', 'view'].map((name) => `ClusterRole logfleet-${name}`),
     ...['collectorversionpolicies', 'ledgers', 'searchexports', 'searchexportschedules'].map(
       (name) => `CustomResourceDefinition ${name}.logfleet.dev`,
     ),

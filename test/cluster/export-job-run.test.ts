@@ -12,7 +12,7 @@ import { exportManifest } from '../e2e/support/exports.ts';
 import { logs, type Tenant } from '../e2e/support/simulator.ts';
 import { callApi, userFor } from '../support/control-plane.ts';
 
-const manifests = join(import.meta.dirname, '../../manifests/export-jobs');
+const manifests = join(import.meta.dirname, '../../manifests');
 const env = { LOGFLEET_WORKER_IMAGE: 'logfleet:test' };
 const merge = { contentType: 'application/merge-patch+json' };
 
@@ -36,6 +36,7 @@ interface Job {
   };
 }
 
+/** Gives the rights of a role in `manifests/` to a ServiceAccount of the namespace. */
 async function grant(namespace: string, file: string, account: string): Promise<void> {
   const [role] = parseAllDocuments(readFileSync(join(manifests, file), 'utf8')).map((document) => document.toJS());
   const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
@@ -71,7 +72,7 @@ test.concurrent('a full ResourceQuota delays the Job, and the export says so', a
   operator,
   installation,
 }) => {
-  await grant(namespace.name, 'role.yaml', installation.account);
+  await grant(namespace.name, 'export-jobs/role.yaml', installation.account);
   const quotas = `/api/v1/namespaces/${namespace.name}/resourcequotas`;
   const hard = { 'count/jobs.batch': '0' };
   await callApi('POST', quotas, { metadata: { name: 'jobs' }, spec: { hard } });
@@ -95,7 +96,7 @@ test.concurrent('an export waits while a queue suspends its Job, and says so', a
   operator,
   installation,
 }) => {
-  await grant(namespace.name, 'role.yaml', installation.account);
+  await grant(namespace.name, 'export-jobs/role.yaml', installation.account);
   await operator('logfleet-0', [], { env });
   const metadata = { labels: { 'kueue.x-k8s.io/queue-name': 'exports' } };
   await applyExport(namespace, tenant, { template: { metadata } });
@@ -124,9 +125,9 @@ test.concurrent('two workers show an obstacle and their progress, and the termin
   start,
   folder,
 }) => {
-  await grant(namespace.name, 'role.yaml', installation.account);
+  await grant(namespace.name, 'export-jobs/role.yaml', installation.account);
   const worker = await userFor(namespace.name, 'exporter');
-  await grant(namespace.name, 'progress-role.yaml', 'exporter');
+  await grant(namespace.name, 'roles/export-progress-role.yaml', 'exporter');
   const labels = { 'logfleet.dev/export-worker': 'true', 'logfleet.dev/export-progress': 'true' };
   const account = `/api/v1/namespaces/${namespace.name}/serviceaccounts/exporter`;
   await callApi('PATCH', account, { metadata: { labels } }, merge);

@@ -89,8 +89,10 @@ test('the ClusterRole of the component is enough, and allows nothing else on pod
   expect(await status('DELETE', objectPath('pods', namespace, 'pod'))).toBe(403);
 });
 
-test('the example of the component gives pods the image of the operator', async () => {
-  const text = readFileSync(join(manifests, 'export-jobs/kustomization.yaml'), 'utf8').replaceAll(/^# {3}/gm, '');
+const components = ['export-jobs', 'export-jobs-namespaced'];
+
+test.each(components)('the example of the component %s gives pods the image of the operator', async (component) => {
+  const text = readFileSync(join(manifests, component, 'kustomization.yaml'), 'utf8').replaceAll(/^# {3}/gm, '');
   const shown = /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';
   const directory = mkdtempSync(join(controlPlane().directory, 'jobs-'));
   mkdirSync(directory, { recursive: true });

@@ -12,6 +12,7 @@ import {
   type ServiceAccountUser,
   userFor,
 } from '../support/control-plane.ts';
+import { chart, helm } from '../support/helm.ts';
 import { install } from '../support/installation.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
 
@@ -39,18 +40,29 @@ const patience = { timeout: 40_000 };
 
 const userRoles = ['logfleet-view', 'logfleet-edit', 'logfleet-install'];
 
-async function user(namespace: string, role: string, rules?: readonly object[]): Promise<ServiceAccountUser> {
+/**
+ * Creates a user of the namespace with an existing ClusterRole, or with a new one that has these rules. The user has the role in the other
+ * namespaces, too.
+ */
+async function user(
+  namespace: string,
+  role: string,
+  rules?: readonly object[],
+  otherNamespaces: readonly string[] = [],
+): Promise<ServiceAccountUser> {
   const name = rules ? `${role}-${namespace}` : role;
   if (rules) {
     const made = await callApi('POST', `${rbac}/clusterroles`, { metadata: { name }, rules });
     expect(made.status).toBe(201);
   }
-  const bound = await callApi('POST', `${rbac}/namespaces/${namespace}/rolebindings`, {
-    metadata: { name: role },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-    subjects: [{ kind: 'ServiceAccount', name: role, namespace }],
-  });
-  expect(bound.status).toBe(201);
+  for (const each of [namespace, ...otherNamespaces]) {
+    const bound = await callApi('POST', `${rbac}/namespaces/${each}/rolebindings`, {
+      metadata: { name: role },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', name: role, namespace }],
+    });
+    expect(bound.status).toBe(201);
+  }
   return userFor(namespace, role);
 }
 
@@ -193,30 +205,84 @@ test.each(uiRights())('logfleet ui needs the right to $verb $resource', async ({
   expect(await ended).toBe(0);
 });
 
-function overlay(namespace: string): string {
+/** Writes a kustomization that installs `manifests/namespaced` with components, as the admin of a namespace would. */
+function overlay(namespace: string, components: readonly string[] = []): string {
   const directory = join(controlPlane().directory, `${namespace}-overlay`);
   mkdirSync(directory, { recursive: true });
-  const base = relative(directory, join(root, 'manifests/namespaced'));
-  writeFileSync(join(directory, 'kustomization.yaml'), `namespace: ${namespace}\nresources: [${base}]\n`);
+  const within = (folder: string) => relative(directory, join(root, 'manifests', folder));
+  const kustomization = { namespace, resources: [within('namespaced')], components: components.map(within) };
+  writeFileSync(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
   return directory;
 }
 
 describe('the admin of a namespace', () => {
-  test('installs manifests/namespaced with kubectl apply -k, and installs it again', async () => {
+  /** Creates a namespace, and a user with the ClusterRole `admin` in this namespace and in others. */
+  async function adminOfNew(others: readonly string[] = [], ours: readonly string[] = userRoles) {
     const namespace = await createNamespace('rights');
-    const admin = await user(namespace, 'admin', await aggregated('admin', userRoles));
-    await untilAllowed(admin, 'create', 'deployments.apps');
-    for (let time = 0; time < 2; time++) {
-      const { status, stdout, stderr } = await kubectl(['apply', '-k', overlay(namespace)], admin);
+    const admin = await user(namespace, 'admin', await aggregated('admin', ours), others);
+    for (const each of [namespace, ...others]) await untilAllowed(admin, 'create', 'deployments.apps', '-n', each);
+    return { namespace, admin };
+  }
+
+  test.each([[[]], [['notifications']], [['export-volume']], [['export-jobs-namespaced']]])(
+    'installs manifests/namespaced with the components %j by kubectl apply -k, and installs it again',
+    async (components) => {
+      const { namespace, admin } = await adminOfNew();
+      for (let time = 0; time < 2; time++) {
+        const { status, stdout, stderr } = await kubectl(['apply', '-k', overlay(namespace, components)], admin);
+        expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+        expect(stdout).toContain('rolebinding.rbac.authorization.k8s.io/logfleet-operator');
+      }
+    },
+  );
+
+  test.each([[[]], [['--secrets', 'log-service']], [['--notification-secret', 'webhook']], [['--export-jobs']]])(
+    'installs the output of logfleet manifests --namespaces with the flags %j',
+    async (flags) => {
+      const team = await createNamespace('team');
+      const { namespace, admin } = await adminOfNew([team]);
+      const context = recordingContext();
+      const where = ['--namespace', namespace, '--namespaces', `${namespace},${team}`];
+      expect(await runProgram(['manifests', ...where, ...flags], context)).toBe(0);
+      const { status, stderr } = await kubectl(['apply', '-f', '-'], { ...admin, input: context.stdout.text });
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-      expect(stdout).toContain('rolebinding.rbac.authorization.k8s.io/logfleet-operator');
-    }
+    },
+  );
+
+  test('lets the operator run exports in Kubernetes Jobs by the component export-jobs-namespaced', async () => {
+    const { namespace, admin } = await adminOfNew();
+    const { status } = await kubectl(['apply', '-k', overlay(namespace, ['export-jobs-namespaced'])], admin);
+    expect(status).toBe(0);
+    const operator = await userFor(namespace, 'logfleet');
+    await untilAllowed(operator, 'create', 'jobs.batch');
+  });
+
+  test('installs the chart with all values that add rights', async () => {
+    const team = await createNamespace('team');
+    const { namespace, admin } = await adminOfNew([team]);
+    const values = {
+      crds: { install: false },
+      namespaces: [namespace, team],
+      notifications: { secretName: 'webhook' },
+      exportJobs: { enabled: true },
+      exportVolume: { enabled: true },
+    };
+    const to = ['--namespace', namespace, '--kubeconfig', admin.kubeconfig];
+    const { status, stderr } = await helm(['install', 'logfleet', chart, ...to], values);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  test('lets the pods of exports write their progress, as docs/jobs.md describes', async () => {
+    const { namespace, admin } = await adminOfNew();
+    const role = ['--clusterrole=logfleet-export-progress', `--serviceaccount=${namespace}:exporter`];
+    const { status, stderr } = await kubectl(['create', 'rolebinding', 'export-progress', ...role], admin);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const exporter = await userFor(namespace, 'exporter');
+    await untilAllowed(exporter, 'patch', 'sx', '--subresource=status');
   });
 
   test('cannot install without logfleet-install', async () => {
-    const namespace = await createNamespace('rights');
-    const admin = await user(namespace, 'admin', await aggregated('admin', ['logfleet-view', 'logfleet-edit']));
-    await untilAllowed(admin, 'create', 'deployments.apps');
+    const { namespace, admin } = await adminOfNew([], ['logfleet-view', 'logfleet-edit']);
     const { status, stderr } = await kubectl(['apply', '-k', overlay(namespace)], admin);
     expect(status).toBe(1);
     expect(stderr).toContain('"logfleet-operator" is forbidden');

@@ -45,13 +45,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   verbs: [get]
 {{- end }}
 
-{{/* Rules of the Role or ClusterRole `logfleet-export-progress`, which is bound to no account. */}}
-{{- define "logfleet.exportProgressRules" -}}
-- apiGroups: [logfleet.dev]
-  resources: [searchexports/status]
-  verbs: [patch]
-{{- end }}
-
 {{/*
 A role and its binding to the operator's ServiceAccount. Parameters: `root` (the chart's context), `name`, `rules` (rendered), and
 `namespace`. Without a namespace, the result is a ClusterRole and a ClusterRoleBinding.
