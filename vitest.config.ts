@@ -1,7 +1,7 @@
 /**
- * The folders of tests, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, `store` needs emulators of
- * object stores, `monitoring` needs promtool, and `browser` needs Chromium. These programs are started only if the run has a test file
- * that needs them.
+ * The folders of tests, as projects of one run. `cluster`, `cluster-wide`, `side-by-side` and `e2e` need a control plane,
+ * `store` needs emulators of object stores, `monitoring` needs promtool, and `browser` needs Chromium. These programs are started
+ * only if the run has a test file that needs them.
  *
  * Three groups of projects run one after the other: tests that keep a processor busy, simulations that start threads of their own, and
  * tests that start programs and wait for them. `make test` runs the last group beside the others, in a vitest of its own. The tests of
@@ -66,6 +66,7 @@ export default defineConfig({
       project('browser', waiting, [chromium]),
       project('cluster', waiting, [controlPlane]),
       project('cluster-wide', waiting, [controlPlane]),
+      project('side-by-side', waiting, [controlPlane]),
       project('e2e', waiting, [controlPlane]),
     ],
     isolate: false,

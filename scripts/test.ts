@@ -42,7 +42,7 @@ interface Suite {
 }
 
 /** Vitest projects whose tests start programs. Most of these programs come from `make tools`. */
-const waiting = ['browser', 'cluster', 'cluster-wide', 'e2e', 'monitoring', 'store'];
+const waiting = ['browser', 'cluster', 'cluster-wide', 'e2e', 'monitoring', 'side-by-side', 'store'];
 
 const suites: Readonly<Record<string, Suite>> = {
   check: { checks: [style, types, pageTypes, generatedFiles], runs: [{ projects: ['unit'], nice: 0 }] },

@@ -1,4 +1,8 @@
-/** Starts the control plane for the vitest projects that need a Kubernetes cluster. */
+/**
+ * Global vitest setup for the projects that need a Kubernetes cluster. These projects share one control plane while any of them needs it.
+ * The projects `cluster-wide` and `side-by-side` have their own control planes, because their operators manage all namespaces, including
+ * those of other tests (L2).
+ */
 import type { TestProject } from 'vitest/node';
 import { type ControlPlane, type ControlPlaneAccess, startControlPlane } from './control-plane-process.ts';
 
@@ -7,6 +11,9 @@ declare module 'vitest' {
     controlPlane: ControlPlaneAccess;
   }
 }
+
+/** Projects that have their own control plane. */
+const separate = ['cluster-wide', 'side-by-side'];
 
 interface Shared {
   readonly started: Promise<ControlPlane>;
@@ -19,7 +26,7 @@ const place = globalThis as { logfleetControlPlanes?: Map<string, Shared> };
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   place.logfleetControlPlanes ??= new Map();
   const { logfleetControlPlanes: planes } = place;
-  const name = project.name === 'cluster-wide' ? project.name : 'shared';
+  const name = separate.includes(project.name) ? project.name : 'shared';
   const shared = planes.get(name) ?? { started: startControlPlane(), users: 0 };
   planes.set(name, shared);
   shared.users++;

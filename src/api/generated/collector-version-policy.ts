@@ -464,8 +464,8 @@ export interface OperatorEntry {
   /** Namespace of the operator's Lease. Each operator has its own namespace, so the name identifies the operator. */
   readonly name: string;
   /**
-   * Time at which the operator began to manage this policy. The operator with the earliest time upgrades collectors,
-   * and the others wait.
+   * Time at which the operator began to manage this policy, or an earlier resource that it shares with another
+   * operator. The operator with the earliest time upgrades collectors, and the others wait.
    */
   readonly since: string;
   /**

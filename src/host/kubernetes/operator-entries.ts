@@ -2,12 +2,15 @@
  * Detects another operator that follows the same resources (L2). Each operator writes an entry into `status.operators`
  * of each resource, and the others see it through their watch.
  *
- * The operator with the earliest `since` acts. A time `seen` that is later than in the other entries is a question: a
- * living operator answers by copying it. An operator that does not answer within a minute counts as gone. An operator
- * that was silent for ten minutes is asked again.
+ * The entry with the earliest `since` belongs to the operator that acts. An operator writes the same `since`, its earliest,
+ * into all resources that it shares. So one of two operators acts on all of them, and both together send no more requests
+ * than one. A time `seen` that is later than in the other entries is a question: a living operator answers by copying that
+ * time into its own entry. An operator that does not answer within a minute counts as gone. An operator that was silent for
+ * ten minutes is asked again.
  *
  * Invariants:
  * - Operators that wait treat the resource as if it did not exist.
+ * - An operator that waits in a namespace leaves new resources there to the other operator.
  * - A single operator sends no additional writes. Two operators write one question and one answer in ten minutes.
  * - Reconcilers do not see entries.
  */
@@ -71,7 +74,9 @@ export class OperatorEntries {
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   readonly #gauge: Gauge;
-  /** Resource in whose status this process asks other operators whether they run. */
+  /** Earliest `since` of this operator in a resource that another operator follows, too; undefined if there was no such resource. */
+  #since: string | undefined;
+  /** Resource through whose status this process asks other operators whether they still run. */
   #question: AnyResource | undefined;
   #isChecking = false;
   #nextCheck: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -154,9 +159,20 @@ export class OperatorEntries {
     const owning = owner && this.#options.newest(owner.kind, { namespace, name: owner.name });
     if (owning && owning.metadata.uid === owner.uid) return this.#isForeign(owning);
     const own = this.#own(resource);
-    return this.#foreign(resource).some(
-      (entry) => !this.#isGone(entry.name) && (!own || compareEntries(entry, own) < 0),
-    );
+    const running = this.#foreign(resource).filter(({ name }) => !this.#isGone(name));
+    if (!own && running.length === 0) return this.#isForeignNamespace(namespace);
+    return running.some((entry) => !own || compareEntries(entry, own) < 0);
+  }
+
+  /** Whether another operator acts in the namespace, and so on a resource that has no entry yet. */
+  #isForeignNamespace(namespace: string): boolean {
+    for (const each of this.#options.resources()) {
+      if (each.metadata.namespace !== namespace) continue;
+      const own = this.#own(each);
+      const running = this.#foreign(each).filter(({ name }) => !this.#isGone(name));
+      if (own && running.length > 0) return running.some((entry) => compareEntries(entry, own) < 0);
+    }
+    return false;
   }
 
   #isGone(name: string): boolean {
@@ -181,6 +197,7 @@ export class OperatorEntries {
     if (foreign.length === 0) return;
     const known = this.#foreign(before);
     const own = this.#own(resource);
+    if (own) this.#since = this.#earliest(own.since);
     for (const { name, seen } of foreign) {
       const isChanged = before !== undefined && known.find((entry) => entry.name === name)?.seen !== seen;
       const other = this.#others.get(name) ?? { heardAtMs: Number.NEGATIVE_INFINITY };
@@ -204,14 +221,21 @@ export class OperatorEntries {
     events.publish({ kind, ...metadata }, { type: 'Warning', reason: reasons.otherOperator, message });
   }
 
-  /** Updates the metric of other operators. Calls the listeners if an operator appeared or disappeared. */
+  /**
+   * Updates the metric of other operators. If an operator appeared or disappeared, notifies the listeners of each resource
+   * that another operator also manages, or on which no operator acts yet.
+   */
   #announce(isChanged: boolean): void {
     this.#gauge.set({}, [...this.#others.values()].filter(({ isGone }) => !isGone).length);
     if (!isChanged) return;
     for (const resource of this.#options.resources()) {
-      if (this.#foreign(resource).length === 0) continue;
-      for (const listener of this.#listeners.get(resource.kind) ?? []) listener(resource.metadata);
+      if (this.#own(resource) && this.#foreign(resource).length === 0) continue;
+      this.#notify(resource);
     }
+  }
+
+  #notify({ kind, metadata }: AnyResource): void {
+    for (const listener of this.#listeners.get(kind) ?? []) listener(metadata);
   }
 
   #checkAfter(delayMs: number): void {
@@ -253,8 +277,12 @@ export class OperatorEntries {
       if (silent.length === 0 && !this.#isDue(resource)) continue;
       for (const { name } of silent) asked.add(name);
       this.#question = silent.length > 0 ? resource : undefined;
+      const wasForeign = this.#isForeign(resource);
       try {
         await write(resource);
+        const written = newest(kind, metadata);
+        // The cache does not report writes of this process.
+        if (written && wasForeign !== this.#isForeign(written)) this.#notify(written);
       } catch (error) {
         if (hasCode(error, 'host.gone') || hasCode(error, 'host.conflict')) continue;
         log.debug('an operator entry was not written', { ...metadata, error: asLogfleetError(error) });
@@ -266,12 +294,13 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether this operator must write its entry: the entry is missing, another operator asked, or another
-   * operator is gone.
+   * Returns whether this operator must write its entry. Its entry may be missing, or have a later `since` than in another
+   * resource. Or another operator asked whether this one still runs, or is gone.
    */
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);
-    return this.#foreign(resource).some(({ name, seen }) => !own || seen > own.seen || this.#isGone(name));
+    const isCurrent = own && own.since === this.#earliest(own.since);
+    return this.#foreign(resource).some(({ name, seen }) => !isCurrent || seen > own.seen || this.#isGone(name));
   }
 
   #isSilent(name: string, resource: AnyResource, nowMs: number): boolean {
@@ -289,9 +318,14 @@ export class OperatorEntries {
     const own = this.#own(resource);
     const nowMs = clock.now();
     const latest = foreign.reduce((most, { seen }) => (seen > most ? seen : most), own?.seen ?? '');
-    if (own && resource !== this.#question) return { ...own, seen: latest };
+    const since = this.#earliest(own?.since ?? isoText(nowMs));
+    if (own && resource !== this.#question) return { ...own, since, seen: latest };
     const question = isoText(latest === '' ? nowMs : Math.max(nowMs, Date.parse(latest) + 1));
-    return { name: self, since: own?.since ?? isoText(nowMs), seen: question };
+    return { name: self, since, seen: question };
+  }
+
+  #earliest(since: string): string {
+    return this.#since !== undefined && this.#since < since ? this.#since : since;
   }
 }
 

@@ -9,10 +9,13 @@ import { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.
 import { answerMs, askAgainMs } from '../../../../src/host/kubernetes/operator-entries.ts';
 import { createPolicy, createWorld, policies, surroundings, type World } from './world.ts';
 
-const path = resourcePath(policies, 'logging', 'production');
-
+/** An operator that writes a status to each resource that has none. */
 class Installation {
   readonly host: KubernetesHost;
+  /** Names of the policies to which the operator has written a first status. */
+  readonly acted: string[] = [];
+  /** True if the operator writes a status half a second after it has noticed a change. */
+  isSlow = false;
   readonly gauges = new Map<string, number>();
   readonly #source;
 
@@ -34,14 +37,19 @@ class Installation {
     this.#source = this.host.resources(policies);
     this.#source.subscribe((key) => {
       const policy = this.#source.get(key);
-      if (policy && !policy.status?.targetVersion) void this.write(policy, '1').catch(() => {});
+      if (!policy || policy.status?.targetVersion) return;
+      const act = () => {
+        this.acted.push(policy.metadata.name);
+        void this.write(policy, '1').catch(() => {});
+      };
+      world.clock.after(this.isSlow ? 500 : 0, act);
     });
     this.host.start();
   }
 
-  /** Whether the operator manages the policy. */
-  sees(): boolean {
-    return this.#source.get({ namespace: 'logging', name: 'production' }) !== undefined;
+  /** Whether the operator acts on the policy. */
+  sees(name = 'production'): boolean {
+    return this.#source.get({ namespace: 'logging', name }) !== undefined;
   }
 
   write(policy: CollectorVersionPolicy, targetVersion: string): Promise<CollectorVersionPolicy> {
@@ -49,8 +57,9 @@ class Installation {
   }
 }
 
-function stored(world: World) {
-  return (world.server.get(path) as unknown as CollectorVersionPolicy).status;
+function stored(world: World, name = 'production') {
+  const policy = world.server.get(resourcePath(policies, 'logging', name));
+  return (policy as unknown as CollectorVersionPolicy).status;
 }
 
 async function twoInstallations(): Promise<{ world: World; first: Installation; second: Installation }> {
@@ -77,17 +86,54 @@ test('the operator that came first acts, the other one waits, and both report th
   for (const { gauges } of [first, second]) expect(gauges.get('logfleet_other_operators')).toBe(1);
 });
 
+test('the operator that came first also acts on new resources, even if it notices them later', async () => {
+  const { world, first, second } = await twoInstallations();
+  first.isSlow = true;
+  for (const name of ['canary', 'staging']) {
+    createPolicy(world, name);
+    await world.clock.advance(5_000);
+    expect(stored(world, name)?.operators?.map((entry) => entry.name)).toEqual(['zz-first', 'aa-second']);
+  }
+  expect(first.acted).toEqual(['production', 'canary', 'staging']);
+  expect(second.acted).toEqual([]);
+});
+
+test('one of two operators acts on all resources, if each of them was the first to see some', async () => {
+  const world = createWorld();
+  const entry = (name: string, second: number) => {
+    const time = `2026-01-01T00:00:0${second}.000Z`;
+    return { name, since: time, seen: time };
+  };
+  const before = {
+    production: [entry('zz', 1), entry('aa', 2)],
+    staging: [entry('aa', 3), entry('zz', 4)],
+    canary: [entry('aa', 5)],
+  };
+  for (const [name, operators] of Object.entries(before)) {
+    createPolicy(world, name);
+    world.server.patch(`${resourcePath(policies, 'logging', name)}/status`, { status: { operators } });
+  }
+  const [zz, aa] = [new Installation(world, 'zz'), new Installation(world, 'aa')];
+  await world.clock.advance(10_000);
+  for (const name of Object.keys(before)) {
+    expect(stored(world, name)?.operators?.map((each) => each.name)).toEqual(['zz', 'aa']);
+    expect([zz.sees(name), aa.sees(name)]).toEqual([true, false]);
+  }
+});
+
 test('reconcilers see neither entries nor the condition', async () => {
   const { first } = await twoInstallations();
   const [policy] = [...first.host.resources(policies).list()];
   expect(policy?.status).toEqual({ targetVersion: '1' });
 });
 
-test('a waiting operator acts when the other operator does not answer its question', async () => {
+test('a waiting operator acts when the other operator does not answer its question, also on a new resource', async () => {
   const { world, first, second } = await twoInstallations();
   await first.host.stop();
+  createPolicy(world, 'canary');
   await world.clock.advance(askAgainMs + answerMs + 20_000);
   expect(second.sees()).toBe(true);
+  expect(second.acted).toEqual(['canary']);
   expect(stored(world)?.operators?.map(({ name }) => name)).toEqual(['aa-second']);
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')).toBeUndefined();
 });
