@@ -1,6 +1,6 @@
 /**
- * The folders of tests, as projects of one run. `cluster`, `cluster-wide`, `side-by-side` and `e2e` need a control plane,
- * `store` needs emulators of object stores, `monitoring` needs promtool, and `browser` needs Chromium. These programs are started
+ * The folders of tests, as projects of one run. `cluster`, `cluster-wide`, `side-by-side`, `e2e` and `soak` need a control plane,
+ * `store` and `soak` need emulators of object stores, `monitoring` needs promtool, and `browser` needs Chromium. These programs are started
  * only if the run has a test file that needs them.
  *
  * Three groups of projects run one after the other: tests that keep a processor busy, simulations that start threads of their own, and
@@ -60,7 +60,7 @@ export default defineConfig({
       project('simulator', working),
       project('contract', working),
       project('simulation', threaded),
-      project('soak', soak, stores, testsOfMany),
+      project('soak', soak, [controlPlane, ...stores], testsOfMany),
       project('store', waiting, stores),
       project('monitoring', waiting),
       project('browser', waiting, [chromium]),

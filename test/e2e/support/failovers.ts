@@ -1,0 +1,89 @@
+/**
+ * Tests that freeze the leading operator process with SIGSTOP until its lease has expired, and continue it while the next leader works.
+ * The old leader must send nothing without the lease, and the service must receive at most four requests in any second, even if
+ * the connection stalls (L1, B1, B6).
+ */
+import { describe, expect } from 'vitest';
+import { objectPath, operatorLeaseName } from '../../../src/host/kubernetes/api-paths.ts';
+import { watchUntil } from '../../support/watch.ts';
+import { type Namespace, test } from './cluster.ts';
+import { expectWithinLimits } from './oracles.ts';
+import type { Program } from './program.ts';
+import { oldVersion, targetVersion } from './simulator.ts';
+import { type Latency, SlowWay } from './slow-way.ts';
+
+interface Replica {
+  readonly pod: string;
+  readonly program: Program;
+}
+
+/**
+ * Starts this many worlds concurrently, each with two replicas of an operator. In each round of a world, one replica takes over from the
+ * other.
+ */
+export function testFailovers({ worlds, rounds }: { readonly worlds: number; readonly rounds: number }): void {
+  describe.concurrent.each(Array.from({ length: worlds }, (_, index) => index + 1))('world %d', (world) => {
+    test(`${rounds} rounds of SIGSTOP and SIGCONT`, async ({ tenant, namespace, operator, onTestFinished }) => {
+      const replicas: Replica[] = [];
+      for (const pod of ['logfleet-0', 'logfleet-1']) replicas.push({ pod, program: await operator(pod) });
+      const way = await SlowWay.open(
+        new URL(tenant.baseURL),
+        replicas.map(({ program }) => program.pid),
+      );
+      onTestFinished(() => way.close());
+      await tenant.equip({ groups: { web: { count: 2_000, version: oldVersion, upgrade: { duration: '2s' } } } });
+      await namespace.apply(namespace.secretManifest(tenant, { baseURL: way.url }));
+      let leader = await leaderAmong(namespace, replicas);
+      for (let round = 1; round <= rounds; round++) {
+        way.latency = latencyOf(world * 7 + round);
+        const target = { version: round % 2 === 0 ? oldVersion : targetVersion };
+        await namespace.apply(namespace.policyManifest('production', { target }));
+        await way.more(leader.program.pid, 4 + (round % 5));
+        const stopped = leader;
+        // In the first of three rounds, the network stalls until the new leader sends requests.
+        if (round % 3 === 1) way.stall(22_000);
+        stopped.program.signal('SIGSTOP');
+        leader = await leaderAmong(
+          namespace,
+          replicas.filter((replica) => replica !== stopped),
+        );
+        // The old leader continues after the new leader has sent 1, 4, 20 or 60 requests.
+        await way.more(leader.program.pid, [1, 4, 20, 60][(world + round) % 4] as number);
+        const wokenAtMs = performance.now();
+        stopped.program.signal('SIGCONT');
+        if (round % 3 === 2) way.stall(1_500 * ((world + round) % 5));
+        await way.more(leader.program.pid, 16);
+        const late = way.sent.filter(({ pid, atMs }) => pid === stopped.program.pid && atMs >= wokenAtMs);
+        expect(late, `requests without the lease in round ${round}`).toEqual([]);
+      }
+      const journal = tenant.journal();
+      expectWithinLimits(journal);
+      const most = Math.max(...journal.map(({ perSecond }) => perSecond));
+      process.stdout.write(
+        `world ${world}: ${rounds} rounds, ${journal.length} requests, none without the lease, at most ${most} in a second\n`,
+      );
+    });
+  });
+}
+
+/**
+ * Returns the limits of the random latency. For both directions together, they are between 5 and 400 ms. In half of the rounds,
+ * the latency is constant.
+ */
+function latencyOf(number: number): Latency {
+  const mostMs = [2.5, 25, 75, 200][number % 4] as number;
+  return { leastMs: number % 8 < 4 ? mostMs : 2.5, mostMs };
+}
+
+/** Resolves to the operator replica that holds the lease. */
+async function leaderAmong(namespace: Namespace, replicas: readonly Replica[]): Promise<Replica> {
+  const holderOf = (lease: Lease) =>
+    replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);
+  const leases = objectPath('leases', namespace.name, undefined);
+  const lease = await watchUntil<Lease>(leases, operatorLeaseName, (one) => holderOf(one) !== undefined);
+  return holderOf(lease) as Replica;
+}
+
+interface Lease {
+  readonly spec?: { readonly holderIdentity?: string };
+}

@@ -1,0 +1,7 @@
+/** 50 failovers between two replicas of an operator, in five concurrent worlds, some with a stalled connection (L1, B1, B6). */
+import { vi } from 'vitest';
+import { testFailovers } from '../e2e/support/failovers.ts';
+
+vi.setConfig({ maxConcurrency: 5, testTimeout: 1_800_000 });
+
+testFailovers({ worlds: 5, rounds: 10 });
