@@ -81,7 +81,7 @@ describe('the chart renders the objects of', () => {
     const namespaced = { crds: { install: false }, namespaces: ['logging'] };
     const ours = comparable(await renderChart({ ...namespaced, ...values }, 'logging'));
     const text = JSON.stringify(comparable(await kustomized('namespaced', components)));
-    // Kustomize cannot write the name of the namespace, so the variable refers to the namespace of the pod.
+    // Kustomize cannot write the name of the namespace into the variable.
     const named = text.replace(
       '{"name":"LOGFLEET_NAMESPACES","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}',
       '{"name":"LOGFLEET_NAMESPACES","value":"logging"}',

@@ -36,7 +36,6 @@ interface Job {
   };
 }
 
-/** Gives the rights of a role in `manifests/` to a ServiceAccount of the namespace. */
 async function grant(namespace: string, file: string, account: string): Promise<void> {
   const [role] = parseAllDocuments(readFileSync(join(manifests, file), 'utf8')).map((document) => document.toJS());
   const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;

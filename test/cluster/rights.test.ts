@@ -40,10 +40,6 @@ const patience = { timeout: 40_000 };
 
 const userRoles = ['logfleet-view', 'logfleet-edit', 'logfleet-install'];
 
-/**
- * Creates a user of the namespace with an existing ClusterRole, or with a new one that has these rules. The user has the role in the other
- * namespaces, too.
- */
 async function user(
   namespace: string,
   role: string,
@@ -205,7 +201,6 @@ test.each(uiRights())('logfleet ui needs the right to $verb $resource', async ({
   expect(await ended).toBe(0);
 });
 
-/** Writes a kustomization that installs `manifests/namespaced` with components, as the admin of a namespace would. */
 function overlay(namespace: string, components: readonly string[] = []): string {
   const directory = join(controlPlane().directory, `${namespace}-overlay`);
   mkdirSync(directory, { recursive: true });

@@ -1,8 +1,4 @@
-/**
- * Global vitest setup for the projects that need a Kubernetes cluster. These projects share one control plane while any of them needs it.
- * The projects `cluster-wide` and `side-by-side` have their own control planes, because their operators manage all namespaces, including
- * those of other tests (L2).
- */
+/** Starts the control plane for the vitest projects that need a Kubernetes cluster. */
 import type { TestProject } from 'vitest/node';
 import { type ControlPlane, type ControlPlaneAccess, startControlPlane } from './control-plane-process.ts';
 
@@ -12,7 +8,7 @@ declare module 'vitest' {
   }
 }
 
-/** Projects that have their own control plane. */
+/** Projects with a control plane of their own, because their operators manage all namespaces (L2). */
 const separate = ['cluster-wide', 'side-by-side'];
 
 interface Shared {

@@ -9,7 +9,6 @@ import { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.
 import { answerMs, askAgainMs } from '../../../../src/host/kubernetes/operator-entries.ts';
 import { createPolicy, createWorld, policies, surroundings, type World } from './world.ts';
 
-/** An operator that writes a status to each resource that has none. */
 class Installation {
   readonly host: KubernetesHost;
   /** Names of the policies to which the operator has written a first status. */
