@@ -1,18 +1,15 @@
-/**
- * An answer of the simulated service: status, headers, body, and how it is delivered. Errors have the shapes that were observed on
- * real services.
- */
+/** An answer of the simulated service: status, headers, body, and its delivery to the client. */
 import type { Body } from './body.ts';
 import type { Why } from './journal.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * How the simulator sends an answer to the client:
- * - `whole`: the complete answer.
- * - `reset`: no answer; the connection is reset.
- * - `stall`: no answer; the request stays open until the client gives up.
- * - `truncate`: half of the body, then the connection is reset.
- * - `drip`: the complete answer, slowly and in small pieces.
+ * How the simulator sends an answer:
+ * - `whole`: completely.
+ * - `reset`: no answer; resets the connection.
+ * - `stall`: no answer; keeps the request open until the client gives up.
+ * - `truncate`: half of the body, then resets the connection.
+ * - `drip`: completely, but slowly and in small pieces.
  */
 export type Delivery =
   | { readonly kind: 'whole' | 'reset' | 'stall' | 'truncate' }
@@ -23,24 +20,23 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
   readonly cookies?: readonly string[];
   readonly body: Body;
-  /** Code of an error answer, such as `collector.in.upgrading`. */
   readonly code: string | undefined;
   readonly why?: Why | undefined;
 }
 
-/** An error answer of the service (chapter 7 of docs/service.md), or of a proxy in front of the service. */
+/** An error answer of the service or of a proxy in front of the service. */
 export interface Refusal {
   readonly status: number;
   readonly code: string;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True if the error is about a search job. Error codes of search jobs have their own prefix. */
+  /** True if the error is about a search job. These errors have codes with their own prefix. */
   readonly ofSearch?: boolean;
-  /** Detailed reason of the error. It is written to the journal, and the client does not get it. */
+  /** Detailed reason for the journal. The client does not get it. */
   readonly why?: Why;
 }
 
-/** Returns the answer with status 429 for an exceeded request limit (service.md 7.1). `retryAfter` is in seconds. */
+/** Returns an answer with status 429. `retryAfter` is in seconds. */
 export function tooManyRequests(retryAfter: number | undefined, why: Why): Refusal {
   return {
     status: 429,
@@ -67,7 +63,7 @@ export function emptyAnswer(status: number): Answer {
   return { status, headers: {}, body: '', code: undefined };
 }
 
-/** Renders an error answer in the format that the scenario selects. `errorId` identifies the error for support. */
+/** Renders an error answer. `errorId` identifies the error for support. */
 export function errorAnswer(refusal: Refusal, errorId: string, errors: Settings['errors']): Answer {
   const { status, message } = refusal;
   const code = (refusal.ofSearch ? errors.searchCodePrefix : errors.codePrefix) + refusal.code;

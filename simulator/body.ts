@@ -1,15 +1,14 @@
 /**
- * Body of an answer: a text, or chunks of bytes (*pieces*). Chunks are created while they are sent, because a page may have 100
- * MB.
+ * Body of an answer: a text, or chunks of bytes that are created while the body is sent.
  *
- * Invariant: a body can be read repeatedly. Each read gives exactly `bytes` bytes.
+ * A body can be read repeatedly. Each read yields exactly `bytes` bytes.
  */
 import { Buffer } from 'node:buffer';
 import type { PieceMemory } from './piece-memory.ts';
 
 export interface PiecedBody {
   readonly bytes: number;
-  /** Yields the body in chunks. If `memory` is given, a chunk is valid until the caller returns it to `memory` for reuse. */
+  /** Yields the body in chunks. A chunk is valid until the caller returns it to `memory` for reuse. */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
 
@@ -40,7 +39,7 @@ export function* firstBytes(pieces: Iterable<Uint8Array>, bytes: number): Genera
   }
 }
 
-/** Splits chunks of a body that are longer than `pieceBytes`. */
+/** Splits chunks that are longer than `pieceBytes`. */
 export function* cutUp(pieces: Iterable<Uint8Array>, pieceBytes: number): Generator<Uint8Array> {
   for (const piece of pieces) {
     for (let offset = 0; offset < piece.length; offset += pieceBytes) {

@@ -1,4 +1,4 @@
-/** A request to the simulated service, and its outcome. Each request belongs to one of two APIs: upgrades or searches. */
+/** A request to the simulated service, and its outcome. */
 import type { Answer, Refusal } from './answer.ts';
 import type { Operation } from './scenario.ts';
 import type { AccessKey, Fault, Settings } from './settings.ts';
@@ -11,11 +11,11 @@ export interface ServiceRequest {
   /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
-  /** True if the request body was dropped because it exceeded the maximum length. */
+  /** True if the request body was dropped because it was too long. */
   readonly isTooLong?: boolean;
 }
 
-/** A request that passed the checks of credentials and request limits. */
+/** A request with valid credentials and within the request limits. */
 export interface Call {
   readonly key: AccessKey;
   readonly settings: Settings;
@@ -23,11 +23,10 @@ export interface Call {
   readonly request: ServiceRequest;
   readonly query: URLSearchParams;
   readonly basePath: string;
-  /** Fault that applies to the request. The operation itself handles only faults that change its data, such as an outdated list. */
+  /** Fault that applies to the request. */
   readonly fault: Fault | undefined;
 }
 
-/** Ids of the upgrade task or search job that a request created. */
 export interface Created {
   /** Id of the upgrade task in decimal digits. */
   readonly taskId?: string;
@@ -42,24 +41,21 @@ export interface Refused {
 
 export type Outcome = Done | Refused;
 
-/** A request whose operation exists, with its body. `act` carries out the operation. */
+/** A request to an existing operation. `act` carries out the operation. */
 export interface PreparedCall {
   readonly operation: Operation;
-  /** Collector for which the request creates an upgrade task, or whose upgrade task it reads. */
+  /** Collector of the upgrade task that the request creates or reads. */
   readonly collector?: Collector | undefined;
-  /** Collector id in the body of a request that creates an upgrade task. A collector with this id need not exist. */
+  /** Collector id in the request body. A collector with this id need not exist. */
   readonly collectorId?: string | undefined;
-  /** Id of the search job in the path of the request. The job need not exist. */
   readonly jobId?: string;
-  /** Query of the search job that the request creates or reads. */
   readonly searchText?: string | undefined;
   act(call: Call): Outcome;
 }
 
-/** Operations of one URL path, by HTTP method. Each path has at least one operation. */
 export type Methods = Readonly<Record<string, (request: ServiceRequest) => PreparedCall>>;
 
-/** The upgrade API or the search API. `methodsAt` returns the operations of a path, or undefined for an unknown path. */
+/** The upgrade API or the search API. `methodsAt` returns undefined for an unknown path. */
 export interface Api {
   methodsAt(path: string): Methods | undefined;
 }
@@ -68,7 +64,7 @@ export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }
 
-/** Creates an error about a search job. Error codes of search jobs have their own prefix (service.md 7.2 to 7.4). */
+/** Creates an error about a search job (service.md 7.2 to 7.4). */
 export function refuseSearch(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message, ofSearch: true } };
 }

@@ -1,14 +1,11 @@
-/**
- * Creates files with a TLS certificate for the simulator and the certificate of the authority that signs it. Existing files are
- * kept. The certificates are valid for localhost only, and the private key of the authority is not stored.
- */
+/** Creates TLS certificates for the simulator, valid for localhost only. Keeps existing files. */
 import { X509Certificate } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LogfleetError } from '../src/base/errors.ts';
 
 export interface Certificates {
-  /** Path of the certificate authority's certificate, which clients have to trust. */
+  /** Path of the CA certificate that clients have to trust. */
   readonly caFile: string;
   readonly cert: string;
   readonly key: string;
@@ -17,7 +14,7 @@ export interface Certificates {
 const names = { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' } as const;
 const validForMs = 10 * 365 * 86_400_000;
 
-/** Returns the paths of the certificate files in `dir`. Creates all files if none exists, and throws if some are missing. */
+/** Creates the certificate files in `dir` unless they exist. Throws if some of the files are missing. */
 export async function certificatesIn(dir: string, nowMs: number): Promise<Certificates> {
   await mkdir(dir, { recursive: true });
   const file = (name: string) => path.join(dir, name);
@@ -54,7 +51,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 async function make(dir: string, nowMs: number): Promise<void> {
-  // The certificate library is imported only here, because it is large and certificates are rarely created.
+  // Imported only when needed, because the library is large.
   const { generate } = await import('selfsigned');
   const common = {
     keyType: 'ec',

@@ -1,6 +1,6 @@
-/** Random numbers that depend only on the scenario's seed and on names, so that each run of a scenario has the same failures. */
+/** Random numbers that depend only on a seed and on names. Runs of the same scenario have the same failures. */
 
-/** Returns a number in [0, 1) that depends only on the seed and `words`, such as the id of a collector. */
+/** Returns a number in [0, 1) that depends only on the seed and `words`. */
 export function drawFor(seed: number, ...words: readonly (string | number)[]): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
   for (const word of words) {

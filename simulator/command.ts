@@ -1,14 +1,9 @@
-/**
- * Defines the command `simulate` with its flags, for `logfleet simulate` and for the stand-alone `main.ts`. The rest of the
- * simulator is imported when the command runs, so that `--help` is fast.
- */
+/** Defines the command `simulate`. Imports the simulator only when the command runs, to keep `--help` fast. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fileList, listenAddress, wholeNumber } from '../src/base/flag-values.ts';
 import type { SimulateOptions, SimulatorContext } from './options.ts';
 
-/**
- * Adds the flags and the action of the command to `command`. `ends` is called with a promise that resolves when the simulator has ended.
- */
+/** Adds flags and action to `command`. Calls `ends` with a promise that resolves when the simulator has ended. */
 export function defineSimulate(
   command: Command,
   context: SimulatorContext,

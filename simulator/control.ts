@@ -1,7 +1,4 @@
-/**
- * The control address of the simulator, where tests and people read its state and change its scenario. Requests need
- * credentials, but do not count towards the request limits.
- */
+/** The control address, where tests read the simulator's state and change its scenario. */
 import type { ServiceRequest } from './call.ts';
 import type { ServiceModel } from './model.ts';
 import { ScenarioError } from './scenario-error.ts';
@@ -37,7 +34,7 @@ export function control(model: ServiceModel, request: ServiceRequest, atMs: numb
   }
 }
 
-/** Applies the merge patch in the request body to the scenario, and answers with the new scenario. */
+/** Applies a merge patch to the scenario, and answers with the new scenario. */
 function patch(model: ServiceModel, body: string, atMs: number): ControlAnswer {
   let value: unknown;
   try {

@@ -1,14 +1,13 @@
-/** Authenticates requests to the simulator by HTTP basic credentials (service.md 5.1). */
 import { Buffer } from 'node:buffer';
 import type { AccessKey } from './settings.ts';
 
-/** Returns why an access ID cannot be used, and the remedy. Undefined for a usable access ID. */
+/** Returns why an access ID is invalid, or undefined if it is valid. */
 export function accessIdProblem(accessId: string): string | undefined {
   const isUsable = accessId !== '' && !accessId.includes(':');
   return isUsable ? undefined : 'is empty or has a colon, which basic credentials cannot carry; write another one';
 }
 
-/** Returns the access key that the header `Authorization` names. Undefined for wrong credentials, which get status 401. */
+/** Returns the access key of the request, or undefined for wrong credentials. */
 export function authenticate(
   authorization: string | undefined,
   keys: ReadonlyMap<string, AccessKey>,

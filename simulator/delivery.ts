@@ -1,4 +1,4 @@
-/** Sends an answer over a connection, and simulates network faults: late, slow, truncated and missing answers. */
+/** Sends answers, and simulates network faults: late, slow, truncated and missing answers. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../src/base/clock.ts';
@@ -17,7 +17,7 @@ export interface Wire {
   readonly done: (answered: boolean) => void;
 }
 
-/** Maximum length in bytes of a body that is sent with a single write. */
+/** Maximum length of a body that is sent with a single write. */
 const smallBytes = 16 * 1024;
 const dripsPerSecond = 10;
 
@@ -67,10 +67,7 @@ function sendWhole(answer: ServedAnswer, { response, memory, done }: Wire): void
   writeAll(piecesOf(answer.body, memory), response, () => response.end(), giveBack);
 }
 
-/**
- * Sends chunks of a body as fast as the connection accepts them, and creates each chunk only when the one before is sent.
- * `onSent` is called with each sent chunk.
- */
+/** Sends chunks of a body as fast as the connection accepts them. Calls `onSent` after each chunk. */
 function writeAll(
   pieces: Iterable<Uint8Array>,
   response: ServerResponse,
@@ -86,7 +83,7 @@ function writeAll(
         return;
       }
       const sent = (error: unknown) => {
-        // Memory is not reused after an error, because the broken connection may still read from it.
+        // After an error, the connection may still read the memory.
         if (!error) onSent(value);
       };
       if (!response.write(value, sent)) {
@@ -106,7 +103,7 @@ function sendHalf(answer: ServedAnswer, wire: Wire): void {
     reset(wire);
     return;
   }
-  // An empty write shows when all earlier writes are done, because Node calls its callback after them.
+  // Node calls the callback of an empty write after all earlier writes.
   const breakOff = () => response.write('', () => response.socket?.destroy());
   writeAll(firstBytes(piecesOf(answer.body), half), response, breakOff);
 }
@@ -130,7 +127,7 @@ function drip(answer: ServedAnswer, bytesPerSecond: number, { response, clock, d
   clock.after((dropBytes / bytesPerSecond) * 1000, next);
 }
 
-/** Writes status and headers of the answer. Returns the number of body bytes. */
+/** Writes status and headers. Returns the number of body bytes. */
 function writeHead({ status, headers, cookies, body }: ServedAnswer, response: ServerResponse): number {
   const bytes = bytesOf(body);
   const setCookie = cookies && cookies.length > 0 ? { 'set-cookie': [...cookies] } : {};

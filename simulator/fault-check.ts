@@ -1,20 +1,16 @@
-/**
- * Reports faults of a scenario that no request can trigger, for example because of a typing error: a test with such a fault
- * would pass without testing anything. Names of collectors and queries are not checked, because they may be created later.
- */
+/** Reports faults of a scenario that no request can trigger. A test with such a fault would test nothing. */
 import { onlyFor } from './faults.ts';
 import { type FaultScenario, type Operation, operations, type Scenario } from './scenario.ts';
 import type { ScenarioProblem } from './scenario-error.ts';
 import { defaultCredentials } from './settings.ts';
 import { durationMs } from './span.ts';
 
-/** Names of the operations on upgrade tasks and on search jobs. Faults select requests by these names. */
 const aboutTasks: readonly Operation[] = ['getTask', 'createTask'];
 const aboutJobs: readonly Operation[] = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'];
 
 const lists = ['operations', 'users', 'collectors', 'queries', 'nth'] as const;
 
-/** Checks the faults of a scenario that already matches the schema. Returns all problems of the faults. */
+/** Returns the problems of a scenario's faults. The scenario must match the schema. */
 export function faultProblems(scenario: Scenario): ScenarioProblem[] {
   return Object.entries(scenario.faults ?? {}).flatMap(([name, fault]) =>
     problemsOf(fault, scenario).map(({ path, text }) => ({ path: ['faults', name, ...path], text })),
@@ -50,10 +46,7 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
   );
 }
 
-/**
- * Reports faults that can never apply because they select requests by collector or by query, but none of their operations has a
- * collector or a query.
- */
+/** Reports faults whose operations have no collector or query to select requests by. */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;
   if (collectors && queries) {
@@ -92,7 +85,7 @@ function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] 
   return [{ path: ['until'], text: `${until} is not later than from, ${from}; write a later time` }];
 }
 
-/** Reports faults that redirect a request to the base path that the request already has. */
+/** Reports faults that redirect a request to its own base path. */
 function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
   if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];
   return [{ path: ['to'], text: 'is the base path of the service; write another path, or add one to basePaths' }];

@@ -1,8 +1,7 @@
 /**
  * Selects the fault of the scenario that applies to a request, and changes the answer accordingly.
  *
- * Invariant: the first matching fault applies, and no other. Each fault counts its matching requests, and restarts the count
- * when its definition changes.
+ * Only the first matching fault applies.
  */
 import type { Random } from '../src/base/random.ts';
 import { type Answer, type Delivery, emptyAnswer, errorAnswer, htmlAnswer } from './answer.ts';
@@ -14,19 +13,19 @@ import type { Fault, Settings } from './settings.ts';
 import type { Collector } from './upgrades/collector.ts';
 import { matchesCollector } from './upgrades/fleet.ts';
 
-/** Properties of a request that decide whether a fault applies to it. */
 export interface FaultSubject {
   readonly operation: Operation;
   readonly user: string;
-  /** Collector of the upgrade task that the request creates or reads. */
   readonly collector: Collector | undefined;
-  /** Text of the query of the search job that the request creates or reads. */
   readonly searchText: string | undefined;
   readonly basePath: string;
   readonly elapsedMs: number;
 }
 
-/** Default for the `effect` of a fault of this kind: whether the service carries out the request although its answer is faulty. */
+/**
+ * Whether the service carries out the request despite the fault, by kind of fault. The scenario can override it with
+ * `effect`.
+ */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,
   stall: false,
@@ -48,7 +47,7 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
-/** Operations to which faults of a kind can apply. Other kinds can apply to all operations. */
+/** Operations to which a kind of fault can apply. Kinds without an entry can apply to all operations. */
 export const onlyFor: Readonly<Partial<Record<FaultKind, readonly Operation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],
@@ -105,7 +104,6 @@ function matches(fault: Fault, subject: FaultSubject): boolean {
   if (onlyFor[fault.kind]?.includes(subject.operation) === false) return false;
   if (fault.users && !fault.users.includes(subject.user)) return false;
   if (subject.elapsedMs < fault.fromMs || subject.elapsedMs >= fault.untilMs) return false;
-  // The request already has the base path to which the fault redirects, so the fault does not apply again.
   if (fault.kind === 'redirect' && fault.to === subject.basePath) return false;
   if (fault.queries && !matchesQuery(fault.queries, subject.searchText)) return false;
   if (!fault.collectors) return true;
@@ -122,11 +120,11 @@ export interface FaultyAnswer {
 }
 
 export interface FaultContext {
-  /** Answer that the request would get without the fault. Undefined if the service did not carry out the request. */
+  /** Answer without the fault, or undefined if the service did not carry out the request. */
   readonly answer: Answer | undefined;
   readonly errorId: string;
   readonly settings: Settings;
-  /** Returns the target URL of a redirect fault, in which `to` replaces the base path of the request. */
+  /** Returns the URL of a redirect. `to` replaces the base path of the request. */
   readonly locationAt: (to: string) => string;
 }
 
@@ -194,7 +192,7 @@ function statusAnswer(fault: Fault, errorId: string, settings: Settings): Answer
   }
 }
 
-/** Replaces the values in a JSON answer by values of other types. A list stays a list, but its elements get other types. */
+/** Replaces the values in a JSON answer by values of other types. */
 function withWrongTypes(body: string): string {
   if (body === '') return '[]';
   const twist = (value: unknown): unknown => {

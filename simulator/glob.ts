@@ -1,7 +1,4 @@
-/**
- * Matches a name with a pattern: `*` matches any text, `?` one character. The match uses no regular expression, and takes linear
- * time for usual patterns.
- */
+/** Matches names with patterns: `*` matches any text, and `?` matches one character. */
 
 export function matchesGlob(pattern: string, text: string): boolean {
   let patternAt = 0;

@@ -1,4 +1,4 @@
-/** Simulated service on a virtual clock, without sockets. Answers take time, and can be late, missing or reset. */
+/** Simulated service on a virtual clock, without sockets. */
 import { Buffer } from 'node:buffer';
 import type { Clock } from '../src/base/clock.ts';
 import type { Random } from '../src/base/random.ts';
@@ -6,11 +6,11 @@ import { bytesOf, firstBytes, piecesOf, textOf } from './body.ts';
 import type { ServedAnswer, ServiceModel } from './model.ts';
 
 export interface Network {
-  /** Time in ms that each request and each answer needs on the network. */
+  /** Network time of each request and of each answer, in ms. */
   readonly latencyMs?: number;
-  /** Maximum extra latency in ms, drawn at random for each request and each answer. */
+  /** Maximum random extra latency of each request and each answer, in ms. */
   readonly jitterMs?: number;
-  /** Source of random numbers for the latency. Required with `jitterMs`. */
+  /** Source of random numbers. Required with `jitterMs`. */
   readonly random?: Random;
 }
 
@@ -18,13 +18,10 @@ export interface InProcessRequest {
   readonly method: string;
   /** Path and query string of the request. */
   readonly path: string;
-  /** Headers of the request. The case of their names does not matter. */
+  /** Header names are case-insensitive. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /**
-   * Aborts the request: `request` rejects with the reason of the signal. As on a real network, the service does not notice, and
-   * counts the request as in flight until it has answered. A request that gets no answer ends at once.
-   */
+  /** Aborts the request. As on a real network, the service still counts it as in flight until it has answered. */
   readonly signal?: AbortSignal;
 }
 
@@ -32,16 +29,16 @@ export interface InProcessAnswer {
   readonly status: number;
   /** Headers of the answer, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Values of the answer's headers `Set-Cookie`, which `headers` does not contain. */
+  /** Values of the `Set-Cookie` headers, which `headers` does not contain. */
   readonly cookies: readonly string[];
   readonly body: string;
 }
 
-/** Error of a reset connection (`ECONNRESET`), before the answer or within its body. */
+/** Error of a reset connection (`ECONNRESET`). */
 export class ConnectionReset extends Error {
   override readonly name = 'ConnectionReset';
   readonly code = 'ECONNRESET';
-  /** Part of the answer that the client received before the reset. */
+  /** Bytes that the client received before the reset. */
   readonly begun: BegunAnswer | undefined;
 
   constructor(begun?: BegunAnswer) {
@@ -50,7 +47,7 @@ export class ConnectionReset extends Error {
   }
 }
 
-/** Answer whose body ended too early, perhaps within a character. */
+/** An answer whose body ended too early. */
 export interface BegunAnswer extends Omit<InProcessAnswer, 'body'> {
   readonly bytes: Uint8Array;
 }
@@ -59,10 +56,10 @@ export class InProcessService {
   readonly model: ServiceModel;
   readonly #clock: Clock;
   readonly #network: Network;
-  /** Time of the simulated service minus the monotonic time of the clock, in ms. */
+  /** Time of the service minus the clock's monotonic time, in ms. */
   readonly #offsetMs: number;
 
-  /** Creates the service. Its time starts at the `startMs` of the model. */
+  /** Creates the service. Its time starts at the model's `startMs`. */
   constructor(model: ServiceModel, clock: Clock, network: Network = {}) {
     this.model = model;
     this.#clock = clock;
@@ -92,7 +89,7 @@ export class InProcessService {
     });
   }
 
-  /** Handles a request that has arrived at the service, even if its client has aborted it. */
+  /** Handles a request, even if the client has aborted it. */
   #arrive(request: InProcessRequest, exchange: Exchange): void {
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -120,7 +117,7 @@ export class InProcessService {
   }
 }
 
-/** A request, with the promise of its answer and the token by which the service counts it as in flight. */
+/** A request in flight and the promise of its answer. */
 class Exchange {
   ended = false;
   onEnd: () => void = () => {};
@@ -137,14 +134,14 @@ class Exchange {
     this.#answer = answer;
   }
 
-  /** Tells the simulated service that the request has ended, if the service still counts it as in flight. */
+  /** Tells the service that the request has ended. */
   leave(model: ServiceModel, atMs: number, answered = false): void {
     if (!this.#answer) return;
     model.finish(this.#answer.token, atMs, answered && !this.ended);
     this.#answer = undefined;
   }
 
-  /** Tells the simulated service that the client has aborted the request. Only a request without an answer ends immediately. */
+  /** Tells the service that the client has aborted the request. */
   hangUp(model: ServiceModel, atMs: number): void {
     if (this.#answer?.delivery.kind === 'stall') this.leave(model, atMs);
   }

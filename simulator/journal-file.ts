@@ -1,7 +1,4 @@
-/**
- * Writes the journal of requests (one entry for each) as an NDJSON file. Each line is written before the next request is handled,
- * so that tests can read the file during the run.
- */
+/** Writes the journal of requests to an NDJSON file. Each line is written before the next request is handled. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { JournalEntry } from './journal.ts';
 

@@ -1,14 +1,14 @@
-/** Journal of the simulated service: one entry for each request, written when the request has ended. */
+/** Journal of the simulated service, with one entry for each finished request. */
 import type { JobEnd } from './search/search-job.ts';
 
 /**
- * Reason for an error answer if its status and error code do not show the reason:
- * - `rate`, `concurrency`, `activeJobs`: the limit that the request exceeded
+ * Reason for an error answer, where status and error code leave it open:
+ * - `rate`, `concurrency`, `activeJobs`: the exceeded limit
  * - `neverWas`: the search job never existed
  * - `otherUser`: the search job belongs to another user
- * - `cookies`: the request lacks the cookies of the search job
- * - `lag`: the search job is so new that the service does not find it yet
- * - `ended`: the search job ended long ago and is no longer stored
+ * - `cookies`: the request lacks the job's cookies
+ * - `lag`: the service does not find the new search job yet
+ * - `ended`: the search job ended long ago
  * - all others: why the search job ended
  */
 export type Why =
@@ -23,30 +23,30 @@ export type Why =
   | 'ended';
 
 export interface JournalEntry {
-  /** Times at which the request arrived and ended, in fractional ms since the epoch. */
+  /** Times of arrival and end, in fractional ms since the epoch. */
   readonly at: number;
   readonly end: number;
-  /** Name of the user that sent the request; null for invalid credentials. */
+  /** User that sent the request; null for invalid credentials. */
   readonly user: string | null;
   readonly method: string;
   readonly path: string;
-  /** HTTP status of the answer; 0 if the client did not receive the whole answer. */
+  /** HTTP status; 0 if the client did not receive the whole answer. */
   readonly status: number;
-  /** Code of the error in the answer, such as `collector.in.upgrading`; null if the answer is not an error. */
+  /** Error code of the answer; null for an answer without an error. */
   readonly code: string | null;
-  /** Reason for the error if the status and the error code do not already show it; otherwise null. */
+  /** Reason for the error, if status and error code leave it open. */
   readonly why: Why | null;
-  /** Number of requests in flight with the same access key when this request arrived, including this request. */
+  /** Requests in flight with the same access key, including this request. */
   readonly inFlight: number;
-  /** Number of requests by the same user that arrived within the second before this one, including this one. */
+  /** Requests of the user in the last second, including this request. */
   readonly perSecond: number;
   readonly operation: string | null;
-  /** Name of the fault in the scenario that changed the request or its answer. */
+  /** Name of the fault that changed the request or its answer. */
   readonly fault: string | null;
-  /** Collector id in decimal digits; only for requests that create an upgrade task. */
+  /** Decimal collector id of a request that creates an upgrade task. */
   readonly collectorId: string | null;
-  /** Id, in decimal digits, of the upgrade task that the request created. Set even if the answer was lost. */
+  /** Decimal id of the upgrade task that the request created, even if the answer was lost. */
   readonly taskId: string | null;
-  /** Id of the search job that the request created or named. A job with this id need not exist. */
+  /** Id of the search job that the request created or named. The job need not exist. */
   readonly jobId: string | null;
 }

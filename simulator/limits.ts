@@ -1,19 +1,13 @@
-/**
- * Request limits (service.md 8): requests of a user in any second, and concurrent requests of an access key. Refused requests
- * count towards the limits only with `countRefused`.
- *
- * A second excludes its end: with a limit of four, a fifth request may arrive exactly one second after the first.
- */
+/** Request limits (service.md 8): requests of a user in any second, and concurrent requests of an access key. */
 import type { AccessKey, Settings } from './settings.ts';
 
 const secondMs = 1_000;
 
-/** Times of the requests that arrived within the last second. Older times are dropped. */
+/** Counts the requests that arrived within the last second. */
 class ArrivalCounter {
   #times: number[] = [];
   #first = 0;
 
-  /** Returns the number of requests in the second that ends at `atMs`. */
   countAt(atMs: number): number {
     while (this.#first < this.#times.length && (this.#times[this.#first] as number) <= atMs - secondMs) this.#first++;
     if (this.#first > 1_024 && this.#first * 2 > this.#times.length) {
@@ -29,11 +23,11 @@ class ArrivalCounter {
 }
 
 export interface Arrival {
-  /** Request limit that the request exceeds. Undefined if the request is within both limits. */
+  /** Limit that the request exceeds, if any. */
   readonly exceeded: 'rate' | 'concurrency' | undefined;
-  /** Number of requests in flight with the same access key, including this request. */
+  /** Requests in flight with the same access key, including this request. */
   readonly inFlight: number;
-  /** Number of requests by the same user within the last second, including this one. */
+  /** Requests of the user in the last second, including this request. */
   readonly perSecond: number;
 }
 

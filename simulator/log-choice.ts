@@ -1,4 +1,4 @@
-/** Chooses the log messages of a simulator run from its flags and its scenario, and reads them from NDJSON files. */
+/** Chooses the log messages of a simulator run: from NDJSON files, or generated. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import type { LogData } from './log-data/log-data.ts';
@@ -10,7 +10,7 @@ import type { LogScenario } from './search/log-scenario.ts';
 import { parseMoment } from './search/log-scenario.ts';
 import { logProblems } from './search/log-source.ts';
 
-/** Returns the scenario's member `logs` (its log messages), changed by the command's flags. */
+/** Returns the log messages of the scenario, changed by the command's flags. */
 export function logsFor(base: Scenario, options: SimulateOptions, startMs: number): Pick<Scenario, 'logs'> {
   const { logData, messages, from, to } = options;
   const flag = Object.entries({ 'log-data': logData, messages, from, to }).find(([, value]) => value !== undefined);
@@ -39,10 +39,7 @@ export function logsFor(base: Scenario, options: SimulateOptions, startMs: numbe
   return { logs };
 }
 
-/**
- * Reads log messages from the NDJSON files that the flag or the scenario names. File names in the scenario are relative to the
- * directory of the scenario.
- */
+/** Reads log messages from NDJSON files. Relative names start at the scenario's directory. */
 export function logDataFor(
   { logs }: Scenario,
   options: SimulateOptions,

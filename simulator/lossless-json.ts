@@ -1,6 +1,6 @@
-/** Parses JSON with exact integers, because ids have 64 bits and a JavaScript number holds only 53. */
+/** Parses JSON with exact integers. JavaScript numbers would round 64-bit ids. */
 
-/** Parses JSON. Unlike JSON.parse, integers beyond 2^53 become bigint. Throws SyntaxError. */
+/** Parses JSON. Integers beyond 2^53 become bigint. Throws SyntaxError. */
 export function parseLosslessJson(text: string): unknown {
   return JSON.parse(text, keepWhole as (key: string, value: unknown) => unknown);
 }
@@ -11,10 +11,7 @@ function keepWhole(_key: string, value: unknown, context: { readonly source?: st
   return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
 }
 
-/**
- * Returns the decimal digits of a positive 64-bit integer, which may be a number, a bigint or a string. Returns undefined for
- * other values.
- */
+/** Returns the decimal digits of a positive 64-bit integer, or undefined for other values. */
 export function decimalId(value: unknown): string | undefined {
   const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
   return typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) ? text : undefined;

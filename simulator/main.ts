@@ -1,4 +1,4 @@
-/** The simulator as a stand-alone program: `node simulator/main.ts --help`. The simulator ends on SIGINT, SIGTERM and SIGHUP. */
+/** The simulator as a stand-alone program. SIGINT, SIGTERM and SIGHUP end it. */
 import { Command } from 'commander';
 import { LogfleetError } from '../src/base/errors.ts';
 import { defineSimulate } from './command.ts';

@@ -1,10 +1,10 @@
-/** JSON merge patches (RFC 7396): objects are merged by member, null removes a member, and other values replace it. */
+/** JSON merge patches (RFC 7396). `null` removes a member, and other values replace it. */
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns a copy of the target with the patch applied. Neither argument is changed. */
+/** Returns a patched copy of the target. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const merged = new Map(isObject(target) ? Object.entries(target) : []);

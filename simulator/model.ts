@@ -1,9 +1,7 @@
 /**
- * The simulated service without sockets, clock and disk: it answers a request at a given time. Tests run it on a virtual clock,
- * and `server.ts` offers it over HTTPS.
+ * The simulated service without sockets, clock and disk. It answers a request at a given time.
  *
- * Invariant: time never goes back. Events that are due before a request, such as the end of an upgrade, happen before it. The
- * caller must call `finish` for each request that it passed to `handle`, because requests in flight are limited.
+ * Time never goes back. The caller must call `finish` for each request, because requests in flight are limited.
  */
 import { type Random, seededRandom } from '../src/base/random.ts';
 import { type Answer, type Delivery, errorAnswer, type Refusal, tooManyRequests } from './answer.ts';
@@ -43,10 +41,10 @@ export interface RequestToken {
 }
 
 export interface ModelOptions {
-  /** Wall time at which the simulated service starts, in ms since the epoch. All times of the model are ms since the epoch. */
+  /** Time at which the service starts, in ms since the epoch. */
   readonly startMs: number;
   readonly journal?: (entry: JournalEntry) => void;
-  /** Log messages for searches if the scenario defines none. */
+  /** Log messages if the scenario defines none. */
   readonly logData?: LogData;
 }
 
@@ -128,7 +126,7 @@ export class ServiceModel {
     return authenticate(authorization, this.#settings.accessKeys) !== undefined;
   }
 
-  /** Executes the events that are due, such as the end of an upgrade. Returns the time, which never goes back. */
+  /** Executes due events, such as the end of an upgrade. Returns the current time. */
   advance(atMs: number): number {
     this.#nowMs = Math.max(this.#nowMs, atMs);
     this.#timeline.advance(this.#nowMs);
@@ -136,8 +134,8 @@ export class ServiceModel {
   }
 
   /**
-   * Applies a merge patch (RFC 7396) to the scenario. Only the patched members change. Throws ScenarioError and changes nothing
-   * if the result is invalid.
+   * Applies a merge patch (RFC 7396) to the scenario. Throws ScenarioError and changes nothing if the result is
+   * invalid.
    */
   patch(patch: unknown, atMs: number): void {
     const nowMs = this.advance(atMs);
@@ -170,17 +168,14 @@ export class ServiceModel {
     return this.#served(request, nowMs, { key, ...arrival, prepared }, reply);
   }
 
-  /**
-   * Limits the computing time of searches in each call, in units of about a microsecond. Interrupted searches are continued by
-   * `search`. Without a limit, results do not depend on computing time.
-   */
+  /** Limits the computing time of searches in each call, in microseconds. `search` continues interrupted searches. */
   limitTurns(units: number): void {
     this.#effort.limit(units);
   }
 
   /**
-   * Continues searches that have used up their computing time. Returns when to call this method again: at once (`now`), after
-   * some time (`later`), or after the next search job is created (`never`).
+   * Continues interrupted searches. Returns when to call this method again: `now`, `later`, or `never` before the next
+   * search job.
    */
   search(atMs: number): 'now' | 'later' | 'never' {
     const nowMs = this.advance(atMs);
@@ -190,7 +185,7 @@ export class ServiceModel {
     return jobs.hasUnfinished ? 'later' : 'never';
   }
 
-  /** Ends a request. `answered` is false if the client did not receive the whole answer. */
+  /** Ends a request. `answered` is false if the client did not get the whole answer. */
   finish(token: RequestToken, atMs: number, answered = true): void {
     const end = this.advance(atMs);
     if (token.accessId !== undefined) this.#limits.leave(token.accessId);
@@ -213,7 +208,7 @@ export class ServiceModel {
     };
   }
 
-  /** Returns the state of the simulated service at `atMs`, for tests and people. A call takes longer with more collectors. */
+  /** Returns the state of the simulated service at `atMs`. */
   snapshot(atMs: number): SimulatorState {
     const nowMs = this.advance(atMs);
     this.#effort.renew();
@@ -291,7 +286,7 @@ export class ServiceModel {
     return errorAnswer(refusal, this.#errorId(), this.#settings.errors);
   }
 
-  /** Returns a new error id. The ids are the same in every run of a scenario. */
+  /** Returns a new error id. Runs of the same scenario have the same ids. */
   #errorId(): string {
     let rest = (++this.#errors * 2_654_435_761 + this.#settings.seed) % 2 ** 48;
     let text = '';
@@ -361,17 +356,14 @@ function isJson(contentType: string | undefined): boolean {
   return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json';
 }
 
-/** Without the header `Accept`, a request accepts all types. */
+/** A request without the header `Accept` accepts all types. */
 function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept.trim() === '') return true;
   const types = accept.split(',').map((entry) => entry.split(';')[0]?.trim().toLowerCase());
   return types.some((type) => type === 'application/json' || type === 'application/*' || type === '*/*');
 }
 
-/**
- * Returns the URL of a redirect: the URL of the request with `to` in place of its base path. The URL is absolute if `to` or the
- * request names a host.
- */
+/** Returns the URL of a redirect, with `to` in place of the request's base path. */
 function locationOf(to: string, basePath: string, { path, headers }: ServiceRequest): string {
   const rest = path.slice(basePath.length);
   if (!to.startsWith('/') || headers.host === undefined) return `${to.replace(/\/$/, '')}${rest}`;

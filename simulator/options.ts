@@ -1,8 +1,8 @@
-/** Input of the command `simulate`: its flags, its process environment, and the error for wrong usage. */
+/** Input of the command `simulate`: flags and environment. */
 import { LogfleetError } from '../src/base/errors.ts';
 import type { ListenAddress } from '../src/base/flag-values.ts';
 
-/** Values of the flags. A member is absent when its flag is not given. */
+/** Values of the flags. A flag that was not given has no member. */
 export interface SimulateOptions {
   readonly listen: ListenAddress;
   readonly tlsDir?: string;
@@ -14,14 +14,14 @@ export interface SimulateOptions {
   /** Names of at least one NDJSON file. */
   readonly logData?: readonly string[];
   readonly messages?: number;
-  /** Time range of the generated messages, in the notation of a scenario. */
+  /** Time range of the generated messages, as in a scenario. */
   readonly from?: string;
   readonly to?: string;
   readonly journal?: string;
   readonly timeScale: number;
 }
 
-/** What the simulator uses of its process: output, environment, folder and a signal to end. Tests replace it. */
+/** What the simulator uses of its process. Tests replace it. */
 export interface SimulatorContext {
   readonly stdout: { write(text: string): void };
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -31,7 +31,7 @@ export interface SimulatorContext {
   readonly signal: AbortSignal;
 }
 
-/** Error for a flag that the simulator cannot use, or for an unusable file that a flag names. */
+/** Error for an unusable flag or file. */
 export class FlagError extends LogfleetError {
   override readonly name = 'FlagError';
 

@@ -1,37 +1,35 @@
 /**
- * Reusable memory for pieces (chunks) of answer bodies. It saves time, because allocating new memory takes longer than
- * writing to it.
+ * Reusable memory for answer bodies. Allocating memory takes longer than writing to it.
  *
- * Invariant: lent memory is not lent again before it is returned. Memory that is never returned, for example after a
- * broken connection, is garbage collected.
+ * Lent memory is not lent again before it is returned.
  */
 import { Buffer } from 'node:buffer';
 
-/** A chunk of memory, with a view for bytes and a view for numbers. */
+/** A chunk of memory, viewed as bytes and as numbers. */
 export interface Piece {
   readonly bytes: Buffer;
   readonly view: DataView;
 }
 
-/** Length of a chunk in bytes. Longer chunks have less overhead, shorter ones take less memory when many pages are sent. */
+/** Length of a chunk in bytes. Longer chunks are faster, and shorter chunks take less memory. */
 export const pieceBytes = 128 * 1024;
-/** Maximum number of unused chunks of memory that are kept for reuse. */
+/** Maximum number of unused chunks that are kept for reuse. */
 const maxFree = 64;
 
 export class PieceMemory {
   readonly #free: Piece[] = [];
   readonly #lent = new WeakMap<ArrayBufferLike, Piece>();
 
-  /** Lends a chunk of memory of at least `bytes` bytes, with undefined content. */
+  /** Lends at least `bytes` bytes of memory with undefined content. */
   lend(bytes: number): Piece {
     if (bytes > pieceBytes) return freshPiece(bytes);
-    // The chunk that was returned last is reused first, because it is most likely in the processor's cache.
+    // The last returned chunk is most likely in the processor's cache.
     const piece = this.#free.pop() ?? freshPiece(pieceBytes);
     this.#lent.set(piece.bytes.buffer, piece);
     return piece;
   }
 
-  /** Takes lent memory back for reuse. The argument is the lent bytes or a part of them. Memory that was not lent is ignored. */
+  /** Takes memory back for reuse. Memory that was not lent is ignored. */
   giveBack({ buffer }: Uint8Array): void {
     const piece = this.#lent.get(buffer);
     if (!piece) return;

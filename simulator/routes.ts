@@ -1,10 +1,10 @@
-/** Finds the operation of an API for the method and path of a request. */
+/** Finds the operation for the method and path of a request. */
 import type { Api, PreparedCall, ServiceRequest } from './call.ts';
 
 /**
- * Reason why a request has no operation:
- * - `unknown`: there is no such path (404).
- * - `method`: the path does not have this method (405).
+ * Why a request has no operation:
+ * - `unknown`: unknown path (404)
+ * - `method`: the path does not have this method (405)
  */
 export type Routing =
   | {

@@ -1,4 +1,4 @@
-/** Validates scenarios, first by the JSON Schema and then by rules that a schema cannot express. */
+/** Validates scenarios by the JSON Schema and by rules that the schema cannot express. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../src/base/duration.ts';
 import { accessIdProblem } from './credentials.ts';
@@ -27,10 +27,10 @@ function validator(): ValidateFunction<Scenario> {
   return compiled;
 }
 
-/** Default start time of the service. Any time will do, because the checks depend only on differences between times. */
+/** Default start time of the service. The checks depend only on time differences. */
 const anyStartMs = Date.UTC(2026, 0);
 
-/** Returns all problems of a scenario; the list is empty for a valid scenario. `startMs` is the start of the service. */
+/** Returns all problems of a scenario. `startMs` is the start of the service. */
 export function scenarioProblems(value: unknown, startMs = anyStartMs): ScenarioProblem[] {
   const validate = validator();
   if (validate(value)) return deepProblems(value, startMs);
@@ -41,7 +41,7 @@ export function scenarioProblems(value: unknown, startMs = anyStartMs): Scenario
     .map(problemOf);
 }
 
-/** Returns the value as a scenario, or throws ScenarioError with one line for each problem. */
+/** Returns the value as a scenario. Throws ScenarioError with one line for each problem. */
 export function checkScenario(value: unknown, startMs?: number): Scenario {
   const problems = scenarioProblems(value, startMs);
   if (problems.length > 0) throw new ScenarioError(problems.map(({ path, text }) => `${renderPath(path)}: ${text}`));
@@ -49,7 +49,7 @@ export function checkScenario(value: unknown, startMs?: number): Scenario {
 }
 
 interface DescribedSchema {
-  /** Description of valid values. Error messages contain it as the remedy. */
+  /** Description of valid values, used as the remedy in error messages. */
   readonly description?: string;
   readonly properties?: Readonly<Record<string, DescribedSchema>>;
 }
@@ -183,7 +183,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  // For each build, the fractions of all outcomes are added up. Outcomes without a build count for every build.
+  // Fractions are added up for each build. Outcomes without a build count for every build.
   const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
     everyTime
       .filter(({ toVersion }) => toVersion === undefined || toVersion === version)
@@ -207,7 +207,7 @@ function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number):
     if (isObject(patch?.logs) && 'files' in patch.logs) {
       return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
     }
-    // The scenario must still be valid after the merge patch of an event.
+    // The scenario must be valid after the event's patch.
     const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
     return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
   });
@@ -217,7 +217,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Returns whether the scenario has collectors that ship messages. Such a scenario must not have `logs`. */
+/** Returns whether the scenario has collectors that send messages. It must not have `logs` then. */
 export function shipsMessages({ groups = {}, collectors = {} }: Scenario): boolean {
   return [...Object.values(groups), ...Object.values(collectors)].some(
     ({ messagesPerMinute = 0 }) => messagesPerMinute > 0,

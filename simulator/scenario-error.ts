@@ -2,7 +2,7 @@
 import { LogfleetError } from '../src/base/errors.ts';
 
 export interface ScenarioProblem {
-  /** Path of the invalid value: member names and list indices from the root of the scenario. */
+  /** Path of the invalid value: member names and list indices. */
   readonly path: readonly (string | number)[];
   readonly text: string;
 }
@@ -10,7 +10,7 @@ export interface ScenarioProblem {
 export class ScenarioError extends LogfleetError {
   override readonly name = 'ScenarioError';
 
-  /** Creates the error. Its message has one line for each problem of the scenario. */
+  /** Creates the error, with one line for each problem. */
   constructor(lines: readonly string[]) {
     super({
       code: 'scenario.invalid',

@@ -4,10 +4,7 @@ import type { Scenario } from './scenario.ts';
 import { scenarioProblems } from './scenario-check.ts';
 import { renderPath, ScenarioError } from './scenario-error.ts';
 
-/**
- * Parses a scenario; an empty text is valid. Throws ScenarioError. `file` is the name of the file in error messages, and
- * `startMs` the start time of the service.
- */
+/** Parses a scenario. An empty text is valid. Throws ScenarioError. `file` is the file's name in error messages. */
 export function parseScenario(text: string, file: string, startMs?: number): Scenario {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -26,7 +23,7 @@ export function parseScenario(text: string, file: string, startMs?: number): Sce
   );
 }
 
-/** Returns the offset in the YAML text of the value at `path`, or of its nearest existing parent. */
+/** Returns the offset of the value at `path`, or of its nearest existing parent. */
 function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true);

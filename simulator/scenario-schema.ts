@@ -1,4 +1,4 @@
-/** The JSON Schema of a scenario (`scenario.ts`). It refuses unknown members, so that a typing error never becomes a default. */
+/** The JSON Schema of a scenario. It refuses unknown members to find typing errors. */
 import { faultKinds, maxGroupCount, maxMessagesPerMinute, omittableMembers, operations } from './scenario.ts';
 import {
   aboveZero,

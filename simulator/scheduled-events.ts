@@ -1,8 +1,6 @@
 /**
- * Events of the scenario: upgrades by other tools, manual installations, and changes of the scenario.
- *
- * Invariant: an event happens once: at its time, or immediately if its time has passed. If a patch changes or removes an event
- * before its time, the event happens in its new form or not at all.
+ * Events of the scenario: upgrades by other tools, manual installations, and changes of the scenario. Each event
+ * happens once.
  */
 import type { EventScenario, Scenario } from './scenario.ts';
 import type { Settings } from './settings.ts';
@@ -21,7 +19,7 @@ export interface EventContext {
 
 export class ScheduledEvents {
   readonly #world: EventContext;
-  /** JSON of each event in the current scenario, by the name of the event. It shows which events a new scenario changes. */
+  /** JSON of each event by name. Shows which events a new scenario changes. */
   #declared = new Map<string, string>();
 
   constructor(world: EventContext) {

@@ -1,4 +1,4 @@
-/** Types of values in scenarios, such as durations. Each has a description, which becomes the remedy in error messages. */
+/** Types of values in scenarios, such as durations. Their descriptions become remedies in error messages. */
 
 export const text = { type: 'string', minLength: 1, description: 'a text' } as const;
 export const anyText = { type: 'string', description: 'a text' } as const;

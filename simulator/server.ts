@@ -1,4 +1,4 @@
-/** Offers the simulated service over HTTPS (service.md 5.2). Answers can also be missing, truncated or reset. */
+/** Offers the simulated service over HTTPS. Answers can also be missing, truncated or reset. */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ import { PieceMemory } from './piece-memory.ts';
 export interface ServerOptions {
   readonly model: ServiceModel;
   readonly clock: Clock;
-  /** Monotonic time of the clock at which the time of the simulated service starts. Default: now. */
+  /** Monotonic time of the clock at which the service starts. Default: now. */
   readonly startedAtMs?: number;
   readonly host: string;
   /** Port, or 0 for a free one. */
@@ -26,13 +26,13 @@ export interface ServerOptions {
 export interface SimulatorServer {
   readonly baseURL: string;
   readonly controlURL: string;
-  /** Returns the time of the simulated service in fractional ms since the epoch. The time never goes back. */
+  /** Returns the service's time in fractional ms since the epoch. It never goes back. */
   nowMs(): number;
   /** Closes all connections. Resolves when the port is free and the journal is complete. */
   close(): Promise<void>;
 }
 
-/** Maximum length of a request body in bytes, above the length of any valid request. */
+/** Maximum length of a request body in bytes. All valid requests are shorter. */
 const maxBodyBytes = 1024 * 1024;
 
 /** Starts the server. Rejects if the address is not available. */
@@ -79,18 +79,18 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
       server.close();
       for (const socket of sockets.values()) socket.destroy();
       await closed;
-      // Open requests are ended before the journal is closed, because each request is written to the journal at its end.
+      // Each request writes its journal entry at its end.
       for (const token of inFlight) finish(token, false);
     },
   };
 }
 
-/** Maximum computing time of searches between two requests, in microseconds (estimated). */
+/** Maximum computing time of searches between two requests, in estimated microseconds. */
 const unitsPerTurn = 5_000;
-/** Pause in ms before searches continue, after they have done all work that was due. */
+/** Pause before searches continue after all due work, in ms. */
 const restMs = 50;
 
-/** Runs searches in short steps between requests, so that requests do not wait for a search. */
+/** Runs searches in short steps, so that requests do not wait for them. */
 class BackgroundSearch {
   readonly #model: ServiceModel;
   readonly #clock: Clock;
@@ -130,10 +130,7 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
   response.end(body);
 }
 
-/**
- * Reads the body of a request. Returns undefined if the body exceeds the maximum length, and an empty body if it is not UTF-8,
- * because then it cannot be JSON (service.md 4.1).
- */
+/** Reads a request body. Returns undefined if it is too long, and an empty body if it is not UTF-8. */
 function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
   let pieces: Buffer[] = [];
   let bytes = 0;
@@ -143,7 +140,7 @@ function receive(request: IncomingMessage, callback: (body: string | undefined) 
     else pieces = [];
   });
   request.on('end', () => callback(bytes > maxBodyBytes ? undefined : pieces.length === 0 ? '' : joined(pieces)));
-  // Without this listener, a request that its client aborts would end the process.
+  // Without a listener, an aborted request would end the process.
   request.on('error', () => {});
 }
 
@@ -157,10 +154,7 @@ function joined(pieces: readonly Buffer[]): string {
   }
 }
 
-/**
- * Returns the TCP connections by the address of the client. A TLS connection cannot be reset, but the TCP connection below it
- * can.
- */
+/** Returns the TCP connections by client address. TLS connections cannot be reset, but TCP connections can. */
 function rawSocketsOf(server: Server): ReadonlyMap<string, Socket> {
   const sockets = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {
@@ -175,7 +169,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress}|${remotePort}`;
 }
 
-/** Returns the host name by which a URL can reach the address on which the server listens. */
+/** Returns the host name for URLs of the server. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '') return '127.0.0.1';
   if (host === '::') return '[::1]';

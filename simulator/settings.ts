@@ -1,6 +1,6 @@
 /**
- * Settings of the simulator: a scenario with all defaults, durations in milliseconds, and users by access ID. Defaults follow the
- * specification of the service. Where it is ambiguous, they follow the first interpretation in section 10.2 of docs/service.md.
+ * Settings of the simulator: a scenario with all defaults. Defaults follow docs/service.md, and where it is ambiguous,
+ * its section 10.2.
  */
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import type {
@@ -23,9 +23,8 @@ export interface AccessKey {
   readonly accessId: string;
   readonly accessKey: string;
   readonly forbidden: boolean | readonly Operation[];
-  /** Names of the collector groups that the user may see. Undefined: all groups. */
   readonly groups: readonly string[] | undefined;
-  /** Organisation of the user. The limit on search jobs applies to all jobs of an organisation together. */
+  /** Organisation of the user. Its users share a limit on search jobs. */
   readonly organisation: string;
 }
 
@@ -34,7 +33,7 @@ export interface Build {
   readonly latest: boolean;
 }
 
-/** Effect of a build on the messages of the collectors that run it, as fractions from 0 to 1. */
+/** Effect of a build on the messages of its collectors, as fractions from 0 to 1. */
 export type ShippingFault = Required<Pick<BuildScenario, 'stopsShipping' | 'drops'>>;
 
 export interface Outcome extends Required<Pick<OutcomeScenario, 'share' | 'end' | 'message'>> {
@@ -58,7 +57,7 @@ export interface UpgradeSettings
 
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
   readonly name: string;
-  /** Definition of the fault as JSON. When it changes, the fault counts its matching requests from 0 again. */
+  /** JSON of the fault. A change restarts the count of matching requests. */
   readonly rule: string;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -82,7 +81,7 @@ export interface Settings {
   readonly list: Required<Omit<ListScenario, 'lag'>> & { readonly lagMs: number };
   readonly task: Required<TaskScenario>;
   readonly limits: Required<Omit<LimitScenario, 'retryAfter'>> & { readonly retryAfter: number | undefined };
-  /** Maximum number of active search jobs by organisation. Organisations that are not listed have the common maximum. */
+  /** Maximum number of active search jobs by organisation. Other organisations have the common maximum. */
   readonly activeJobs: ReadonlyMap<string, number>;
   readonly errors: Required<ErrorScenario>;
   readonly latency: Span;
@@ -106,7 +105,7 @@ const upgradeDefaults: UpgradeSettings = {
   outcomes: [],
 };
 
-/** Credentials of the only user if the scenario defines no users. */
+/** Credentials of the only user if the scenario has no users. */
 export const defaultCredentials = { accessId: 'simulator', accessKey: 'simulator-key' } as const;
 
 export function settingsOf(scenario: Scenario): Settings {
@@ -152,7 +151,7 @@ export function settingsOf(scenario: Scenario): Settings {
   };
 }
 
-/** Returns the settings for upgrades: `settings`, replaced by the members that `scenario` has. */
+/** Returns `settings`, overridden by the members of `scenario`. */
 export function upgradeSettings(scenario: UpgradeScenario, settings: UpgradeSettings): UpgradeSettings {
   return {
     duration: spanOf(scenario.duration) ?? settings.duration,
@@ -216,7 +215,7 @@ function accessKeysOf(scenario: Scenario): Map<string, AccessKey> {
   return keys;
 }
 
-/** Returns the builds in the given order. The newest build is the latest unless an entry sets `latest`. */
+/** Returns the builds. The newest build is the latest unless an entry sets `latest`. */
 function buildsOf(entries: readonly (string | BuildScenario)[]): Build[] {
   const builds = entries.map((entry) => (typeof entry === 'string' ? { version: entry } : entry));
   const stated = builds.some(({ latest }) => latest !== undefined);

@@ -1,4 +1,4 @@
-/** Runs the simulator: reads flags, scenario and log data, serves until the signal is aborted, and cleans up. */
+/** Runs the simulator: reads flags, scenario and log data, and serves until the signal is aborted. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,7 +27,7 @@ interface Credentials {
   readonly accessKey: string;
 }
 
-/** Runs the simulated service until the context's signal is aborted. Rejects with `FlagError` for wrong usage. */
+/** Runs the simulator until the signal is aborted. Rejects with `FlagError` for wrong usage. */
 export async function simulate(options: SimulateOptions, context: SimulatorContext): Promise<void> {
   keepHeapSmall();
   const startMs = systemClock.now();
@@ -109,7 +109,7 @@ async function baseScenario(options: SimulateOptions, context: SimulatorContext,
   }
 }
 
-/** Adds a user with the credentials from flags or environment to the users of the scenario, unless the scenario has that user. */
+/** Adds the user of the given credentials to the scenario's users. */
 function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorContext): Pick<Scenario, 'users'> {
   const given = givenCredentials(options);
   if (given === undefined) return {};
@@ -118,7 +118,7 @@ function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorCo
   if (problem !== undefined) throw new FlagError(`--access-id ${problem}`);
   const known = Object.values(base.users ?? {}).find(({ keys }) => Object.hasOwn(keys, id));
   if (known?.keys[id] === key) return {};
-  // The message names the environment variable, because the user may have set it for other commands.
+  // The user may have set the variable for other commands.
   const source = env['LOGFLEET_ACCESS_ID'] === id ? 'unset LOGFLEET_ACCESS_ID, which gave it, or ' : '';
   if (known) {
     const which = `the scenario has the access ID ${id} already, with another key`;
@@ -127,7 +127,7 @@ function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorCo
   return { users: { [id]: { keys: { [id]: key } }, ...base.users } };
 }
 
-/** Returns the credentials from the flags or the environment, or undefined if neither has credentials. */
+/** Returns the credentials from the flags or the environment, if any. */
 function givenCredentials({ accessId, accessKey }: SimulateOptions): Credentials | undefined {
   if (accessId === undefined && accessKey === undefined) return undefined;
   return {
@@ -136,7 +136,7 @@ function givenCredentials({ accessId, accessKey }: SimulateOptions): Credentials
   };
 }
 
-/** Returns the first credentials in the scenario, or the default credentials. */
+/** Returns the scenario's first credentials, or the default credentials. */
 function credentialsOf({ users }: Scenario): Credentials {
   for (const { keys } of Object.values(users ?? {})) {
     for (const [accessId, accessKey] of Object.entries(keys)) return { accessId, accessKey };

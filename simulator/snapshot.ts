@@ -1,4 +1,4 @@
-/** The state of the service for tests and people: the answer of `GET /simulator/state`. */
+/** State of the simulated service, as `GET /simulator/state` returns it. */
 import type { SearchJob } from './search/search-job.ts';
 import type { Build, Settings } from './settings.ts';
 import type { Collector, UpgradeTask } from './upgrades/collector.ts';
@@ -9,12 +9,12 @@ export interface CollectorState {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** Whether the service reports the collector as alive, which it does for some time after the collector has stopped. */
+  /** Whether the service reports the collector as alive. */
   readonly alive: boolean;
   readonly running: boolean;
-  /** True if an upgrade of the collector is in progress. */
+  /** True if the collector is being upgraded. */
   readonly upgrading: boolean;
-  /** Numbers of upgrade tasks for the collector: those that clients requested, and those that the service accepted. */
+  /** Upgrade tasks for the collector that clients requested, and that the service accepted. */
   readonly createTaskRequests: number;
   readonly tasksAccepted: number;
 }
@@ -26,11 +26,11 @@ export interface TaskState {
   readonly toVersion: string;
   readonly status: number;
   readonly message: string;
-  /** True if an event of the scenario started the upgrade, and not a request. */
+  /** True if an event, not a request, started the upgrade. */
   readonly foreign: boolean;
   /**
-   * Times in ms since the epoch. `endTime` is the end of the upgrade task, and `collectorEndTime` the end of the upgrade on the
-   * collector itself. Null before that end.
+   * Times in ms since the epoch. `endTime` is the end of the task, and `collectorEndTime` the end on the collector.
+   * Null before that.
    */
   readonly requestTime: number;
   readonly endTime: number | null;
@@ -39,11 +39,11 @@ export interface TaskState {
 
 export interface JobState {
   readonly id: string;
-  /** State that the status of the search job shows when no fault changes it. */
+  /** State of the search job without faults. */
   readonly state: string;
   readonly messageCount: number;
   readonly recordCount: number;
-  /** Requested time range of the search job, in ms since the epoch. */
+  /** Searched time range, in ms since the epoch. */
   readonly from: number;
   readonly to: number;
   readonly query: string;
@@ -51,23 +51,23 @@ export interface JobState {
   /** Times in ms since the epoch. `endTime` is null while the job is active. */
   readonly createTime: number;
   readonly endTime: number | null;
-  /** Reason why the job ended: `silence`, `timeout`, `deleted` or `fault`. Null while it is active. */
+  /** Why the job ended: `silence`, `timeout`, `deleted` or `fault`. Null while it is active. */
   readonly ended: string | null;
 }
 
 export interface Counters {
   /** Number of all requests to the simulated service. */
   readonly requests: number;
-  /** Number of requests with status 429 for exceeded limits on requests or search jobs. Answers of faults do not count. */
+  /** Requests with status 429 for exceeded limits, without those of faults. */
   readonly rejected429: number;
   readonly maxInFlight: number;
   readonly maxPerSecond: number;
   readonly tasksAccepted: number;
   readonly createTaskRequests: number;
   readonly jobsCreated: number;
-  /** Number of search jobs that are neither deleted nor cancelled. */
+  /** Active search jobs. */
   readonly jobsActive: number;
-  /** Number of search jobs that were cancelled because they got no requests. */
+  /** Search jobs that were cancelled because they got no requests. */
   readonly jobsLostToSilence: number;
 }
 

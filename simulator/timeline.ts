@@ -1,4 +1,4 @@
-/** Runs actions at given times. Actions with equal times keep their order. Time passes only when `advance` is called. */
+/** Runs actions at given times. Actions with equal times keep their order. Time passes only in `advance`. */
 
 interface Entry {
   readonly atMs: number;
@@ -24,7 +24,7 @@ export class Timeline {
     heap[index] = entry;
   }
 
-  /** Runs all actions with times up to `atMs` in order, including actions that they add. */
+  /** Runs all actions up to `atMs` in order, including actions added meanwhile. */
   advance(atMs: number): void {
     for (let first = this.#heap[0]; first && first.atMs <= atMs; first = this.#heap[0]) {
       this.#removeFirst();

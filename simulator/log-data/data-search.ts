@@ -1,7 +1,6 @@
 /**
- * Searches log messages from the end of a time range back to its start. A *finder* finds the matches: `row-finder.ts` examines
- * each message, and `template-finder.ts` counts generated messages in groups. The search pauses when its computing time is used
- * up, so that the simulator can answer other requests (`effort.ts`).
+ * Searches log messages from the end of a time range back to its start. The search pauses when its computing time is
+ * used up.
  */
 import { Effort } from './effort.ts';
 import type { MatchListener, MessagePage, Search, SearchRange } from './log-data.ts';
@@ -9,15 +8,9 @@ import { PagePlan, type RowWriter } from './message-page.ts';
 
 /** Finds the messages that match a search, latest first. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
-  /**
-   * Continues the search back to the time `targetMs`. Stops earlier if `maxMatches` matches are found or the computing time
-   * (`effort`) is used up.
-   */
+  /** Continues the search back to `targetMs`, to `maxMatches` matches, or to the end of its computing time. */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
-  /**
-   * Calls `take` for each match after the first `skip` matches, newest first, until `take` returns false. `rank` is the number
-   * of newer messages, matching or not.
-   */
+  /** Calls `take` for each match after the first `skip` matches, newest first, until `take` returns false. */
   each(skip: number, take: (rank: number) => boolean): void;
 }
 

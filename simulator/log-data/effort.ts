@@ -1,20 +1,18 @@
 /**
- * Limits how long searches run before the simulator handles other requests. *Effort* is the computing time, estimated in units
- * of about a microsecond. It is not measured, so that a search makes the same progress on every machine.
- *
- * Invariant: while any computing time remains, a search can do one more piece of work, so every search makes progress.
+ * Limits how long a search runs before the simulator handles other requests. Computing time is estimated in
+ * microseconds, not measured. Searches therefore progress equally on every machine.
  */
 
 export class Effort {
   #perTurn = Number.POSITIVE_INFINITY;
   #left = Number.POSITIVE_INFINITY;
 
-  /** Sets the computing time, in units of about a microsecond, that each call of `renew` grants. By default, it is unlimited. */
+  /** Sets the computing time that each call of `renew` grants, in microseconds. Unlimited by default. */
   limit(unitsPerTurn: number): void {
     this.#perTurn = unitsPerTurn;
   }
 
-  /** Grants the full computing time (set by `limit`) again. */
+  /** Grants the full computing time again. */
   renew(): void {
     this.#left = this.#perTurn;
   }
@@ -28,15 +26,15 @@ export class Effort {
   }
 
   /**
-   * Returns how many pieces of work the remaining computing time allows, at least one. `units` is the computing time of one
-   * piece.
+   * Returns how many operations the remaining computing time allows, at least one. `units` is the cost of one
+   * operation.
    */
   allows(units: number): number {
     return units > 0 ? Math.max(1, Math.floor(this.#left / units)) : Number.POSITIVE_INFINITY;
   }
 }
 
-/** Estimated computing time, in microseconds, for counting the matches in one block of generated messages. */
+/** Estimated time to count the matches in one block of generated messages, in microseconds. */
 export const unitsPerBlock = 0.05;
 
 interface Reader {
@@ -44,7 +42,7 @@ interface Reader {
   readonly reads?: ReadonlySet<string> | undefined;
 }
 
-/** Returns the estimated computing time, in microseconds, for creating one message and passing it to a filter or aggregation. */
+/** Returns the estimated time to create and filter one message, in microseconds. */
 export function unitsPerMessage({ cost = 1, reads }: Reader, rawBytes: number): number {
   return 1 + cost * (reads?.has('_raw') === false ? 0.05 : 0.05 + rawBytes / 20_000);
 }

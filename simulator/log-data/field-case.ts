@@ -1,10 +1,10 @@
-/** Upper and lower case in the names of message fields (service.md 2.5). Real services use different spellings (service.md 10.3). */
+/** Upper and lower case in field names of messages (service.md 2.5). */
 import { messageFields } from '../query/message-fields.ts';
 import type { FieldDescriptor } from '../query/row.ts';
 
 /**
  * Spellings of field names:
- * - `specified`: as in section 2.5 of docs/service.md, `_messagetime` and `_sourceName`.
+ * - `specified`: `_messagetime` and `_sourceName`, as in section 2.5 of docs/service.md.
  * - `camel`: `_messageTime` and `_sourceName`.
  * - `lower`: `_messagetime` and `_sourcename`.
  */
@@ -20,7 +20,7 @@ const camelNames: Readonly<Record<string, string>> = {
   _blockid: '_blockId',
 };
 
-/** Returns a field name in the given spelling. `name` is the field's name in section 2.5 of docs/service.md. */
+/** Returns a field name in the given spelling. */
 export function spelt(name: string, fieldCase: FieldCase): string {
   switch (fieldCase) {
     case 'specified':
@@ -32,7 +32,7 @@ export function spelt(name: string, fieldCase: FieldCase): string {
   }
 }
 
-/** Returns the message fields in the order of service.md 2.5, with names in the given spelling. */
+/** Returns the message fields in the order of section 2.5 of docs/service.md. */
 export function speltFields(fieldCase: FieldCase): readonly FieldDescriptor[] {
   return messageFields.map((field) => ({ ...field, name: spelt(field.name, fieldCase) }));
 }

@@ -1,12 +1,12 @@
 /**
- * Unique message ids. The number of a message is shuffled to eighteen digits, so that ids look random but never repeat. A sign
- * and a leading digit make them 64-bit numbers, as on real services (service.md 10.3).
+ * Unique message ids. Numbers of messages are shuffled to look random, but ids never repeat. Ids are 64-bit numbers, as
+ * on real services.
  */
 
 const half = 1_000_000_000;
 
 export class MessageIds {
-  /** First nine digits (`high`) and last nine digits (`low`) of the result of `shuffle`. */
+  /** First nine digits (`high`) and last nine digits (`low`) of the shuffled number. */
   high = 0;
   low = 0;
   readonly #keys: readonly [number, number, number, number];
@@ -16,7 +16,7 @@ export class MessageIds {
     this.#keys = [key(0x51ed270b), key(0x2545f491), key(0x1b873593), key(0x7feb352d)];
   }
 
-  /** Shuffles the number of a message in four rounds, and stores the result in `high` and `low`. */
+  /** Shuffles the number of a message, and stores the result in `high` and `low`. */
   shuffle(number: number): void {
     const [first, second, third, fourth] = this.#keys;
     let high = Math.floor(number / half);

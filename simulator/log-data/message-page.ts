@@ -1,16 +1,11 @@
-/**
- * Pages of messages as JSON, which is written while the page is sent.
- *
- * Invariant: a page stores only the rank of each message (number of newer messages), in eight bytes. A chunk of bytes does not
- * change until the caller returns it for reuse.
- */
+/** Pages of messages as JSON, written while the page is sent. */
 import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../piece-memory.ts';
 import type { MessagePage } from './log-data.ts';
 
 export interface RowWriter {
   /** Returns the length in bytes of a message as `{"map":{…}},`, with the comma. */
   bytesOf(rank: number, withRaw: boolean): number;
-  /** Writes the JSON of a message at `offset`. Returns the offset after the message, or -1 if `into` is too short. */
+  /** Writes the JSON of a message at `offset`. Returns the end offset, or -1 if `into` is too short. */
   write(rank: number, withRaw: boolean, into: Piece, offset: number): number;
 }
 
@@ -30,7 +25,7 @@ export class PagePlan {
     this.#withRaw = withRaw;
   }
 
-  /** Adds a message if it fits on the page. Returns whether the page has room for more. */
+  /** Adds a message if it fits on the page. Returns whether more messages fit. */
   add(rank: number): boolean {
     if (this.#ranks.length >= this.#limit) return false;
     const bytes = this.#bytes + this.#writer.bytesOf(rank, this.#withRaw);
@@ -54,7 +49,7 @@ function* pieces(
   withRaw: boolean,
   memory: PieceMemory | undefined,
 ): Generator<Uint8Array> {
-  // The stored length includes a comma after the last message. Pages have no such comma.
+  // The page has no comma after the last message.
   let leftBytes = totalBytes + 1;
   let next = 0;
   while (next < ranks.length) {

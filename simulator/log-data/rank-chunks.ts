@@ -1,15 +1,15 @@
 /**
- * Set of message ranks (numbers of newer messages), added in any order and read in ascending order. The set consists of chunks. A
- * chunk with few ranks is a list with two bytes for each rank. A chunk with many ranks has one bit for each possible rank.
+ * Set of message ranks (numbers of newer messages), read in ascending order. Few ranks are stored as a list, and many
+ * as bits.
  */
 
 const chunkRanks = 65_536;
-/** Maximum number of messages that a chunk stores as a list. For more, one bit for each possible message takes less memory. */
+/** Maximum number of messages that a chunk stores as a list. A longer list would take more memory than bits. */
 const maxListed = chunkRanks / 16;
 
 export class RankChunks {
   readonly #chunks = new Map<number, Chunk>();
-  /** Numbers of the existing chunks, in ascending order if `#isSorted` is true. */
+  /** Numbers of the existing chunks. */
   #order: number[] = [];
   #isSorted = true;
   #size = 0;
@@ -51,7 +51,7 @@ export class RankChunks {
 
 class Chunk {
   size = 0;
-  /** Ranks of the messages in the chunk, as a list. Only the first `size` entries are used, in ascending order. */
+  /** Ranks of the messages in the chunk. The first `size` entries are in use. */
   #listed = new Uint16Array(4);
   #bits: Uint32Array | undefined;
 
@@ -62,7 +62,7 @@ class Chunk {
     this.size++;
   }
 
-  /** Calls `take` for each message of the chunk, until `take` returns false. Returns false in that case. */
+  /** Calls `take` for each message of the chunk. Stops and returns false when `take` returns false. */
   each(take: (entry: number) => boolean): boolean {
     const bits = this.#bits;
     if (!bits) return this.#listed.subarray(0, this.size).every((entry) => take(entry));

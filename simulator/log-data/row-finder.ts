@@ -1,25 +1,20 @@
-/**
- * Finder for filters that read fields of single messages. It examines one message after the other, and stores which messages match.
- */
+/** Examines messages one after the other, and stores which messages match a filter. */
 import type { Filter, Row } from '../query/row.ts';
 import type { Finder } from './data-search.ts';
 import { type Effort, unitsPerMessage } from './effort.ts';
 import type { MatchListener, SearchRange } from './log-data.ts';
 import { RankChunks } from './rank-chunks.ts';
 
-/** Messages, each found by its rank (number of newer messages). */
+/** Messages by rank (number of newer messages). */
 export interface SearchedRows {
   rawBytesOf(rank: number): number;
   row(rank: number): Row;
 }
 
-/** Ranks (positions by age) of the messages that a search found. They are read in ascending order. */
+/** Ranks (numbers of newer messages) of the messages that a search found. */
 export type MatchStore = Pick<RankChunks, 'size' | 'add' | 'each'>;
 
-/**
- * Returns the rank (number of newer messages) of the next message, or -1 after the last one. Messages are sorted by message
- * time or receipt time, latest first.
- */
+/** Returns the rank (number of newer messages) of the next message, latest first, or -1 after the last message. */
 export type NextRank = (effort: Effort) => number;
 
 export class RowFinder implements Finder {

@@ -1,29 +1,25 @@
 /**
- * Aggregate functions of queries, such as `sum` and `count`, computed value by value. The functions store only what the result
- * needs, so only `count_distinct` stores all values.
+ * Aggregate functions of queries, such as `sum` and `count`. Only `count_distinct` stores all values.
  *
- * `sum`, `avg`, `min` and `max` skip values that are not numbers. Without any number their result is `""`.
+ * `sum`, `avg`, `min` and `max` skip values that are not numbers. Without any number, the result is `""`.
  */
 import { characterBytes, detached } from './aggregation-memory.ts';
 import { compareNumerics, type FieldValue, type Numeric, numericOf } from './numeric.ts';
 import type { FieldDescriptor } from './row.ts';
 
-/** Values of one aggregate function, such as `sum(a)`, for each group of rows. Groups are numbered from 0. */
+/** Values of one aggregate function for each group of rows. Groups are numbered from 0. */
 export interface Accumulators {
-  /** Adds a value `times` times to a group of rows. Every group needs at least one value. */
+  /** Adds a value `times` times to a group. Every group needs at least one value. */
   add(group: number, value: FieldValue | undefined, times: number): void;
   result(group: number): string;
 }
 
 export interface AggregateFunction {
-  /**
-   * Creates the values for a new aggregation. `keep` is called with a number of bytes when the values need more memory than
-   * `groupBytes` for each group.
-   */
+  /** Starts a new aggregation. `keep` reserves bytes beyond `groupBytes` for each group. */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
-  /** Approximate memory in bytes that the aggregate function needs for each group of rows. */
+  /** Approximate memory for each group, in bytes. */
   readonly groupBytes: number;
-  /** Returns the type of the function's result for a field of the given type. */
+  /** Returns the type of the result for a field of the given type. */
   typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];
 }
 
@@ -57,7 +53,7 @@ class Counts implements Accumulators {
   }
 }
 
-/** Approximate memory in bytes of a value in a set, without the characters of the value. */
+/** Approximate memory of a value in a set without its characters, in bytes. */
 const valueBytes = 80;
 
 class DistinctCounts implements Accumulators {
@@ -83,7 +79,7 @@ class DistinctCounts implements Accumulators {
   }
 }
 
-/** Minimum of each group of rows if `sign` is -1, maximum if `sign` is 1. */
+/** Minimum of each group if `sign` is -1, maximum if `sign` is 1. */
 class Extremes implements Accumulators {
   readonly #sign: 1 | -1;
   readonly #extremes: (Numeric | undefined)[] = [];
@@ -132,9 +128,8 @@ class Averages extends Totals implements Accumulators {
   }
 }
 
-/** A sum, which is exact while all added numbers are integers. */
+/** A sum. It is exact while all added numbers are integers. */
 class Total {
-  /** Sum of the integers while it is a safe integer; a larger sum is in `#large`. */
   #whole = 0;
   #large = 0n;
   #inexact = 0;

@@ -1,15 +1,10 @@
 /**
- * Limits the memory of all aggregations together, and caches the result records that were requested last. The memory is
- * estimated from the number of groups and the lengths of values.
- *
- * Invariant: the memory is limited for any number of search jobs. An aggregation that exceeds the limit drops all its groups.
+ * Limits the estimated memory of all aggregations together, and caches the last result. An aggregation that exceeds the
+ * limit drops all its groups.
  */
 import type { RecordTable } from './aggregation.ts';
 
-/**
- * Default memory limit of all aggregations in million bytes, enough for a hundred thousand groups with one grouping field and two
- * aggregate functions.
- */
+/** Default limit in million bytes, enough for a hundred thousand groups with three values each. */
 export const defaultMb = 20;
 
 export class AggregationMemory {
@@ -22,7 +17,7 @@ export class AggregationMemory {
     this.maxMb = maxMb;
   }
 
-  /** Reserves memory. Returns false if the limit is exceeded; the memory must be released even then. */
+  /** Reserves memory. Returns false if the limit is exceeded. The memory must be released even then. */
   take(bytes: number): boolean {
     this.#bytes += bytes;
     return this.#bytes <= this.maxMb * 1e6;
@@ -32,16 +27,13 @@ export class AggregationMemory {
     this.#bytes -= bytes;
   }
 
-  /**
-   * Returns the records of an aggregation, from the cache or computed by `make`. Only the records that were requested last are
-   * cached. `owner` identifies the aggregation.
-   */
+  /** Returns the records of the aggregation `owner`, from the cache or from `make`. */
   tableOf(owner: object, make: () => RecordTable): RecordTable {
     if (this.#table?.owner !== owner) this.#table = { owner, table: make() };
     return this.#table.table;
   }
 
-  /** Drops the cached result table of the aggregation `owner`. */
+  /** Drops the cached records of the aggregation `owner`. */
   forgetTable(owner: object): void {
     if (this.#table?.owner === owner) this.#table = undefined;
   }
@@ -52,7 +44,7 @@ export const characterBytes = 2;
 
 const minSlice = 13;
 
-/** Returns a copy of a text, because a slice of a message would keep the whole message in memory. */
+/** Returns a copy of a text. A slice would keep the whole message in memory. */
 export function detached(text: string): string {
   return text.length < minSlice ? text : (JSON.parse(JSON.stringify(text)) as string);
 }

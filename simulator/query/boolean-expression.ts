@@ -1,20 +1,15 @@
-/**
- * Parses boolean expressions with `and`, `or`, `not` and parentheses, in the search before the first `|` of a query and in
- * conditions after it.
- *
- * `not` binds most tightly, and `or` least. The caller parses the operands.
- */
+/** Parses boolean expressions with `and`, `or`, `not` and parentheses. `not` binds most tightly, and `or` least. */
 import type { Cursor } from './cursor.ts';
 import { allOf, anyOf, not, type Predicate } from './predicate.ts';
 
 export interface Primary {
   /** Parses one operand. Throws if there is none. */
   parse(): Predicate;
-  /** True if two operands without an operator between them are joined by `and`. */
+  /** True if adjacent operands are joined by `and`. */
   readonly sideBySide: boolean;
 }
 
-/** Maximum depth of nested parentheses, which protects the recursive parser from a stack overflow. */
+/** Maximum depth of parentheses. Protects the parser from a stack overflow. */
 const deepest = 100;
 
 export function parseBoolean(cursor: Cursor, primary: Primary, depth = 0): Predicate {

@@ -1,9 +1,4 @@
-/**
- * Parses conditions of the query operator `where`: comparisons of fields, numbers and texts, joined by `and`, `or`, `not` and
- * parentheses.
- *
- * A missing field has the value `""`. Texts are compared without regard to case. A number is compared only with numbers.
- */
+/** Parses conditions of the operator `where`. A missing field has the value `""`. Texts are compared without case. */
 import { unreachable } from '../../src/base/assert.ts';
 import { parseBoolean } from './boolean-expression.ts';
 import type { Cursor } from './cursor.ts';
@@ -21,11 +16,11 @@ const comparisons = ['!=', '<=', '>=', '=', '<', '>'] as const;
 type Comparison = (typeof comparisons)[number];
 
 const numberForm = /-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_.])/uy;
-/** Description of the numbers that `parseNumeric` accepts, for error messages. */
+/** Valid numbers, for error messages. */
 const countableNumber = 'a number below 1.8e308, of 1000 digits at most where it is whole';
 const cost = 2;
 
-/** Parses a condition of `where`. `checkField` throws if records cannot have a field with the name. */
+/** Parses a condition of `where`. `checkField` throws for an unknown field. */
 export function parseCondition(cursor: Cursor, checkField: (name: string, offset: number) => void): Predicate {
   return parseBoolean(cursor, { parse: () => parseComparison(cursor, checkField), sideBySide: false });
 }
@@ -65,8 +60,8 @@ function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
 }
 
 /**
- * Compares two operands of a condition. Numbers are compared with numbers, and texts with texts. Two fields are compared as
- * numbers if both look like numbers.
+ * Compares two operands: numbers with numbers, texts with texts. Two fields are compared as numbers if both look like
+ * numbers.
  */
 function compare(left: Operand, comparison: Comparison, right: Operand): (fields: Fields) => boolean {
   const byNumber = left.kind === 'number' || right.kind === 'number';

@@ -1,10 +1,10 @@
 /**
- * Reads the text of a query from left to right. A method that does not find what it looks for leaves the position unchanged, so
- * that another method can try. All methods except `match` skip blanks first.
+ * Reads the text of a query from left to right. A method that finds no match leaves the position unchanged. All methods
+ * except `match` skip blanks first.
  */
 import { QueryError } from './query-error.ts';
 
-/** Pattern of a name: letters, digits and `_`, joined by single dots and hyphens. */
+/** Names consist of letters, digits and `_`, joined by single dots and hyphens. */
 const nameForm = /[\p{L}_][\p{L}\p{M}\p{N}_]*(?:[.-][\p{L}\p{M}\p{N}_]+)*/uy;
 const wholeNumberForm = /\d+/y;
 const blankForm = /\s*/y;
@@ -44,7 +44,7 @@ export class Cursor {
     return this.text.startsWith(symbol, this.offset);
   }
 
-  /** Reads the text that a sticky regular expression matches at the cursor, without skipping blanks. */
+  /** Reads the text that a sticky regular expression matches, without skipping blanks. */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
     const found = pattern.exec(this.text)?.[0];
@@ -66,13 +66,13 @@ export class Cursor {
     return true;
   }
 
-  /** Reads a name without quotes, for example of an operator or a field. */
+  /** Reads an unquoted name of an operator or a field. */
   takeBareName(): string | undefined {
     this.skipBlanks();
     return this.match(nameForm);
   }
 
-  /** Reads a whole number. Returns undefined if there are no digits, or if the number is beyond the safe integers. */
+  /** Reads a whole number. Returns undefined unless a safe integer follows. */
   takeWholeNumber(): number | undefined {
     const start = this.offset;
     const value = Number(this.match(wholeNumberForm) ?? Number.NaN);
@@ -89,7 +89,7 @@ export class Cursor {
     if (!this.takeKeyword(keyword)) throw this.expected(`"${keyword}"`);
   }
 
-  /** Returns the error for an unexpected token. `expected` is a noun with its article, as in `a field name`. */
+  /** Returns the error for an unexpected token. `expected` is a noun, as in `a field name`. */
   expected(expected: string, offset: number = this.offset): QueryError {
     return QueryError.expected(this.text, offset, expected);
   }
@@ -99,7 +99,6 @@ export class Cursor {
   }
 }
 
-/** Returns whether a keyword of a query can end before the character `next`. */
 function endsWord(next: string | undefined): boolean {
   return next === undefined || /[\s()"|=<>,!]/.test(next);
 }

@@ -1,9 +1,7 @@
 /**
- * Aggregations: rows with equal values in the grouping fields become one record (service.md 2.6). Values are stored in one list
- * for each function, because an object for each group takes several times as much memory.
+ * Aggregations: rows with equal values in the grouping fields become one record.
  *
- * Invariant: the order of the rows has no effect, except on the last digits of sums of fractions. An aggregation that exceeds its
- * memory therefore drops all groups. If it dropped only the latest, the order of the rows would matter.
+ * The order of the rows has no effect. An aggregation that exceeds its memory therefore drops all groups.
  */
 import type { Accumulators, AggregateFunction } from './accumulators.ts';
 import type { Aggregation, RecordStep, RecordTable } from './aggregation.ts';
@@ -14,7 +12,7 @@ import type { FieldDescriptor, Row } from './row.ts';
 export interface Column {
   readonly descriptor: FieldDescriptor;
   readonly aggregate: AggregateFunction;
-  /** Lower-case name of the field that the aggregate function reads. Absent for a `count` of rows. */
+  /** Lower-case name of the aggregated field. Absent for `count`. */
   readonly field?: string;
 }
 
@@ -25,11 +23,11 @@ export interface Grouping {
   readonly steps: readonly RecordStep[];
 }
 
-/** Value of every row for a `count` without a field. Any text will do, because such a `count` counts rows. */
+/** Value of every row for a `count` without a field. */
 const present = '';
 
 const maxGroups = 100_000;
-/** Approximate memory in bytes of one group of rows, without the values of its fields. */
+/** Approximate memory of a group without its field values, in bytes. */
 const groupBytes = 90;
 const keyBytes = 50;
 
@@ -38,19 +36,15 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Number of each group. The key is one text, in which the values of the grouping fields are joined. */
+  /** Number of each group, by the joined values of its grouping fields. */
   #indices = new Map<string, number>();
-  /**
-   * Values of the grouping fields of each group. Not used if there is only one grouping field: its values are the keys of
-   * `#indices`.
-   */
+  /** Values of the grouping fields of each group. Unused with a single grouping field. */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];
-  /** Memory in bytes that this aggregation has reserved. */
+  /** Reserved memory in bytes. */
   #bytes = 0;
   #isTooMuch = false;
   #failure: string | undefined;
-  /** Number of records, cached until another row is added. */
   #recordCount: number | undefined;
 
   constructor(grouping: Grouping, memory: AggregationMemory) {
@@ -163,7 +157,7 @@ export class GroupedRows implements Aggregation {
   }
 }
 
-/** Joins the values of a group's grouping fields to one text, which differs for different values. */
+/** Joins the values of a group's fields to one unique text. */
 function identityOf(values: readonly string[]): string {
   const [only] = values;
   if (values.length === 1) return only as string;

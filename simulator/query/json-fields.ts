@@ -1,20 +1,19 @@
 /**
- * Fields of a message whose text is JSON: `{"a":{"b":[1,2]}}` has `a.b[0]` and `a.b[1]`. Other messages have no such fields.
- *
- * Names of standard fields (service.md 2.5) and null values are skipped. Numbers have JavaScript's notation, and integers are exact.
+ * Fields of JSON messages: `{"a":{"b":[1,2]}}` has `a.b[0]` and `a.b[1]`. Names of standard fields and null values are
+ * skipped.
  */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { messageField } from './message-fields.ts';
 import type { Fields, Predicate } from './predicate.ts';
 
-/** Maximum number of fields that are read from a JSON message, and maximum depth of the nested objects that are read. */
+/** Maximum number of fields of a JSON message, and maximum depth of its objects. */
 const maxJsonFields = 200;
 const deepestJsonField = 20;
 
 const jsonCost = 100;
 const longInteger = /\d{16}/;
 
-/** Returns names and values of the fields in the order of the text. If names differ only in case, the first field is used. */
+/** Returns names and values of the fields. If names differ only in case, the first field counts. */
 export function jsonFields(raw: string): readonly (readonly [name: string, value: string])[] {
   const value = parseObject(raw);
   if (value === undefined) return [];
@@ -23,7 +22,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Returns an extended condition, which can also read the fields of messages whose text is JSON. */
+/** Returns a condition that can also read fields of JSON messages. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

@@ -1,7 +1,4 @@
-/**
- * The standard fields of messages (service.md 2.5), with the names and types that result pages give them. Queries cannot create
- * fields with these names.
- */
+/** The standard fields of messages, with their names and types. Queries cannot create fields with these names. */
 import type { FieldDescriptor } from './row.ts';
 
 const types = {

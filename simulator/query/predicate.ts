@@ -1,15 +1,15 @@
-/** Conditions of queries. Parts that are fast to evaluate come first. Parts that are always true or false are removed. */
+/** Conditions of queries. Fast conditions are evaluated first. */
 import type { FieldValue } from './numeric.ts';
 
 /** Fields of a message or record. */
 export interface Fields {
-  /** Returns the value of a field, or undefined if the field is missing. The name must be in lower case. */
+  /** Returns the value of a field, or undefined if it is missing. The name is in lower case. */
   field(lowerName: string): FieldValue | undefined;
 }
 
 export interface Predicate {
   readonly reads: ReadonlySet<string>;
-  /** Estimated time to evaluate the condition, as a multiple of the time to compare two short texts. */
+  /** Estimated cost to evaluate the condition. Comparing two short texts costs 1. */
   readonly cost: number;
   holds(fields: Fields): boolean;
 }

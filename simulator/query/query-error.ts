@@ -1,14 +1,14 @@
-/** A syntax error of a query (`parse.error`, service.md 7.2), with its position, the expected token and the actual token. */
+/** A syntax error of a query (`parse.error`), with its position. */
 import { LogfleetError } from '../../src/base/errors.ts';
 
 const maxShownCharacters = 20;
 
 export class QueryError extends LogfleetError {
   override readonly name = 'QueryError';
-  /** Offset of the error in the query's text, in UTF-16 units. */
+  /** Offset of the error in the query, in UTF-16 units. */
   readonly offset: number;
 
-  /** Creates a syntax error. `problem` is a sentence without its full stop; the position is added to it. */
+  /** Creates a syntax error. `problem` is a sentence without a full stop. */
   constructor(text: string, offset: number, problem: string) {
     super({
       code: 'query.invalid',
@@ -19,13 +19,13 @@ export class QueryError extends LogfleetError {
     this.offset = offset;
   }
 
-  /** Creates the error for an unexpected token. `expected` is a noun with its article, as in `a field name`. */
+  /** Creates the error for an unexpected token. `expected` is a noun, as in `a field name`. */
   static expected(text: string, offset: number, expected: string): QueryError {
     return new QueryError(text, offset, `expected ${expected}, but found ${shownAt(text, offset)}`);
   }
 }
 
-/** Returns an offset as `line:column`. Both count from 1, and columns are UTF-16 units. */
+/** Returns an offset as `line:column`, both counted from 1. */
 function placeOf(text: string, offset: number): string {
   const before = text.slice(0, offset);
   const lineStart = before.lastIndexOf('\n') + 1;

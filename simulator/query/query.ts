@@ -1,9 +1,4 @@
-/**
- * Parser of the service's queries (service.md 4.1 and docs/query-language.md).
- *
- * Invariant: a parsed query has no state. Only an aggregation stores data, and its result does not depend on the order of the
- * rows.
- */
+/** Parser of the service's queries (docs/query-language.md). A parsed query has no state. */
 import { functionNames } from './accumulators.ts';
 import type { Aggregation } from './aggregation.ts';
 import { AggregationMemory } from './aggregation-memory.ts';
@@ -17,23 +12,23 @@ import { RowStage } from './row-stage.ts';
 import { jsonStep } from './row-steps.ts';
 import { parseSearch } from './search-expression.ts';
 
-/** Maximum length of a query in characters. The maximum limits the cost of evaluating long search terms and long lists. */
+/** Maximum length of a query in characters, which limits the cost of its evaluation. */
 const maxCharacters = 10_000;
 
 export interface Query {
-  /** Selects the messages that match the search before the first `|` of the query and the conditions directly after it. */
+  /** Selects the messages that match the search and the conditions directly after it. */
   readonly filter: Filter;
-  /** Applies the query's operators on messages, such as `parse`. Absent if the query has none. */
+  /** Applies operators on messages, such as `parse`. */
   readonly transform?: Transform;
-  /** Argument of a `limit` before any aggregation: the maximum number of messages. Absent without such a `limit`. */
+  /** Maximum number of messages: the argument of a `limit` before any aggregation. */
   readonly messageLimit?: number;
-  /** Creates the aggregation of the query. It uses the shared `memory` if given. Absent if the query does not aggregate. */
+  /** Creates the aggregation, with the shared `memory` if given. Absent if the query does not aggregate. */
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
-  /** Lower-case names of all stored fields that the filter, the transform and the aggregation read. */
+  /** Lower-case names of all stored fields that the query reads. */
   readonly reads: ReadonlySet<string>;
   /**
-   * Length in ms of the time slices if `timeslice` is the only operator that reads `_messagetime`. In this case, `reads` does
-   * not contain `_messagetime`.
+   * Length of the time slices in ms, if only `timeslice` reads `_messagetime`. Then `reads` does not contain
+   * `_messagetime`.
    */
   readonly sliceMs?: number;
 }
@@ -42,11 +37,11 @@ const rowOperators = ['where', 'parse regex', 'json auto', 'timeslice', 'fields'
 const recordOperators = ['where', 'sort', 'limit', 'fields'];
 
 export interface QueryOptions {
-  /** Whether fields of JSON messages can be searched without `json auto` (`AutoParse`, service.md 4.1). */
+  /** Whether queries can search fields of JSON messages without `json auto`. */
   readonly jsonFields?: boolean;
 }
 
-/** Parses a query. Throws `QueryError` if the query is invalid or blank. */
+/** Parses a query. Throws `QueryError` if the query is invalid. */
 export function parseQuery(text: string, { jsonFields = false }: QueryOptions = {}): Query {
   if (text.length > maxCharacters)
     throw new QueryError(text, maxCharacters, `no query is longer than ${maxCharacters}`);
@@ -59,10 +54,7 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
   return assemble(rows, records);
 }
 
-/**
- * Parses one operator of the query. Returns the aggregation with its operators parsed so far, or undefined if no aggregation
- * has been parsed yet.
- */
+/** Parses one operator. Returns the aggregation so far, if any. */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;
   const operator = cursor.takeBareName()?.toLowerCase() ?? '';

@@ -4,10 +4,7 @@ import { withoutWildcards } from './wildcard.ts';
 
 const quotedForm = /"(?:[^"\\]|\\[\s\S])*"/y;
 
-/**
- * Reads a text in double quotes. Returns the text without quotes but with its backslashes, or undefined if there is no
- * quote.
- */
+/** Reads a text in double quotes, and keeps its backslashes. Returns undefined if there is no quote. */
 export function takeQuoted(cursor: Cursor): string | undefined {
   if (!cursor.startsWith('"')) return undefined;
   const start = cursor.offset;
@@ -16,14 +13,14 @@ export function takeQuoted(cursor: Cursor): string | undefined {
   return quoted.slice(1, -1);
 }
 
-/** Reads a text in double quotes. Throws an error that names `expected`, a noun with its article, if there is no such text. */
+/** Reads a text in double quotes. Throws an error that names `expected` if there is none. */
 export function expectQuoted(cursor: Cursor, expected: string): string {
   const quoted = takeQuoted(cursor);
   if (quoted === undefined) throw cursor.expected(expected);
   return quoted;
 }
 
-/** Reads a field name, with or without quotes. Returns undefined if there is no name. */
+/** Reads a field name, with or without quotes. */
 export function takeName(cursor: Cursor): string | undefined {
   const start = cursor.offset;
   if (!cursor.take('%')) return cursor.takeBareName();

@@ -1,4 +1,4 @@
-/** Parses an aggregation of a query, and the operators on its records: `where`, `sort`, `limit`, `fields`. */
+/** Parses an aggregation and the operators on its records: `where`, `sort`, `limit`, `fields`. */
 import { aggregateFunctions, type FunctionName, functionNames } from './accumulators.ts';
 import type { RecordStep } from './aggregation.ts';
 import { parseCondition } from './condition.ts';
@@ -27,7 +27,7 @@ export class RecordStage {
     this.#fields = [...keys, ...columns.map(({ descriptor }) => descriptor)];
   }
 
-  /** Parses an aggregation after the name of its first function. `typeOf` returns the type of a message field. */
+  /** Parses an aggregation. `typeOf` returns the type of a message field. */
   static parse(
     cursor: Cursor,
     first: FunctionName,
@@ -53,7 +53,7 @@ export class RecordStage {
     return [...keys, ...this.#columns.flatMap(({ field }) => (field === undefined ? [] : [field]))];
   }
 
-  /** Parses an operator after its name. Returns false if the operator does not apply to records. */
+  /** Parses an operator. Returns false if it does not apply to records. */
   parseOperator(cursor: Cursor, operator: string): boolean {
     switch (operator) {
       case 'where':
@@ -160,7 +160,7 @@ function expectKeys(
   return keys;
 }
 
-/** Reserves a field name for the records. Throws if the name is already used, regardless of case. */
+/** Reserves a field name. Throws if the name is already used, regardless of case. */
 function claim(cursor: Cursor, name: string, offset: number, taken: Set<string>): void {
   const lowerName = name.toLowerCase();
   if (taken.has(lowerName)) throw cursor.error(offset, `records would have two fields ${name}: name one with "as"`);

@@ -1,25 +1,23 @@
 /**
- * Regular expressions of `parse regex`, with RE2's syntax and the engine re2js, which takes linear time.
+ * Regular expressions of `parse regex`, in RE2's syntax.
  *
- * Invariant: the search of an expression in a value takes at most about a second. Long expressions are refused, and only the
- * start of a long value is searched.
+ * A search takes at most about a second: long expressions are refused, and only the start of a long value is searched.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import type { Cursor } from './cursor.ts';
 import { abridged, type QueryError } from './query-error.ts';
 import { expectQuoted } from './quoted.ts';
 
-/** Maximum length of a regular expression in characters. Repetitions such as `{50}` could take very long to compile. */
+/** Maximum length of an expression in characters. Repetitions such as `{50}` compile slowly. */
 const maxCharacters = 1_000;
 const maxSteps = 1_000;
-/** Maximum number of groups in a regular expression, because the engine stores the positions of all groups at every step. */
+/** Maximum number of groups in an expression. The engine stores all groups at every step. */
 const maxGroups = 50;
-/** Maximum product of searched characters and steps of the compiled expression, so that a search takes about a second. */
+/** Maximum product of searched characters and compiled steps, for a search of about a second. */
 const maxTries = 5_000_000;
 
 export interface NamedGroup {
   readonly name: string;
-  /** Offset of the expression in the text of the query. */
   readonly offset: number;
 }
 
@@ -27,7 +25,7 @@ export class RegularExpression {
   /** Named groups of the expression in the order of their start. */
   readonly groups: readonly NamedGroup[];
   readonly #program: RE2JS;
-  /** Position of each named group among all groups of the regular expression. */
+  /** Position of each named group among all groups. */
   readonly #indices: readonly number[];
   readonly #seenCharacters: number;
 
@@ -55,8 +53,7 @@ export class RegularExpression {
   }
 
   /**
-   * Returns the values of `groups` in the first match, or undefined without a match. The value of a group that took no part in
-   * the match is undefined.
+   * Returns the values of `groups` in the first match, or undefined without a match. An unmatched group is undefined.
    */
   match(text: string): readonly (string | undefined)[] | undefined {
     const found: readonly (string | undefined)[] | null = this.#program.exec(startOf(text, this.#seenCharacters));
@@ -74,16 +71,13 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
   }
 }
 
-/**
- * Returns where the query has the part of a regular expression that the engine reports as invalid. Undefined if this part occurs
- * more than once. `start` is the offset of the expression in the query.
- */
+/** Returns where the query contains the invalid part of an expression. Undefined if the part occurs more than once. */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);
   return part !== '' && at >= 0 && at === whole.lastIndexOf(part) ? start + at : undefined;
 }
 
-/** Returns at most the first `length` UTF-16 units of a text. A character that would be cut in half is left out. */
+/** Returns at most `length` UTF-16 units of a text, without cutting a character in half. */
 function startOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const isWhole = (text.codePointAt(length - 1) as number) <= 0xffff;

@@ -1,8 +1,6 @@
 /**
- * Parses the operators on messages before any aggregation.
- *
- * Conditions directly after the search (the part before the first `|`) are evaluated together with the search. A `limit` limits
- * the number of messages that the search finds, so an operator after `limit` must not drop messages.
+ * Parses the operators on messages before any aggregation. Conditions directly after the search are evaluated with the
+ * search.
  */
 import { parseDuration } from '../../src/base/duration.ts';
 import { parseCondition } from './condition.ts';
@@ -41,7 +39,7 @@ export class RowStage {
   #sees: Visibility = () => true;
   #messageLimit: number | undefined;
 
-  /** Creates the stage. `steps` run before the operators of the query, for example to add the fields of JSON messages. */
+  /** `steps` run before the operators of the query, for example to add JSON fields. */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
     for (const step of steps) this.#add(step);
@@ -55,12 +53,12 @@ export class RowStage {
     return this.#messageLimit;
   }
 
-  /** Lower-case names of the message fields that the operators read, without fields that an operator has added. */
+  /** Lower-case names of the message fields that the operators read, without added fields. */
   get reads(): ReadonlySet<string> {
     return storedReads(this.#steps);
   }
 
-  /** Length in ms of the time slices if `timeslice` is the only operator that reads `_messagetime`; otherwise undefined. */
+  /** Length of the time slices in ms, if only `timeslice` reads `_messagetime`. */
   get sliceMs(): number | undefined {
     const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));
     return readers.length === 1 ? readers[0]?.sliceMs : undefined;
@@ -72,12 +70,12 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns only the names of stored fields. Leaves out the fields that an operator of the query has added. */
+  /** Returns the names of stored fields, without fields that an operator added. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }
 
-  /** Returns the function that applies all operators to a message, or undefined if the query has no operators on messages. */
+  /** Returns the function that applies all operators to a message, if the query has any. */
   transform(): Transform | undefined {
     const steps = this.#steps;
     if (steps.length === 0) return undefined;
@@ -103,10 +101,7 @@ export class RowStage {
     return { ...transform, keeps };
   }
 
-  /**
-   * Parses the rest of an operator, whose name began at `start` and has already been read. Returns false for an operator that
-   * does not work on messages.
-   */
+  /** Parses the arguments of an operator. Returns false for an operator that does not work on messages. */
   parseOperator(cursor: Cursor, operator: string, start: number): boolean {
     switch (operator) {
       case 'where':
@@ -133,7 +128,7 @@ export class RowStage {
     }
   }
 
-  /** Parses a calculation such as `a - b as c` after its first operand `left`. Returns false if no plus or minus sign follows. */
+  /** Parses a calculation such as `a - b as c` after `left`. Returns false if no sign follows. */
   #parseComputation(cursor: Cursor, left: string): boolean {
     const sign = signs.find((each) => left !== '' && cursor.take(each));
     if (sign === undefined) return false;
@@ -171,7 +166,6 @@ export class RowStage {
     this.#add(regexStep(field, expression, noDrop));
   }
 
-  /** Parses the name of the field that an operator reads. Returns the name in lower case. */
   #parseSource(cursor: Cursor): string {
     if (!cursor.takeKeyword('field')) return '_raw';
     cursor.expect('=');
@@ -214,7 +208,7 @@ export class RowStage {
   }
 }
 
-/** Reads the number after `limit` in a query: a whole number above 0. */
+/** Reads the argument of `limit`: a whole number above 0. */
 export function expectLimit(cursor: Cursor): number {
   const start = cursor.offset;
   const limit = cursor.takeWholeNumber();
@@ -225,7 +219,7 @@ export function expectLimit(cursor: Cursor): number {
   return limit;
 }
 
-/** Parses a duration, which may also be in days or weeks. Returns undefined if the text is no duration or the duration is 0. */
+/** Parses a duration. Days and weeks are allowed. Returns undefined for 0 or another text. */
 function durationMs(text: string): number | undefined {
   const [, amount, unit] = daysForm.exec(text) ?? [];
   const lengthMs = amount === undefined ? parseDuration(text) : Number(amount) * dayMs * (unit === 'w' ? 7 : 1);

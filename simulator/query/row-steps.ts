@@ -1,6 +1,6 @@
 /**
- * Operators of a query on messages, such as `parse` and `fields`. Each operator is a *step* that reads, adds or hides fields of
- * a message, or drops the message.
+ * Operators of a query on messages, such as `parse` and `fields`. Each operator adds or hides fields, or drops
+ * messages.
  */
 import { jsonFields } from './json-fields.ts';
 import { messageField } from './message-fields.ts';
@@ -11,28 +11,28 @@ import type { FieldDescriptor, Row } from './row.ts';
 import { type Visibility, WorkingRow } from './working-row.ts';
 
 export interface RowStep {
-  /** Lower-case names of the fields that the query operator reads, including fields that earlier operators have added. */
+  /** Lower-case names of the fields that the operator reads. */
   readonly reads: ReadonlySet<string>;
-  /** Length in ms of the slices of `timeslice`. Absent for operators that need the exact `_messagetime`. */
+  /** Length of the slices of `timeslice` in ms. */
   readonly sliceMs?: number;
-  /** Estimated time to run the query operator, as a multiple of the time to compare two short texts. Default: 1. */
+  /** Estimated cost of the operator. Comparing two short texts costs 1. Default: 1. */
   readonly cost?: number;
-  /** Fields that the query operator adds to every message. */
+  /** Fields that the operator adds to every message. */
   readonly adds: readonly FieldDescriptor[];
   readonly drops: boolean;
   readonly hides?: boolean;
-  /** Returns whether a field is visible after this query operator, given whether it was visible before. */
+  /** Returns whether a field is visible after this operator. `before` says whether it was visible before. */
   shows(lowerName: string, before: boolean): boolean;
-  /** Applies the query operator to a message. Returns false to drop the message. */
+  /** Applies the operator to a message. Returns false to drop the message. */
   run(row: WorkingRow): boolean;
 }
 
 const costs = { regex: 200, json: 100 } as const;
 
-/** Fields that `fields a, b` never hides, because clients need them to read pages. */
+/** Fields that `fields a, b` never hides, because clients need them. */
 const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
 
-/** Applies query operators to a message. Returns undefined if one of them drops the message. */
+/** Applies operators to a message. Returns undefined if one of them drops the message. */
 export function applied(steps: readonly RowStep[], stored: Row): WorkingRow | undefined {
   const row = new WorkingRow(stored);
   return steps.every((step) => step.run(row)) ? row : undefined;
@@ -42,7 +42,7 @@ export function costOf(steps: readonly RowStep[]): number {
   return steps.reduce((sum, { cost = 1 }) => sum + cost, 0);
 }
 
-/** Returns the lower-case names of the message fields that the operators read, without fields that an earlier operator adds. */
+/** Returns the lower-case names of the stored fields that the operators read. */
 export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
   const reads = new Set<string>();
   const added = new Set<string>();
@@ -53,14 +53,13 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
   return reads;
 }
 
-/** Returns the operators that drop messages, and the earlier operators on whose results they depend. */
+/** Returns the operators that drop messages, and the operators that these depend on. */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // An operator without fixed field names is also needed, because it may hide fields, or add fields whose names depend on the
-    // message.
+    // The operator may hide fields, or add fields whose names are unknown.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();
@@ -77,7 +76,7 @@ export function whereStep(condition: Predicate): RowStep {
   };
 }
 
-/** Adds the values of the named groups in the first match of a regular expression. With `noDrop`, rows without a match are kept. */
+/** Adds the named groups of a regular expression as fields. With `noDrop`, messages without a match are kept. */
 export function regexStep(field: string, expression: RegularExpression, noDrop: boolean): RowStep {
   const names = expression.groups.map(({ name }) => name);
   return {
@@ -97,7 +96,7 @@ export function regexStep(field: string, expression: RegularExpression, noDrop: 
   };
 }
 
-/** Adds the fields of JSON messages. Each message may have different fields. */
+/** Adds the fields of JSON messages. */
 export const jsonStep: RowStep = {
   reads: new Set(['_raw']),
   cost: costs.json,
@@ -110,7 +109,7 @@ export const jsonStep: RowStep = {
   },
 };
 
-/** Adds the start in ms of the time slice that contains the message time. Slices are counted from the epoch. */
+/** Adds the start of the message's time slice in ms. Slices are counted from the epoch. */
 export function timesliceStep(lengthMs: number, name: string): RowStep {
   return {
     ...additions([{ name, fieldType: 'long', keyField: false }]),
@@ -125,13 +124,13 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
 }
 
 export interface Computation {
-  /** Lower-case names of the two fields whose sum or difference is computed. */
+  /** Lower-case names of the two operands. */
   readonly left: string;
   readonly sign: '+' | '-';
   readonly right: string;
 }
 
-/** Adds the sum or difference of two fields. A row in which one of the two is not a number gets no field. */
+/** Adds the sum or difference of two fields. Adds nothing unless both are numbers. */
 export function computeStep({ left, sign, right }: Computation, field: FieldDescriptor): RowStep {
   return {
     ...additions([field]),
@@ -146,7 +145,7 @@ export function computeStep({ left, sign, right }: Computation, field: FieldDesc
   };
 }
 
-/** Computes the sum or difference: exactly for integers, and with doubles for other numbers. */
+/** Computes exactly with integers, and in doubles with other numbers. */
 function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Numeric {
   const inDoubles = sign === '+' ? Number(one) + Number(other) : Number(one) - Number(other);
   if (!isWhole(one) || !isWhole(other)) return inDoubles;
@@ -158,7 +157,7 @@ function isWhole(value: Numeric): boolean {
   return typeof value === 'bigint' || Number.isSafeInteger(value);
 }
 
-/** Hides all fields except `names`. `sees` returns whether a field was visible before. */
+/** Hides all fields except `names`. `sees` says whether a field was visible before. */
 export function keepStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {
   const kept = new Set([...lowered(names), ...alwaysListed]);
   return restriction((lowerName) => kept.has(lowerName), sees);

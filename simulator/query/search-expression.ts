@@ -1,7 +1,4 @@
-/**
- * Parses the search before the first `|` of a query. It has words, phrases and values of fields, as in `_sourceCategory=prod/*
- * "timed out" NOT debug`.
- */
+/** Parses the search before the first `|` of a query, for example `_sourceCategory=prod/* "timed out" NOT debug`. */
 import { parseBoolean } from './boolean-expression.ts';
 import type { Cursor } from './cursor.ts';
 import { everything, type Predicate } from './predicate.ts';
@@ -9,7 +6,7 @@ import { takeQuoted } from './quoted.ts';
 import { termTest } from './term.ts';
 import { cutAtWildcards, type Segments, wildcardTest, withoutWildcards } from './wildcard.ts';
 
-/** Pattern of a search word: characters up to a blank or a special character. A backslash escapes a special character. */
+/** A word ends at a blank or a special character. A backslash escapes a special character. */
 const bareForm = /(?:\\[\\"*]|(?!!=)[^\s()"|=<>,])+/y;
 
 const bareName =
@@ -52,7 +49,7 @@ function wordPredicate(segments: Segments): Predicate {
   };
 }
 
-/** Parses a condition on the value of a field. A message without the field matches no value, not even `*`. */
+/** Parses a condition on a field. A message without the field matches no value, not even `*`. */
 function parseValue(cursor: Cursor, field: string, start: number, negated: boolean): Predicate {
   const segments = cutAtWildcards(field);
   if (segments.length > 1) throw cursor.error(start, `expected the name of a field before "=", which has no "*"`);

@@ -1,8 +1,6 @@
 /**
- * Searches words and phrases in the text of a message, as whole words and without regard to case.
- *
- * Words consist of letters, marks, digits and `_`. The text is not split into words, because messages have up to 256 KB; the
- * search takes linear time.
+ * Searches words and phrases in the text of a message, without regard to case. The search takes linear time and does
+ * not split the text, because messages have up to 256 KB.
  */
 import { literalSource, type Segments } from './wildcard.ts';
 
@@ -12,9 +10,8 @@ const beginsWithWord = new RegExp(`^${wordCharacter}`, 'u');
 const endsWithWord = new RegExp(`${wordCharacter}$`, 'u');
 
 /**
- * Returns a function that finds a search term in the text of a message. `segments` are the texts between the wildcards of the
- * term; in the message, only non-blank characters may be between them. An empty first or last segment, as in `err*` and
- * `*tion`, lets the term begin or end within a word.
+ * Returns a function that finds a search term in a text. `segments` are the texts between the term's wildcards. A
+ * wildcard matches no blanks.
  */
 export function termTest(segments: Segments): (raw: string) => boolean {
   const texts = segments.filter((segment) => segment !== '');
@@ -30,13 +27,13 @@ export function termTest(segments: Segments): (raw: string) => boolean {
   return parts.length === 1 ? (raw) => find(only, raw, 0) !== undefined : (raw) => standTogether(parts, raw);
 }
 
-/** Finds the next text that matches a part of the search term. */
+/** Finds the next match of one segment of the search term. */
 function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefined {
   part.lastIndex = from;
   return part.exec(raw) ?? undefined;
 }
 
-/** Returns whether the parts of a search term occur in order without blanks between them, in linear time. */
+/** Returns whether the segments of a search term occur in order, without blanks between them. */
 function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
   while (runStart !== undefined) {
@@ -48,8 +45,8 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Returns `here` if all parts of the search term occur in order before the next blank. Otherwise returns the position from
- * which to search next, or undefined if no match is possible.
+ * Returns `here` if all segments occur before the next blank. Otherwise returns where to search next, or undefined
+ * without a possible match.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;

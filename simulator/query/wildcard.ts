@@ -1,17 +1,9 @@
-/**
- * Parses texts with wildcards, and matches them with whole values. Upper and lower case are equal.
- *
- * Matching takes linear time, because the texts between wildcards are searched in order, without going back. `term.ts` searches
- * words within messages.
- */
+/** Parses texts with wildcards, and matches them with whole values in linear time. Case is ignored. */
 
-/** Texts before, between and after the wildcards of a pattern: `a*b` has `a` and `b`. */
+/** Texts around the wildcards of a pattern: `a*b` has `a` and `b`. */
 export type Segments = readonly [string, ...string[]];
 
-/**
- * Splits a pattern at each `*`. A backslash escapes `*`, `"` and a backslash; before other characters, a backslash is a plain
- * character.
- */
+/** Splits a pattern at each `*`. A backslash escapes `*`, `"` and a backslash. */
 export function cutAtWildcards(written: string): Segments {
   const segments: [string, ...string[]] = [''];
   for (const [piece] of written.matchAll(/\\[\\"*]|[\s\S]/g)) {
@@ -21,17 +13,17 @@ export function cutAtWildcards(written: string): Segments {
   return segments;
 }
 
-/** Returns the text of a pattern without its backslashes. Wildcards become plain `*`. */
+/** Returns the text of a pattern without backslashes. Wildcards become plain `*`. */
 export function withoutWildcards(written: string): string {
   return cutAtWildcards(written).join('*');
 }
 
-/** Escapes a text so that a regular expression matches it literally. */
+/** Escapes a text for a regular expression. */
 export function literalSource(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** Returns a function that tests a value. The value must contain the segments in order, with anything between them. */
+/** Returns a function that tests whether a value has the segments in order. */
 export function wildcardTest(segments: Segments): (value: string) => boolean {
   const [first, ...rest] = segments;
   const last = rest.pop();
@@ -51,7 +43,7 @@ function matcher(source: string, flags: string): (value: string) => boolean {
   return (value) => pattern.test(value);
 }
 
-/** Finds the patterns in the text, one after the other. Returns the end of the last match, or Infinity if a pattern is missing. */
+/** Finds the patterns in order. Returns the end of the last match, or Infinity if a pattern is missing. */
 function standInTurn(patterns: readonly RegExp[], value: string, from: number): number {
   let at = from;
   for (const pattern of patterns) {

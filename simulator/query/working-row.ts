@@ -1,7 +1,4 @@
-/**
- * A row while it passes through the operators of a query. A parsed field replaces a stored field of the same name. `fields` hides
- * fields of both kinds.
- */
+/** A message while it passes through the operators of a query. Parsed fields replace stored fields of the same name. */
 import type { FieldValue } from './numeric.ts';
 import type { Row } from './row.ts';
 
@@ -12,12 +9,12 @@ interface ParsedField {
   readonly value: FieldValue;
 }
 
-/** Returns whether a message field is visible. Its name is in lower case. */
+/** Returns whether a field is visible. The name is in lower case. */
 export type Visibility = (lowerName: string) => boolean;
 
 export class WorkingRow implements Row {
   readonly #stored: Row;
-  /** Parsed fields. A field replaces all earlier fields of the same name. For a few fields, a list is faster than a map. */
+  /** Parsed fields. For a few fields, a list is faster than a map. */
   #parsed: ParsedField[] = [];
   #sees: Visibility | undefined;
 
@@ -51,7 +48,7 @@ export class WorkingRow implements Row {
     this.#parsed.push({ lowerName: name.toLowerCase(), name, value });
   }
 
-  /** Hides the fields of a message for which `stored` returns false, and its parsed fields for which `parsed` returns false. */
+  /** Hides the stored and the parsed fields for which the given function returns false. */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
     this.#parsed = this.#parsed.filter(({ lowerName }) => parsed(lowerName));

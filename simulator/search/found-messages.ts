@@ -1,9 +1,6 @@
 /**
- * Creates pages of the messages that a search found (service.md 2.5), with the fields that the query adds and without those
- * that it hides.
- *
- * A search stores no messages, so each page is read twice in small parts: first to compute its length, and again while it is
- * sent. No page is completely in memory.
+ * Creates pages of the messages that a search found. A page is read twice: first to compute its length, and again while
+ * it is sent. No page is completely in memory.
  */
 import { Buffer } from 'node:buffer';
 import { textOf } from '../body.ts';
@@ -72,14 +69,14 @@ export function parsedMessages(
 }
 
 /**
- * Names of the fields that the query has parsed in some message of a page. Messages without such a field get it with the value
- * `""` (service.md 10.3), which makes the page longer.
+ * Names of the fields that the query parsed in some message of a page. Other messages get the field with the value
+ * `""`.
  */
 class AddedFields {
   readonly #stored: ReadonlySet<string>;
   readonly #types: ReadonlyMap<string, FieldDescriptor>;
   readonly #counts = new Map<string, number>();
-  /** Number of messages on the page whose fields are all hidden by the query. */
+  /** Number of messages on the page without visible fields. */
   #bare = 0;
 
   constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {
@@ -103,10 +100,7 @@ class AddedFields {
     return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
   }
 
-  /**
-   * Returns the number of bytes that empty fields add to a page of `rows` messages. Each field adds a comma, except the first
-   * field of a message.
-   */
+  /** Returns the number of bytes that empty fields add to a page of `rows` messages. */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
     for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);
@@ -139,7 +133,7 @@ function shownOf(part: MessagePage, transform: Transform, withRaw: boolean): Map
   });
 }
 
-/** Returns a message as JSON, with an empty field for each of `names` that the message lacks. */
+/** Returns a message as JSON, with an empty field for each missing name. */
 function elementOf(shown: ReadonlyMap<string, string>, names: readonly string[]): string {
   const lacking = names.filter((name) => !shown.has(name)).map((name) => [name, ''] as const);
   return JSON.stringify({ map: Object.fromEntries([...shown, ...lacking]) });

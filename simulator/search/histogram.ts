@@ -1,8 +1,6 @@
 /**
- * Histogram in the status of a search job (service.md 2.3): the number of messages in each *bucket*, newest first. All buckets
- * cover equal lengths of time, and empty buckets are omitted.
- *
- * The search stops at the start of each bucket, and then reports the number of messages so far.
+ * Histogram in the status of a search job: the number of messages in each *bucket*, newest first. Empty buckets are
+ * omitted.
  */
 
 export interface Bucket {
@@ -11,7 +9,7 @@ export interface Bucket {
   readonly count: number;
 }
 
-/** Maximum number of buckets in a histogram, because the histogram is stored in memory. */
+/** Maximum number of buckets, because the histogram is in memory. */
 const maxBuckets = 10_000;
 const usualBuckets = 60;
 const secondMs = 1_000;
@@ -22,7 +20,7 @@ const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_80
 export class Histogram {
   readonly #fromMs: number;
   readonly #bucketMs: number;
-  /** Start of the current bucket in ms. It is a multiple of the width. */
+  /** Start of the current bucket in ms, a multiple of the width. */
   #startMs: number;
   #counted = 0;
   readonly #buckets: Bucket[] = [];
@@ -35,14 +33,13 @@ export class Histogram {
     this.#startMs = (Math.ceil(toMs / this.#bucketMs) - 1) * this.#bucketMs;
   }
 
-  /** Message time in ms at which the search stops next: the start of a bucket, or -Infinity if no bucket is left. */
+  /** Start of the next bucket in ms, or -Infinity if no bucket is left. */
   get nextStopMs(): number {
     return this.#startMs + this.#bucketMs > this.#fromMs
       ? Math.max(this.#startMs, this.#fromMs)
       : Number.NEGATIVE_INFINITY;
   }
 
-  /** Adds the histogram bucket at whose start the search has stopped. `found` is the total number of messages so far. */
   close(found: number): void {
     const count = found - this.#counted;
     if (count > 0) this.#buckets.push({ startTimestamp: this.#startMs, length: this.#bucketMs, count });

@@ -1,10 +1,10 @@
 /**
- * Ids of search jobs: 16 hexadecimal digits that look random, computed from a counter. The counter can be computed from the id, so
- * the service recognizes the id of a former job without storing it.
+ * Ids of search jobs: 16 hexadecimal digits, computed from a counter. The service can recognize former ids without
+ * storing them.
  */
 
 const mask = 2n ** 64n - 1n;
-/** Odd number by which the counter of search jobs is multiplied to make an id. Multiplication by an odd number can be reversed. */
+/** Factor that makes ids look random. Multiplication by an odd number is reversible. */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
 
@@ -14,19 +14,19 @@ export function jobIdOf(number: number, seed: number): string {
   return mixed.toString(16).toUpperCase().padStart(16, '0');
 }
 
-/** Returns the number of the search job with this id, or undefined for an impossible id. The job need not exist. */
+/** Returns the number of a search job, or undefined for an impossible id. The job need not exist. */
 export function jobNumberOf(id: string, seed: number): number | undefined {
   if (!/^[0-9A-F]{16}$/.test(id)) return undefined;
   const number = (BigInt(`0x${id}`) * inverse - shiftOf(seed)) & mask;
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : undefined;
 }
 
-/** Returns a number that is added to the counter of search jobs. It makes even the first ids look random. */
+/** Returns a number to add to the counter. It makes the first ids look random, too. */
 function shiftOf(seed: number): bigint {
   return (BigInt(seed) * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & mask;
 }
 
-/** Returns the inverse of a number modulo 2^64, by Newton's method. Each step doubles the number of correct bits. */
+/** Returns the inverse of a number modulo 2^64, by Newton's method. */
 function inverseOf(odd: bigint): bigint {
   let found = odd;
   for (let step = 0; step < 6; step++) found = (found * (2n - odd * found)) & mask;

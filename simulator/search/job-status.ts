@@ -1,15 +1,12 @@
-/**
- * Renders the status of a search job (service.md 2.3). If the scenario requires it, the status has undocumented members that
- * real services send. Rendering marks the histogram buckets, errors and warnings as reported.
- */
+/** Renders the status of a search job, and marks its buckets, errors and warnings as reported. */
 import type { SearchJob } from './search-job.ts';
 import type { SearchSettings } from './search-settings.ts';
 
-/** Warning about cookies that real services put into the status of a search job (service.md 2.2 and 10.2). */
+/** Warning about cookies that real services report. */
 export const cookieNotice =
   'The 404 Error status means the job was not found, or that the cookies of its creation were not sent back.';
 
-/** Renders the status of a search job. `state` replaces the state of the job if given. */
+/** Renders the status of a search job. `state` replaces the real state. */
 export function renderStatus(job: SearchJob, atMs: number, settings: SearchSettings, state?: string): string {
   const { extraMembers, pending, cookieNotice: hasNotice } = settings.status;
   const trueState = job.stateAt(atMs, settings);

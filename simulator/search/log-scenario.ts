@@ -1,4 +1,4 @@
-/** Log data in a scenario: from files, or generated. `log-source.ts` creates the log data. */
+/** Log data in a scenario: from files, or generated. */
 import { parseDuration } from '../../src/base/duration.ts';
 import { type FieldCase, fieldCases } from '../log-data/field-case.ts';
 import { aboveZero, count, duration, listOf, object, oneOf, positive, share, text, whole } from '../schema-parts.ts';
@@ -6,36 +6,30 @@ import { aboveZero, count, duration, listOf, object, oneOf, positive, share, tex
 /**
  * A time in a scenario:
  * - ms since the epoch
- * - a date `2026-11-01` or a date-time `2026-11-01T12:00:00Z`, in UTC unless it has an offset
- * - an offset from the start of the simulator, such as `-24h` or `+1h`
+ * - a date or date-time, such as `2026-11-01T12:00:00Z`; UTC by default
+ * - an offset from the start of the simulator, such as `-24h`
  */
 export type MomentScenario = number | string;
 
 export interface LogScenario {
-  /**
-   * NDJSON files that the simulator reads at its start. Among the other members of `logs`, only `fieldCase` applies to messages
-   * from files.
-   */
+  /** NDJSON files that the simulator reads at its start. `fieldCase` is the only other setting for files. */
   readonly files?: readonly string[];
-  /** Random seed of the generated messages, instead of the scenario's seed. */
+  /** Random seed of the generated messages. Default: the scenario's seed. */
   readonly seed?: number;
   readonly from?: MomentScenario;
   readonly to?: MomentScenario;
-  /** Total number of generated messages (`messages`), or their number for each second (`perSecond`). */
+  /** Number of generated messages, in total (`messages`) or per second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
-  /** Milliseconds for each of which the scenario requires an exact number of generated messages. */
+  /** Milliseconds with an exact number of generated messages. */
   readonly dense?: readonly DenseScenario[];
-  /** Groups of generated messages with equal message times. */
+  /** Groups of generated messages with equal times. */
   readonly crowds?: { readonly share?: number; readonly count?: number };
-  /** Delay between the time of a message and its receipt by the service. */
+  /** Delay from the time of a message to its receipt. */
   readonly receipt?: { readonly promptFor?: string; readonly lateShare?: number; readonly lateFor?: string };
   /** Size of a generated message as JSON, in bytes. */
   readonly size?: { readonly typicalBytes?: number; readonly largeShare?: number; readonly largestBytes?: number };
-  /**
-   * Share of generated messages with escapes, control characters and multi-byte characters, and share of messages with half a
-   * surrogate pair.
-   */
+  /** Fractions of messages with escapes and multi-byte characters, and with half a surrogate pair. */
   readonly oddShare?: number;
   readonly loneSurrogateShare?: number;
   readonly sources?: number;
@@ -78,8 +72,8 @@ const dateForm = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]
 const relativeForm = /^([+-])(.+)$/;
 
 /**
- * Parses a time to ms since the epoch: `2026-11-01`, `2026-11-01T12:00:00Z` (UTC without an offset), digits, or `-24h` and `+1h`
- * relative to `startMs`. Returns undefined for other texts.
+ * Parses a date, a date-time, digits (ms since the epoch), or an offset from `startMs` such as `-24h`. Returns
+ * undefined for other texts.
  */
 export function parseMoment(written: number | string, startMs: number): number | undefined {
   if (typeof written === 'number') return written;

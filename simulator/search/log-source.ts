@@ -1,8 +1,4 @@
-/**
- * Creates the log messages of a scenario, which are read from files at the start or generated.
- *
- * Invariant: the same scenario and start give the same messages. A search job keeps the log data with which it was created.
- */
+/** Creates the log messages of a scenario. A search job keeps the log data with which it was created. */
 import type { LogData } from '../log-data/log-data.ts';
 import { madeUpData } from '../log-data/made-up/made-up-data.ts';
 import { type MadeUpOptions, madeUpSettings, settingsProblems } from '../log-data/made-up/made-up-settings.ts';
@@ -13,7 +9,7 @@ import { type LogScenario, parseMoment } from './log-scenario.ts';
 
 export interface LogSourceOptions {
   readonly startMs: number;
-  /** Random seed of generated messages if `logs` has no seed. */
+  /** Default random seed of generated messages. */
   readonly seed: number;
   /** Log messages from the files that the scenario names. */
   readonly fileData: LogData | undefined;
@@ -29,7 +25,7 @@ export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileDa
   return madeUpData(madeUpSettings(optionsOf(logs, startMs, seed)));
 }
 
-/** Settings whose name in a scenario differs from their name in the code. The keys are the names in the code. */
+/** Settings with different names in code (keys) and in scenarios (values). */
 const namesByMember: Readonly<Record<string, string>> = {
   fromMs: 'from',
   toMs: 'to',
@@ -37,7 +33,7 @@ const namesByMember: Readonly<Record<string, string>> = {
   'receipt.lateMs': 'receipt.lateFor',
 };
 
-/** Returns the problems of the scenario's member `logs` that the schema does not find. Their paths are relative to `logs`. */
+/** Returns problems of `logs` that the schema does not find. */
 export function logProblems(logs: LogScenario, startMs: number): ScenarioProblem[] {
   const { files, messages, perSecond } = logs;
   if (files) {
@@ -82,7 +78,7 @@ function optionsOf(logs: LogScenario, startMs: number, seed: number): MadeUpOpti
   }) as MadeUpOptions;
 }
 
-/** Removes members that are undefined, because they would replace default values. */
+/** Removes undefined members, so that default values apply. */
 function present<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

@@ -1,7 +1,4 @@
-/**
- * Pages with the results of search jobs: the parameters of a request (service.md 4.3 and 4.4), and the body with messages
- * (service.md 2.5) or records (service.md 2.6).
- */
+/** Result pages of search jobs: the parameters of a request, and the body with messages or records. */
 import { Buffer } from 'node:buffer';
 import type { PiecedBody } from '../body.ts';
 import { type Refused, refuse, refuseSearch } from '../call.ts';
@@ -10,11 +7,11 @@ import type { FoundMessages } from './found-messages.ts';
 
 export interface PageParameters {
   readonly offset: number;
-  /** Maximum number of rows that the client requested for the page. The service may return fewer. */
+  /** Requested maximum number of rows. The service may return fewer. */
   readonly limit: number;
 }
 
-/** Reads the page parameters `offset` and `limit`, and checks them in the order of service.md 7.4. */
+/** Reads the page parameters `offset` and `limit` (service.md 7.4). */
 export function readPageParameters(query: URLSearchParams): PageParameters | Refused {
   const offset = wholeNumber('offset', query);
   if (typeof offset !== 'number') return offset;
@@ -36,7 +33,7 @@ function wholeNumber(name: 'offset' | 'limit', query: URLSearchParams): number |
 
 const messagesEnd = Buffer.from(']}');
 
-/** Returns the body of a page of messages, in chunks that are created while they are sent. */
+/** Returns the body of a page, created while it is sent. */
 export function messageBody({ fields, page }: FoundMessages): PiecedBody {
   const head = Buffer.from(`{"warning":"","fields":${JSON.stringify(fields)},"messages":[`);
   return {
@@ -52,16 +49,13 @@ export function messageBody({ fields, page }: FoundMessages): PiecedBody {
 export interface RecordPageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** True to make numbers wrong on purpose, which reveals clients that use the records of an unfinished aggregation. */
+  /** True to return wrong numbers, which reveals clients that use unfinished records. */
   readonly isWrong: boolean;
   /** True to write large numbers with an exponent, as in `1.788E12`. */
   readonly isScientific: boolean;
 }
 
-/**
- * Renders a page of records. The request can switch on behaviour that was observed on real services, such as numbers with
- * exponents (service.md 10.3).
- */
+/** Renders a page of records, on request with behaviour of real services such as numbers with exponents. */
 export function renderRecords({ fields, records }: RecordTable, request: RecordPageRequest): string {
   const { offset, limit } = request;
   const rows = records.slice(offset, offset + limit).map((values) => {
@@ -76,10 +70,7 @@ export function renderRecords({ fields, records }: RecordTable, request: RecordP
 
 const minScientific = 1e7;
 
-/**
- * Renders a value of a record. Depending on the options, a number is replaced by a wrong number or is written with an exponent.
- * Values that are not numbers stay unchanged.
- */
+/** Renders a value of a record: unchanged, as a wrong number, or with an exponent. */
 function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): string {
   const exact = Number(text);
   if (text === '' || !Number.isFinite(exact)) return text;
@@ -88,7 +79,7 @@ function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): s
   return isWrong ? String(figure) : text;
 }
 
-/** Writes a number with an exponent and at least one decimal: `1.0E7`, `1.788E12`. */
+/** Writes a number with an exponent: `1.0E7`, `1.788E12`. */
 function scientific(figure: number): string {
   const [digits = '', exponent] = figure.toExponential().split('e+');
   return `${digits.includes('.') ? digits : `${digits}.0`}E${exponent}`;

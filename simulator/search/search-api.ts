@@ -1,4 +1,4 @@
-/** The search API of the simulated service: its URL paths (service.md 4.1 to 4.5) and its search jobs. */
+/** The search API of the simulated service. */
 import type { Api, Methods, PreparedCall } from '../call.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData } from '../log-data/log-data.ts';

@@ -1,6 +1,5 @@
 /**
- * Reads and checks the body of a request that creates a search job (service.md 4.1). If there are several problems, the first
- * one in the order of docs/simulator.md is returned.
+ * Reads and checks the request body for a new search job. Returns the first problem in the order of docs/simulator.md.
  */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { parseQuery, type Query } from '../query/query.ts';
@@ -11,10 +10,7 @@ import { type TimeZone, timeZoneOf } from './time-zone.ts';
 
 export interface SearchDefinition {
   readonly text: string;
-  /**
-   * The parsed query, or the syntax error of an invalid query. The service may accept an invalid query, and its search job then
-   * fails.
-   */
+  /** The parsed query, or the syntax error of an invalid query. */
   readonly query: Query | { readonly broken: string };
   /** Requested time range, in ms since the epoch. */
   readonly fromMs: number;
@@ -23,7 +19,7 @@ export interface SearchDefinition {
   readonly requiresRawMessages: boolean;
 }
 
-/** The error for an invalid body of a request that creates a search job. The prefix of `code` is added later (service.md 7.2). */
+/** The error for an invalid request body. The prefix of `code` is added later. */
 export interface DefinitionProblem {
   readonly code: string;
   readonly message: string;
@@ -31,10 +27,10 @@ export interface DefinitionProblem {
 
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** The service still accepts the former values of `autoParsingMode` (service.md 9.2). */
+/** The service still accepts former values of `autoParsingMode`. */
 const parsingModes = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
 
-/** Returns the members of the request body that are not null, or undefined if the body is not a JSON object. */
+/** Returns the members that are not null, or undefined if the body is not a JSON object. */
 export function readBody(text: string): RequestBody | undefined {
   let value: unknown;
   try {
@@ -77,7 +73,7 @@ export function readDefinition(
 
 type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
 
-/** Returns why the request needs a `timeZone`, or undefined if it needs none. */
+/** Returns why the request needs a `timeZone`, if it needs one. */
 function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
   if (timeZone === 'required') return 'times in milliseconds need it, too';
   return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;
@@ -136,7 +132,7 @@ function problem(code: string, message: string): DefinitionProblem {
   return { code, message };
 }
 
-/** Creates the error for a member of the request body with an invalid value. `wanted` describes the valid values. */
+/** Creates the error for an invalid member. `wanted` describes the valid values. */
 function misfit(member: string, value: unknown, wanted: string): DefinitionProblem {
   return problem('generic', `${member} is ${shown(value)}; write ${wanted}.`);
 }
@@ -148,7 +144,7 @@ function shown(value: unknown): string {
   return text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters - 3)}...` : text;
 }
 
-/** Lets JSON.stringify render bigint values, as strings. */
+/** Renders bigint values as strings. */
 function bigintAsText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }

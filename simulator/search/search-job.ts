@@ -1,15 +1,13 @@
 /**
- * A search job (service.md 2.1 and 3.1) over time:
+ * A search job over time:
  *
- * NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING RESULTS, or
- * FORCE PAUSED at the message limit.
+ * NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING
+ * RESULTS, or FORCE PAUSED at the message limit.
  *
- * Each of these states changes to CANCELLED when no client has asked for the job for a while, or when the job is too old or deleted. A
- * cancelled job has no results.
+ * Each state changes to CANCELLED when the job is deleted, too old, or without requests for a while. A cancelled job
+ * has no results.
  *
- * Invariant: the results depend only on the time of a request, not on earlier requests. A job that has used up its computing time
- * stays GATHERING RESULTS, and its results no longer change. Counts never decrease, with one exception: an aggregation that runs
- * out of memory loses its records.
+ * The results depend only on the time of a request, not on earlier requests.
  */
 import type { SearchDefinition } from './search-definition.ts';
 import type { SearchResults } from './search-results.ts';
@@ -25,7 +23,7 @@ export type JobState =
   | 'FORCE PAUSED'
   | 'CANCELLED';
 
-/** Reason why a job ended: no requests, its maximum age, a deletion, or a fault. */
+/** Why a job ended: no requests, its maximum age, a deletion, or a fault. */
 export type JobEnd = 'silence' | 'timeout' | 'deleted' | 'fault';
 
 export interface NewJob {
@@ -37,9 +35,9 @@ export interface NewJob {
   readonly definition: SearchDefinition;
   readonly schedule: SearchSchedule;
   readonly createdMs: number;
-  /** Time in ms without requests after which the job is cancelled. */
+  /** Time without requests after which the job is cancelled, in ms. */
   readonly silenceMs: number;
-  /** Results of the search so far. Undefined for an invalid query. */
+  /** Results so far. Undefined for an invalid query. */
   readonly results: SearchResults | undefined;
 }
 
@@ -54,7 +52,7 @@ export class SearchJob {
   readonly silenceMs: number;
   readonly errors = new Notices();
   readonly warnings = new Notices();
-  /** Time in ms of the last request for the search job. */
+  /** Time of the last request for the job, in ms. */
   heardMs: number;
   end: { readonly why: JobEnd; readonly atMs: number } | undefined;
   messageCount = 0;
@@ -63,7 +61,7 @@ export class SearchJob {
   #warned = false;
   #failed = false;
   #results: SearchResults | undefined;
-  /** True if the search is at or ahead of the job's schedule, which says how much of the time range must be searched by now. */
+  /** True if the search is on or ahead of schedule. */
   #isUpToDate = true;
 
   constructor({ id, user, organisation, session, definition, schedule, createdMs, silenceMs, results }: NewJob) {
@@ -91,7 +89,7 @@ export class SearchJob {
     this.#results = undefined;
   }
 
-  /** Returns what the search job has found at a time. Undefined for an invalid query or an ended job. */
+  /** Returns the results at a time. Undefined for an invalid query or an ended job. */
   resultsAt(atMs: number): SearchResults | undefined {
     const results = this.#results;
     if (!results) return undefined;
@@ -105,7 +103,7 @@ export class SearchJob {
     return results;
   }
 
-  /** Returns whether the search has ended, so that the job finds nothing more. */
+  /** Returns whether the search has ended. */
   isThrough(atMs: number): boolean {
     if (this.end || !this.resultsAt(atMs)) return true;
     return this.#isUpToDate && atMs >= this.schedule.doneMs;
@@ -138,10 +136,7 @@ export class SearchJob {
   }
 }
 
-/**
- * Errors or warnings of a search job (service.md 2.3). By default, the service reports each of them in a single status of the
- * job.
- */
+/** Errors or warnings of a search job. By default, each is reported once. */
 class Notices {
   readonly #all: string[] = [];
   #told = 0;
@@ -150,7 +145,7 @@ class Notices {
     this.#all.push(text);
   }
 
-  /** Returns the errors or warnings for a status: those that no status has reported yet, or all of them. */
+  /** Returns all notices, or those that no status has reported yet. */
   take(which: 'new' | 'all'): readonly string[] {
     const first = which === 'new' ? this.#told : 0;
     this.#told = this.#all.length;

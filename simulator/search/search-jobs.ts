@@ -1,24 +1,20 @@
-/**
- * All search jobs. Jobs that get no requests or are too old are cancelled.
- *
- * Old ended jobs are forgotten, but their ids are still recognized (`job-id.ts`).
- */
+/** All search jobs. Jobs without requests and old jobs are cancelled. Ids of forgotten jobs are still recognized. */
 import type { Effort } from '../log-data/effort.ts';
 import type { Timeline } from '../timeline.ts';
 import { jobNumberOf } from './job-id.ts';
 import type { JobEnd, SearchJob } from './search-job.ts';
 
-/** Maximum number of ended search jobs that are stored. */
+/** Maximum number of ended search jobs in memory. */
 const maxEndedKept = 5_000;
 
 export class SearchJobs {
   readonly #timeline: Timeline;
   readonly #seed: number;
   readonly #jobs = new Map<string, SearchJob>();
-  /** Ids of ended search jobs, in the order of their end. */
+  /** Ids of ended search jobs in the order of their end. */
   readonly #ended = new Set<string>();
   readonly #active = new Map<string, number>();
-  /** Search jobs that have not ended their search. The job that has waited longest for computing time is first. */
+  /** Search jobs that have not ended. The first has waited longest for computing time. */
   readonly #unfinished = new Set<SearchJob>();
   created = 0;
   lostToSilence = 0;
@@ -72,10 +68,7 @@ export class SearchJobs {
     this.#jobs.delete(oldest);
   }
 
-  /**
-   * Continues the searches that are behind their schedules, until the computing time is used up. Returns whether all searches are
-   * now on schedule.
-   */
+  /** Continues the searches that are behind schedule. Returns false if the computing time ends first. */
   catchUp(atMs: number, effort: Effort): boolean {
     for (const job of [...this.#unfinished]) {
       if (effort.isSpent) return false;
@@ -89,7 +82,7 @@ export class SearchJobs {
     return this.#unfinished.size > 0;
   }
 
-  /** Cancels the search job at its maximum age, or when it gets no request for too long. */
+  /** Cancels the search job when it is too old or without requests for too long. */
   #watch(job: SearchJob, lastMs: number): void {
     this.#timeline.at(Math.min(job.heardMs + job.silenceMs, lastMs), (atMs) => {
       if (job.end) return;

@@ -1,4 +1,4 @@
-/** The five operations on search jobs (service.md 4.1 to 4.5), after credentials and request limits were checked. */
+/** The five operations on search jobs (service.md 4.1 to 4.5). */
 import { jsonAnswer, tooManyRequests } from '../answer.ts';
 import { type Call, type Outcome, type Refused, refuseSearch } from '../call.ts';
 import { drawFor } from '../chance.ts';
@@ -21,10 +21,7 @@ import { Sessions } from './session.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/**
- * Kind of request for a search job. If the job does not exist, requests of kind `page` may get another HTTP status than the
- * other kinds.
- */
+/** Kind of request. Requests of kind `page` may get another status for an unknown job. */
 type Asking = 'status' | 'page' | 'deletion';
 
 export class SearchOperations {
@@ -34,12 +31,11 @@ export class SearchOperations {
   readonly #data: () => LogData;
   readonly #effort: Effort;
   readonly #memory = new AggregationMemory();
-  /** Number of search jobs whose creation was refused because too many jobs were active. */
   refusedForJobs = 0;
 
   /**
-   * Creates the operations on search jobs. New search jobs search the messages that `data` returns. All search jobs share the
-   * limit of computing time, `effort`.
+   * Creates the operations. New search jobs search the messages that `data` returns. All jobs share the computing time
+   * `effort`.
    */
   constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
     this.jobs = new SearchJobs(timeline, seed);
@@ -49,7 +45,7 @@ export class SearchOperations {
     this.#data = data;
   }
 
-  /** Creates a search job (service.md 4.1). `body` is undefined if the request body is not a JSON object. */
+  /** Creates a search job. `body` is undefined if it is not a JSON object. */
   create(body: RequestBody | undefined, call: Call): Outcome {
     const { key, settings, request, basePath } = call;
     const definition = readDefinition(body, settings.search);
@@ -73,7 +69,6 @@ export class SearchOperations {
     };
   }
 
-  /** Returns the status of a search job (service.md 4.2). */
   status(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'status');
     if ('refusal' in job) return job;
@@ -84,7 +79,6 @@ export class SearchOperations {
     return jsonAnswer(200, renderStatus(job, atMs, settings.search, state));
   }
 
-  /** Returns a page of messages that a search job has found (service.md 4.3). */
   messages(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'page');
     if ('refusal' in job) return job;
@@ -106,7 +100,6 @@ export class SearchOperations {
     return jsonAnswer(200, messageBody(page ?? nothing));
   }
 
-  /** Returns a page of records of a search job (service.md 4.4). */
   records(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'page');
     if ('refusal' in job) return job;
@@ -171,7 +164,7 @@ export class SearchOperations {
     return job;
   }
 
-  /** Finds the search job that a request names. The request also keeps the job alive. */
+  /** Finds the search job of a request. The request keeps the job alive. */
   #find(id: string, { key, settings, atMs, request, fault }: Call, asking: Asking): SearchJob | Refused {
     const { pages, cookies, lagMs, cancelledForMs } = settings.search;
     const [unknown, lost] = asking === 'page' ? [pages.unknownJob, pages.lostJob] : [404, 404];
@@ -191,7 +184,7 @@ export class SearchOperations {
   }
 }
 
-/** Empty page of messages, for a search job without results. */
+/** Page of messages for a search job without results. */
 const nothing: FoundMessages = { fields: [], page: emptyPage };
 
 const cookieTrouble: Refused = {

@@ -1,7 +1,4 @@
-/**
- * Messages, records and histogram that a search job has found. Messages are searched only when a request needs the results, as
- * far back as the job's schedule says.
- */
+/** Messages, records and histogram that a search job has found. The search runs only when a request needs results. */
 import { assert } from '../../src/base/assert.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData, MatchListener, Search, SearchRange } from '../log-data/log-data.ts';
@@ -21,15 +18,15 @@ export interface ResultOptions {
   readonly messageLimit: number;
   /** Maximum number of messages that a search examines one by one. */
   readonly scanLimit: number;
-  /** Latest receipt time in ms of messages that the search may find. */
+  /** Latest receipt time of the searched messages, in ms. */
   readonly receivedByMs: number;
-  /** Length in ms of a histogram bucket. Chosen automatically if undefined. */
+  /** Length of a histogram bucket in ms. Default: chosen automatically. */
   readonly bucketMs: number | undefined;
   /** True if the histogram is complete before all messages are found. */
   readonly histogramFirst: boolean;
   /** Computing time that the search may use. */
   readonly effort: Effort;
-  /** Memory that all aggregations share. If absent, the job has its own. */
+  /** Memory that all aggregations share. */
   readonly memory?: AggregationMemory;
 }
 
@@ -58,8 +55,8 @@ export class SearchResults {
   }
 
   /**
-   * Searches back to the time `reachedMs`, and completes the histogram back to `histogramReachedMs`. Returns false if the
-   * computing time was used up before that.
+   * Searches back to `reachedMs`, and completes the histogram to `histogramReachedMs`. Returns false if the computing
+   * time ends first.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -84,7 +81,7 @@ export class SearchResults {
     }
   }
 
-  /** Frees the memory of the results. No method may be called afterwards. */
+  /** Frees the memory of the results. No other method may be called afterwards. */
   end(): void {
     this.#aggregation?.end();
   }
@@ -97,7 +94,7 @@ export class SearchResults {
     return this.#aggregation?.recordCount ?? 0;
   }
 
-  /** Error message if the aggregation ran out of memory or the search examined too many messages. Otherwise undefined. */
+  /** Error message if the search ran out of memory or examined too many messages. */
   get failure(): string | undefined {
     if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
     return this.isGivenUp
@@ -105,12 +102,11 @@ export class SearchResults {
       : undefined;
   }
 
-  /** Whether the search gave up because it examined its maximum number of single messages. */
   get isGivenUp(): boolean {
     return this.#search.isGivenUp || this.#histogramSearch.isGivenUp;
   }
 
-  /** True if the histogram is complete, so that no bucket will be added. */
+  /** True if the histogram is complete. */
   get hasAllBuckets(): boolean {
     return this.histogram.nextStopMs === Number.NEGATIVE_INFINITY || this.fullBy !== undefined || this.isGivenUp;
   }
@@ -119,7 +115,7 @@ export class SearchResults {
     return this.#search.scannedBytes;
   }
 
-  /** Whether the maximum number of messages of the service or a `limit` in the query ended the search. */
+  /** Whether a limit of the service or of the query ended the search. */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
     return this.#options.query.messageLimit === this.#maxMessages ? 'query' : 'service';
@@ -152,7 +148,7 @@ function tellingTo(aggregation: Aggregation, { transform, reads, sliceMs }: Quer
   };
 }
 
-/** Returns a filter for the messages that the query selects and that none of its operators drops. */
+/** Returns a filter for the messages that the query selects and does not drop. */
 function filterOf({ filter, transform }: Query): Filter {
   const keepsRows = transform?.keepsRows;
   if (!keepsRows) return filter;
@@ -161,10 +157,7 @@ function filterOf({ filter, transform }: Query): Filter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/**
- * Returns whether the service received all messages of the range in time for the search. If so, receipt times need not be
- * checked.
- */
+/** Returns whether all messages of the range were received in time, so that receipt times need no check. */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

@@ -1,24 +1,21 @@
-/**
- * The part of a scenario about search jobs: their timing, and optional behaviour that was observed on real services.
- * `search-settings.ts` has the defaults.
- */
+/** The part of a scenario about search jobs. */
 import { duration, durationRange, flag, listOf, object, oneOf, positive } from '../schema-parts.ts';
 import type { DurationRange } from '../span.ts';
 
 export interface SearchScenario {
-  /** Duration of a search job's state GATHERING RESULTS. */
+  /** Duration of the state GATHERING RESULTS. */
   readonly duration?: DurationRange;
-  /** Length of the time range that a search job covers per second. If set, `duration` is ignored. */
+  /** Length of the time range that a job searches per second. Overrides `duration`. */
   readonly rangePerSecond?: string;
   /** Duration of a search job's state NOT STARTED. */
   readonly notStartedFor?: string;
-  /** Duration of a search job's state GATHERING RESULTS FROM SUBQUERIES. */
+  /** Duration of the state GATHERING RESULTS FROM SUBQUERIES. */
   readonly subqueriesFor?: string;
-  /** Whether search jobs spend the second half of their time in DONE GATHERING HISTOGRAM, with a complete histogram. */
+  /** Whether jobs spend half of their time in DONE GATHERING HISTOGRAM. */
   readonly histogramFirst?: boolean;
-  /** Maximum number of messages of a search without aggregation. A change applies to later search jobs. */
+  /** Maximum number of messages of a search without aggregation. */
   readonly messageLimit?: number;
-  /** Maximum number of messages that a search examines one by one. A change applies to later search jobs. */
+  /** Maximum number of messages that a search examines one by one. */
   readonly scanLimit?: number;
   /** Maximum memory of all aggregations together, in million bytes. */
   readonly aggregationMb?: number;
@@ -26,15 +23,15 @@ export interface SearchScenario {
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
   /** Time without requests after which a search job is cancelled. */
   readonly keepAlive?: DurationRange;
-  /** Maximum age of a search job, after which it is cancelled. */
+  /** Age at which a search job is cancelled. */
   readonly timeout?: string;
-  /** Time for which a cancelled job has the status CANCELLED. After that, requests for it get 404. */
+  /** Time for which a cancelled job can be read. Later requests get 404. */
   readonly cancelledFor?: string;
-  /** Time after the creation of a search job for which requests for it get 404. */
+  /** Time after its creation for which a search job is unknown (404). */
   readonly lag?: string;
-  /** Whether a search also finds messages whose time is exactly the end of its range (`to`). */
+  /** Whether a search includes messages at the exact end of its range. */
   readonly toInclusive?: boolean;
-  /** Whether a search job finds only messages that the service received before the job was created. */
+  /** Whether a job finds only messages that were received before its creation. */
   readonly onlyReceived?: boolean;
   /** When requests need a time zone: always, or only with local times. */
   readonly timeZone?: 'required' | 'whereUsed';
@@ -46,22 +43,22 @@ export interface SearchScenario {
 }
 
 export interface CookieScenario {
-  /** Names of the cookies that the service sets when it creates a search job, and requires in later requests for the job. */
+  /** Names of the cookies that the service sets, and requires in later requests for the job. */
   readonly names?: readonly string[];
-  /** HTTP status for a request that lacks the required cookies. */
+  /** HTTP status for a request without the required cookies. */
   readonly missing?: 404 | 500;
 }
 
 export interface StatusScenario {
   /** Whether `warning` has the notice about cookies. */
   readonly cookieNotice?: boolean;
-  /** Whether a status has `searchedTimeRange`, `timeElapsed`, and `logLevel` in its buckets. */
+  /** Whether a status has the undocumented members `searchedTimeRange`, `timeElapsed` and `logLevel`. */
   readonly extraMembers?: boolean;
-  /** Width of a histogram bucket. Chosen automatically if absent. */
+  /** Width of a histogram bucket. Default: chosen automatically. */
   readonly bucketLength?: string;
-  /** Whether each status of a job contains only new histogram buckets, or all of them. */
+  /** Whether a status contains only new buckets, or all. */
   readonly buckets?: 'new' | 'all';
-  /** Whether each status of a job contains only new errors and warnings, or all of them. */
+  /** Whether a status contains only new errors and warnings, or all. */
   readonly pending?: 'new' | 'all';
 }
 
@@ -69,20 +66,20 @@ export interface PageScenario {
   readonly maxMessages?: number;
   readonly maxRecords?: number;
   readonly maxBytes?: number;
-  /** HTTP status of requests for pages of a job that never existed. */
+  /** HTTP status of page requests for a job that never existed. */
   readonly unknownJob?: 400 | 404;
-  /** HTTP status of requests for pages of a cancelled job, or without the job's cookie. */
+  /** HTTP status of page requests for a cancelled job, or without the job's cookie. */
   readonly lostJob?: 400 | 404;
-  /** Whether messages of a query without aggregation have the field `_raw` even if the request does not require it. */
+  /** Whether messages always have the field `_raw`, or only if the request requires it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
-   * Answer to a request for messages of an aggregation that was created without `requiresRawMessages`: status 400 with the code
-   * `raw.messages.not.available`, or messages without `_raw`.
+   * Answer to a request for an aggregation's messages without `requiresRawMessages`: status 400, or messages without
+   * `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
-  /** Records that an unfinished aggregation returns: the true records so far, or records with wrong numbers to mislead the client. */
+  /** Records of an unfinished aggregation: correct records so far, or wrong numbers to mislead the client. */
   readonly earlyRecords?: 'partial' | 'wrong';
-  /** Notation of computed numbers from ten million on: 1788000000000 or 1.788E12. */
+  /** Notation of computed numbers from ten million: 1788000000000 or 1.788E12. */
   readonly largeFigures?: 'plain' | 'scientific';
 }
 

@@ -1,7 +1,4 @@
-/**
- * The schedule of a search job: the times of its states, and how far it has searched at a time. The job searches its range from the
- * end to the beginning, at constant speed.
- */
+/** The schedule of a search job. The job searches its range backwards at constant speed. */
 import { pickFrom } from '../span.ts';
 import type { SearchSettings } from './search-settings.ts';
 
@@ -9,7 +6,7 @@ export interface SearchSchedule {
   /** Start of the search job's range [from, to). */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Times in ms at which a search job starts, ends its subqueries, completes its histogram, and ends its search. */
+  /** Times in ms at which a search job starts, ends its subqueries, completes its histogram, and ends. */
   readonly startMs: number;
   readonly gatherMs: number;
   readonly histogramMs: number;
@@ -20,7 +17,7 @@ interface ScheduleOptions {
   readonly createdMs: number;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Random number in [0, 1) that selects a duration if the scenario gives a minimum and a maximum. */
+  /** Random number in [0, 1) that selects a duration from a range. */
   readonly draw: number;
   readonly timeScale: number;
 }
@@ -37,10 +34,7 @@ export function scheduleOf(options: ScheduleOptions, settings: SearchSettings): 
   return { fromMs, toMs, startMs, gatherMs, histogramMs, doneMs };
 }
 
-/**
- * Returns the message time that the search job has reached at `atMs`. The job searches backwards and reaches the start
- * of its range at `endMs`.
- */
+/** Returns the message time that the backward search has reached at `atMs`. */
 export function reachedAt({ fromMs, toMs, gatherMs }: SearchSchedule, endMs: number, atMs: number): number {
   if (atMs >= endMs) return fromMs;
   if (atMs <= gatherMs) return toMs;

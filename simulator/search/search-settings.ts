@@ -1,7 +1,4 @@
-/**
- * Search settings with all defaults. Defaults follow the specification. Where the specification is ambiguous, defaults follow the
- * first interpretation in section 10.2 of docs/service.md.
- */
+/** Search settings with all defaults. Defaults follow docs/service.md, and where it is ambiguous, its section 10.2. */
 import { defaultMb } from '../query/aggregation-memory.ts';
 import { durationMs, type Span, spanOf } from '../span.ts';
 import type { CookieScenario, PageScenario, SearchScenario, StatusScenario } from './search-scenario.ts';
@@ -21,7 +18,7 @@ type Switches = Pick<
 
 export interface SearchSettings extends Required<Switches> {
   readonly duration: Span;
-  /** Length in ms of the time range that a search job covers per second. If set, `duration` is ignored. */
+  /** Length of the time range that a job searches per second, in ms. Overrides `duration`. */
   readonly rangePerSecondMs: number | undefined;
   readonly notStartedForMs: number;
   readonly subqueriesForMs: number;

@@ -1,12 +1,12 @@
-/** Times of a range in requests (service.md 4.1): local date-times `YYYY-MM-DDTHH:mm:ss`, or ms since the epoch. */
+/** Times in requests: local date-times `YYYY-MM-DDTHH:mm:ss`, or ms since the epoch. */
 import { assert } from '../../src/base/assert.ts';
 import type { TimeZone } from './time-zone.ts';
 
 /**
- * A time in the body of a request:
+ * A time in a request body:
  * - `moment`: ms since the epoch
  * - `local`: a local time, which needs a time zone
- * - `invalid`: a text that is not a time, perhaps with the reason for an error message
+ * - `invalid`: an invalid text, with an optional reason
  * - `wrongType`: neither a text nor a number
  */
 export type WrittenTime =
@@ -20,7 +20,7 @@ const maxMs = 8.64e15;
 
 const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 const numberForm = /^-?\d+(?:\.\d+)?$/;
-/** Patterns of date-times that the service refuses, with the reasons. */
+/** Date-times that the service refuses, and the reasons. */
 const foreignForms: readonly [RegExp, string][] = [
   [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: timeZone is for that'],
   [/T\d\d:\d\d:\d\d\.\d+$/i, 'has a fraction of a second'],
@@ -40,7 +40,7 @@ export function readTime(value: unknown): WrittenTime {
   }
 }
 
-/** Converts a time of a request to ms since the epoch. `zone` is required for a local time. */
+/** Converts a time of a request to ms since the epoch. A local time requires `zone`. */
 export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local' }>, zone?: TimeZone): number {
   if (time.kind === 'moment') return time.atMs;
   assert(zone, 'a local time needs a zone');
@@ -53,7 +53,7 @@ function momentOf(atMs: number): WrittenTime {
   return atMs <= maxMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is beyond all calendars' };
 }
 
-/** Parses a local time. A date that does not exist is invalid. */
+/** Parses a local time. Dates that do not exist are invalid. */
 function localOf(text: string): WrittenTime {
   if (!localForm.test(text)) {
     const reason = foreignForms.find(([form]) => form.test(text))?.[1];

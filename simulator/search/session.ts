@@ -1,6 +1,6 @@
 /**
- * Cookies of search jobs (service.md 5.3). A search job that is created without cookies begins a session, and later requests
- * for the job need all cookies of the session. A cookie contains the number of its session, so no session is stored.
+ * Cookies of search jobs (service.md 5.3). A search job created without cookies begins a session. A cookie contains the
+ * number of its session, and no session is stored.
  */
 import { drawFor } from '../chance.ts';
 
@@ -17,15 +17,12 @@ export class Sessions {
     return this.#begun++;
   }
 
-  /** Returns the values of the header `Set-Cookie` for a session, one for each cookie name. */
+  /** Returns the `Set-Cookie` values of a session, one for each cookie. */
   cookiesOf(session: number, names: readonly string[]): string[] {
     return names.map((name) => `${name}=${this.#valueOf(session, name)}; Path=/; Secure; HttpOnly`);
   }
 
-  /**
-   * Returns the session that the header `Cookie` names. Undefined if a cookie is missing or invalid, or if the cookies belong to
-   * different sessions.
-   */
+  /** Returns the session of the cookies. Undefined if a cookie is missing, invalid, or of another session. */
   read(header: string | undefined, names: readonly string[]): number | undefined {
     const sent = cookiesIn(header ?? '');
     let session: number | undefined;
@@ -45,7 +42,7 @@ export class Sessions {
   }
 }
 
-/** If several cookies have the same name, the first one is used, because clients send the cookie with the longest path first. */
+/** Clients send the cookie with the longest path first, so the first of several counts. */
 function cookiesIn(header: string): Map<string, string> {
   const cookies = new Map<string, string>();
   for (const pair of header.split(';')) {

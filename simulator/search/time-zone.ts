@@ -1,11 +1,9 @@
 /**
- * Converts a local time in a time zone to ms since the epoch (service.md 4.1).
- *
- * A zone is a three-letter code of the table below, a name of the IANA database in any case, or an offset such as `+05:30` or
- * `UTC+2`.
+ * Converts a local time in a time zone to ms since the epoch. A zone is a three-letter code, an IANA name, or an offset
+ * such as `+05:30`.
  */
 
-/** Name of the IANA time zone for each time zone code. A code includes summer time, so PST and PDT are the same time zone. */
+/** IANA time zone of each code. Codes include summer time: PST and PDT are equal. */
 const placesByCode: Readonly<Record<string, string>> = {
   Z: 'UTC',
   HST: 'Pacific/Honolulu',
@@ -15,12 +13,12 @@ const placesByCode: Readonly<Record<string, string>> = {
   PDT: 'America/Los_Angeles',
   MST: 'America/Denver',
   MDT: 'America/Denver',
-  // CST is Central Standard Time of North America, not the time of China or Cuba.
+  // Central Standard Time of North America, not of China or Cuba.
   CST: 'America/Chicago',
   CDT: 'America/Chicago',
   EST: 'America/New_York',
   EDT: 'America/New_York',
-  // AST is Atlantic Standard Time of Canada, not the time of Arabia.
+  // Atlantic Standard Time of Canada, not of Arabia.
   AST: 'America/Halifax',
   ADT: 'America/Halifax',
   NST: 'America/St_Johns',
@@ -29,7 +27,7 @@ const placesByCode: Readonly<Record<string, string>> = {
   ART: 'America/Argentina/Buenos_Aires',
   WET: 'Europe/Lisbon',
   WEST: 'Europe/Lisbon',
-  // BST is British Summer Time, not the time of Bangladesh.
+  // British Summer Time, not the time of Bangladesh.
   BST: 'Europe/London',
   CET: 'Europe/Berlin',
   CEST: 'Europe/Berlin',
@@ -41,7 +39,7 @@ const placesByCode: Readonly<Record<string, string>> = {
   WAT: 'Africa/Lagos',
   CAT: 'Africa/Maputo',
   PKT: 'Asia/Karachi',
-  // IST is the time of India, not of Israel or Ireland.
+  // The time of India, not of Israel or Ireland.
   IST: 'Asia/Kolkata',
   ICT: 'Asia/Bangkok',
   WIB: 'Asia/Jakarta',
@@ -59,11 +57,11 @@ const placesByCode: Readonly<Record<string, string>> = {
   NZDT: 'Pacific/Auckland',
 };
 
-/** Offsets such as `UTC+2` and `GMT-03:30`, which are ahead of UTC if positive. The IANA zones `Etc/GMT+2` have the opposite sign. */
+/** Offsets such as `UTC+2`, positive if ahead of UTC. IANA's `Etc/GMT+2` has the opposite sign. */
 const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
 const dayMs = 86_400_000;
-/** Maximum number of time zones whose formatters are cached, because formatters are slow to create. */
+/** Maximum number of cached time zones. Formatters are slow to create. */
 const maxZonesKept = 32;
 const zones = new Map<string, TimeZone>();
 
@@ -80,7 +78,7 @@ export function timeZoneOf(name: string): TimeZone | undefined {
   return zone;
 }
 
-/** Returns a UTC offset in the notation of the IANA database, such as `+02:00`. */
+/** Returns a UTC offset in IANA notation, such as `+02:00`. */
 function offsetOf(name: string): string | undefined {
   const [, sign, hours = '', minutes = '00'] = offsetForm.exec(name) ?? [];
   return sign === undefined ? undefined : `${sign}${hours.padStart(2, '0')}:${minutes}`;
@@ -98,7 +96,7 @@ function makeZone(timeZone: string): TimeZone | undefined {
 export class TimeZone {
   readonly #format: Intl.DateTimeFormat;
 
-  /** Creates a formatter for a time zone. Throws RangeError for an unknown name. */
+  /** Throws RangeError for an unknown time zone. */
   constructor(timeZone: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone,
@@ -114,8 +112,8 @@ export class TimeZone {
   }
 
   /**
-   * Converts a local time, given as if it were UTC, to ms since the epoch. A local time that a clock change repeats means its
-   * first occurrence. A local time that a clock change skips is moved by the length of the gap.
+   * Converts a local time to ms since the epoch. A repeated local time means its first occurrence. A skipped local time
+   * moves by the length of the gap.
    */
   epochMsOf(localMs: number): number {
     const before = this.#offsetMsAt(localMs - dayMs);
@@ -124,7 +122,7 @@ export class TimeZone {
     return candidates.find((atMs) => atMs + this.#offsetMsAt(atMs) === localMs) ?? localMs - before;
   }
 
-  /** Returns the difference in ms between local time and UTC at a given time. */
+  /** Returns local time minus UTC, in ms. */
   #offsetMsAt(atMs: number): number {
     const parts: Record<string, string> = {};
     for (const { type, value } of this.#format.formatToParts(atMs)) parts[type] = value;

@@ -1,4 +1,4 @@
-/** Tests the faults of a scenario: which requests a fault selects, whether the request takes effect, and what the client receives. */
+/** Tests the faults of a scenario: which requests they select, and what the client receives. */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, type FaultScenario, faultKinds, type Scenario } from '../scenario.ts';
 import { first, minute, oldVersion, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';
@@ -23,7 +23,7 @@ function sample(kind: FaultKind): FaultScenario {
 
 describe('a request with a fault', () => {
   const lost: readonly FaultKind[] = ['reset', 'stall', 'status', 'redirect'];
-  /** Kinds of faults that do not apply to the operations in these tests. */
+  /** Kinds of faults that do not apply to these operations. */
   const aboutOthers: readonly FaultKind[] = [
     'lag',
     'pendingError',

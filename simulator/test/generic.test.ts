@@ -1,7 +1,4 @@
-/**
- * Tests what all operations of the simulated service have in common: credentials (service.md 5), generic errors (service.md
- * 7.1), the version in the path (service.md 9.1), and the format of errors.
- */
+/** Tests credentials, generic errors and the format of errors for all operations. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import { type CallOptions, first, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';

@@ -1,4 +1,4 @@
-/** Tests the simulated service on a virtual clock: latency, delays, faults and aborted requests. */
+/** Tests the simulated service on a virtual clock: latency, faults and aborted requests. */
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
@@ -29,7 +29,7 @@ class Bench {
     this.service = new InProcessService(model, this.clock, network);
   }
 
-  /** Sends a request. The returned object gets the outcome when the virtual clock has advanced far enough. */
+  /** Sends a request. The returned object gets the outcome once the clock has advanced. */
   send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: Outcome | undefined } {
     const sent: { outcome: Outcome | undefined } = { outcome: undefined };
     this.service

@@ -1,7 +1,4 @@
-/**
- * Tests the request limits (section 8 of docs/service.md): requests of a user in any second, and concurrent requests of an access
- * key.
- */
+/** Tests the request limits (section 8 of docs/service.md). */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LimitScenario, Scenario } from '../scenario.ts';

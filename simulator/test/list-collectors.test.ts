@@ -1,4 +1,4 @@
-/** Tests the list of upgradable collectors (service.md 4.6 and 2.7) with all parameters of the request. */
+/** Tests the list of upgradable collectors. */
 import { describe, expect, test } from 'vitest';
 import type { ListScenario, Scenario } from '../scenario.ts';
 import {

@@ -1,4 +1,4 @@
-/** Tests scenario files: valid files are accepted, and errors in invalid files are reported with their positions. */
+/** Tests scenario files, and the positions of errors in invalid files. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { mergePatch } from '../merge-patch.ts';

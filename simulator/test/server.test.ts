@@ -1,4 +1,4 @@
-/** Tests the server from the client's side of a TLS connection: answers, journal and control address. */
+/** Tests the server over a TLS connection: answers, journal and control address. */
 import { mkdtempSync, readFileSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { request as plainRequest } from 'node:http';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Tests messages that collectors ship: how their number changes after upgrades, lost contact and changes of the scenario. */
+/** Tests messages that collectors send, after upgrades, lost contact and changes of the scenario. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import { scenarioProblems } from '../scenario-check.ts';
@@ -8,7 +8,7 @@ import { builds, first, minute, oldVersion, startMs, target } from './simulated-
 const web = { count: 20, version: oldVersion, messagesPerMinute: 60 };
 const fleet = (scenario: Scenario = {}): Scenario => ({ builds, groups: { web }, ...scenario });
 
-/** Returns the number of messages by collector in [fromMinute, toMinute), counted in minutes from the start. */
+/** Returns the number of messages by collector. Minutes count from the start. */
 function counts(service: SearchingService, fromMinute: number, toMinute: number, query = '*'): Map<string, number> {
   const range = { from: startMs + fromMinute * minute, to: startMs + toMinute * minute, byReceiptTime: true };
   const job = service.job({ query: `${query} | count by _collectorid`, ...range });
@@ -19,7 +19,6 @@ function counts(service: SearchingService, fromMinute: number, toMinute: number,
   );
 }
 
-/** Upgrades all collectors to a build, and waits an hour. */
 function upgraded(scenario: Scenario): SearchingService {
   const service = new SearchingService(scenario);
   for (let index = 0; index < web.count; index++) service.accepted(first + index, target);

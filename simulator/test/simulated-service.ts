@@ -21,7 +21,7 @@ export interface Reply {
   readonly code: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Parsed body of the answer, with large integers as bigint. Undefined if the body is not JSON. */
+  /** Parsed body, with large integers as bigint. Undefined if the body is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
   readonly json: any;
   readonly answer: ServedAnswer;
@@ -73,7 +73,7 @@ export class SimulatedService {
     return this.call('POST', root, { body: { collectorId, ...(toVersion === undefined ? {} : { toVersion }) } });
   }
 
-  /** Creates an upgrade task and returns its id. Throws if the service refuses the task. */
+  /** Creates an upgrade task and returns its id. Throws if the service refuses it. */
   accepted(collectorId: unknown, toVersion?: unknown): string {
     const { status, json, text } = this.create(collectorId, toVersion);
     if (status !== 202) throw new Error(`not accepted: ${text}`);
@@ -84,7 +84,7 @@ export class SimulatedService {
     return this.call('GET', id).json.upgrade;
   }
 
-  /** Returns the names of the collectors that a list answer contains. */
+  /** Returns the names of the listed collectors. */
   names(query = ''): string[] {
     return this.call('GET', `collectors${query}`).json.collectors.map(({ name }: { name: string }) => name);
   }

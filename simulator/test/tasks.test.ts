@@ -1,7 +1,4 @@
-/**
- * Tests builds and upgrade tasks (service.md 4.7 to 4.9, 3.2 and 7.5): the states of a task over time, and the reasons for
- * which a task is refused.
- */
+/** Tests builds and upgrade tasks: states over time, and reasons for refusal. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario, UpgradeScenario } from '../scenario.ts';
 import {
@@ -182,7 +179,7 @@ describe('the status of a task (4.8)', () => {
 });
 
 describe('the status codes of a task over time (3.2)', () => {
-  /** Returns the status of a new upgrade task at each of `timesMs` after its acceptance, and whether the collector is upgraded. */
+  /** Returns the task's status at each of `timesMs`, and whether the collector is upgraded. */
   const course = (upgrade: UpgradeScenario, timesMs: readonly number[], scenario: Scenario = {}) => {
     const service = new SimulatedService({ ...withUpgrade(upgrade), ...scenario });
     const id = service.accepted(first, target);

@@ -1,9 +1,8 @@
 /**
- * A collector of the simulated service: its properties from the scenario, its *condition* (what changes during a run, such as
- * the version), and its JSON.
+ * A simulated collector: its fixed properties, its *condition* (what changes during a run, such as the version), and
+ * its JSON.
  *
- * Invariant: only `change` changes the condition. It stores earlier conditions, so that an outdated list of collectors can show
- * them. Most of the JSON is cached, because pages of 1,000 collectors are requested often.
+ * Only `change` changes the condition. Former conditions are stored for outdated lists.
  */
 import type { CollectorProperties } from '../scenario.ts';
 
@@ -11,7 +10,7 @@ import type { CollectorProperties } from '../scenario.ts';
 export interface Condition {
   readonly version: string;
   readonly running: boolean;
-  /** Time in ms since the epoch at which the collector stopped. Used only while the collector is stopped. */
+  /** Time at which the collector stopped, in ms since the epoch. */
   readonly silentSinceMs: number;
   readonly present: boolean;
 }
@@ -21,7 +20,7 @@ interface Past {
   readonly condition: Condition;
 }
 
-/** Time in ms for which earlier conditions of a collector are stored. It is the maximum delay with which a list shows changes. */
+/** Time for which former conditions are stored, in ms. It limits the delay of outdated lists. */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
@@ -29,15 +28,15 @@ export class Collector {
   /** Id of the collector in decimal digits. */
   readonly id: string;
   readonly name: string;
-  /** Name of the collector's group. Undefined without a group. */
+  /** Name of the collector's group, if any. */
   readonly group: string | undefined;
   properties: CollectorProperties;
   now: Condition;
   /** Upgrade tasks that are neither finished nor timed out. */
   readonly activeTasks: UpgradeTask[] = [];
-  /** Upgrades that were due while the collector had no contact with the service. They end when it has contact again. */
+  /** Upgrades that wait until the collector has contact with the service. */
   readonly heldUpgrades: UpgradeTask[] = [];
-  /** Number of upgrade tasks that the service accepted (status 202). */
+  /** Number of accepted upgrade tasks (status 202). */
   acceptedTasks = 0;
   /** Number of requests to create an upgrade task for the collector. */
   createTaskRequests = 0;
@@ -71,36 +70,30 @@ export class Collector {
     this.now = { ...this.now, ...changes };
   }
 
-  /**
-   * Sets the properties that the scenario defines. The caller also updates the properties that change during a run, such as the
-   * version.
-   */
+  /** Sets the properties that the scenario defines. The caller updates the condition. */
   describe(properties: CollectorProperties): void {
     this.properties = properties;
     this.#rendered = undefined;
   }
 
-  /**
-   * Returns the properties that change during a run, such as the version, as they were at `atMs`. `atMs` must be within the
-   * last hour.
-   */
+  /** Returns the condition at `atMs`, which must be within the last hour. */
   at(atMs: number): Condition {
     for (const { untilMs, condition } of this.#past) if (untilMs > atMs) return condition;
     return this.now;
   }
 
-  /** Returns the time at which the collector was last in contact with the service, at or before `atMs`. */
+  /** Returns the time of the last contact with the service, at or before `atMs`. */
   lastSeenAliveMs(condition: Condition, atMs: number): number {
     const lastMs = condition.running ? atMs : Math.min(atMs, condition.silentSinceMs);
     return Math.floor((lastMs - this.#heartbeatPhaseMs) / heartbeatMs) * heartbeatMs + this.#heartbeatPhaseMs;
   }
 
-  /** Returns whether the service reports the collector as alive. The service does so until some time after the last contact. */
+  /** Returns whether the service reports the collector as alive. */
   isAlive(condition: Condition, atMs: number, aliveForMs: number): boolean {
     return condition.running || atMs - this.lastSeenAliveMs(condition, atMs) < aliveForMs;
   }
 
-  /** Returns the collector as JSON (service.md 2.7), as it was at `atMs`. */
+  /** Returns the collector at `atMs` as JSON. */
   render(atMs: number, aliveForMs: number): string {
     const condition = this.at(atMs);
     if (this.#rendered === undefined || this.#renderedVersion !== condition.version) {
@@ -114,7 +107,7 @@ export class Collector {
     return `${text}}`;
   }
 
-  /** Returns the JSON without its last two members. The result is cached, because only these two members change often. */
+  /** Returns the cached JSON without its last two members, which change often. */
   #renderSteady(version: string): string {
     const { properties } = this;
     const members: Readonly<Record<string, unknown>> = {
@@ -150,17 +143,17 @@ export interface UpgradeTask {
   /** True if an event of the scenario created the upgrade task. */
   readonly foreign: boolean;
   readonly requestedMs: number;
-  /** Times in ms at which the status of the upgrade task changes from 0 to 1, and from 1 to in progress. */
+  /** Times at which the status changes from 0 to 1, and from 1 to in progress, in ms. */
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;
-  /** Time from which the service refuses another upgrade of the collector with `collector.in.upgrading`. */
+  /** Time from which the service refuses another upgrade of the collector. */
   readonly lockedAtMs: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly endStatus: number | undefined;
   readonly endMessage: string;
-  /** End of the upgrade task as its status reports it. Undefined while the task is unfinished. */
+  /** End of the upgrade task. Undefined while it is unfinished. */
   finished: { readonly status: number; readonly message: string; readonly atMs: number } | undefined;
-  /** Time in ms at which the upgrade ended on the collector itself, even if the upgrade task has timed out before. */
+  /** Time at which the upgrade ended on the collector, in ms. Its task may have timed out before. */
   collectorEndMs: number | undefined;
 }

@@ -1,8 +1,6 @@
 /**
- * All collectors of the simulated service, from the scenario and from later changes.
- *
- * Invariant: a new scenario changes only the collectors whose definition differs from the former scenario. Ids are assigned once,
- * in the order of the scenario, and never reused.
+ * All collectors of the simulated service. A new scenario changes only collectors with a new definition. Ids are never
+ * reused.
  */
 import { matchesGlob } from '../glob.ts';
 import type { CollectorGroup, CollectorProperties, Scenario } from '../scenario.ts';
@@ -19,20 +17,19 @@ interface Declaration {
 export class Fleet {
   readonly #byName = new Map<string, Collector>();
   readonly #byId = new Map<string, Collector>();
-  /** Properties of collectors. The key is their JSON, so that collectors with equal properties share one object. */
+  /** Properties of collectors by their JSON. Collectors with equal properties share one object. */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   readonly #onChange: (collector: Collector, atMs: number) => void;
-  /** Times in ms of all changes that a list of collectors can show, ascending. */
+  /** Times of all visible changes to collectors, in ms, ascending. */
   readonly #changesMs: number[] = [];
 
-  /** Creates the fleet. `onChange` is called after each change to a collector, including its creation. */
+  /** Creates the fleet. Calls `onChange` after each creation and change of a collector. */
   constructor(firstId: bigint, onChange: (collector: Collector, atMs: number) => void) {
     this.#nextId = firstId;
     this.#onChange = onChange;
   }
 
-  /** Returns the collectors in the order of their creation, including removed ones (`now.present` is false). */
   all(): Iterable<Collector> {
     return this.#byId.values();
   }
@@ -41,7 +38,7 @@ export class Fleet {
     return this.#byId.get(id);
   }
 
-  /** Returns the collectors with a matching name or id that are not removed. */
+  /** Returns the existing collectors with a matching name or id. */
   matching(patterns: readonly string[]): Collector[] {
     const found = [];
     for (const collector of this.#byId.values()) {
@@ -50,10 +47,7 @@ export class Fleet {
     return found;
   }
 
-  /**
-   * Returns how many changes collectors had up to `atMs`. If this number is the same at two times, the lists of collectors at
-   * these times are equal.
-   */
+  /** Returns the number of changes up to `atMs`. Equal numbers mean equal lists of collectors. */
   epochAt(atMs: number): number {
     let low = 0;
     let high = this.#changesMs.length;
@@ -66,14 +60,14 @@ export class Fleet {
     return low;
   }
 
-  /** Changes properties of a collector that can change during a run, such as its version, and counts the change. */
+  /** Changes the condition of a collector, such as its version. */
   change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);
     this.#onChange(collector, atMs);
   }
 
-  /** Applies a changed scenario. Returns the collectors that can now reach the service again. */
+  /** Applies a changed scenario. Returns the collectors that can reach the service again. */
   declare(scenario: Scenario, atMs: number, atStart: boolean): Collector[] {
     const revived: Collector[] = [];
     const declared = new Set<string>();
@@ -126,7 +120,7 @@ export class Fleet {
     else this.#onChange(collector, atMs);
   }
 
-  /** Returns whether the collector has become able to reach the service again. */
+  /** Returns whether the collector can reach the service again. */
   #adjust(collector: Collector, properties: CollectorProperties, atMs: number): boolean {
     const before = collector.properties;
     if (before === properties) return false;
@@ -164,10 +158,7 @@ function* membersOf(group: string, declaration: CollectorGroup): Generator<[stri
     yield [name, variants[index++ % variants.length] as CollectorProperties];
 }
 
-/**
- * Yields the names of a group's collectors: `web-0001`, `web-0002` and so on for the pattern `web-####`. A pattern without `#`
- * gets the number at its end.
- */
+/** Yields the names of a group's collectors: `web-0001`, `web-0002` and so on for `web-####`. */
 export function* memberNames(group: string, { count, name = `${group}-####` }: CollectorGroup): Generator<string> {
   const places = /#+/.exec(name)?.[0] ?? '';
   for (let number = 1; number <= count; number++) {

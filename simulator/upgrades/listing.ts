@@ -1,7 +1,4 @@
-/**
- * Pages of the list of upgradable collectors (service.md 4.6). The list is filtered and sorted once for each state of the
- * fleet, so that a page takes time only for its own rows.
- */
+/** Pages of the list of upgradable collectors. The list is filtered and sorted once for each state of the fleet. */
 import { parseBuildVersion } from '../../src/base/build-version.ts';
 import { drawFor } from '../chance.ts';
 import type { AccessKey, Settings } from '../settings.ts';
@@ -29,12 +26,12 @@ export class Listing {
     this.#fleet = fleet;
   }
 
-  /** Drops the cached lists of collectors. Needed after a change of the settings, because the lists depend on them. */
+  /** Drops the cached lists. Needed after a change of the settings. */
   clear(): void {
     this.#lists.clear();
   }
 
-  /** Returns the body of an answer with a page of collectors, as they are at `atMs`. */
+  /** Returns the body of a page of collectors at `atMs`. */
   page(query: PageQuery, key: AccessKey, settings: Settings, atMs: number): string {
     const collectors = this.#list(query.toVersion, key, settings, atMs);
     const end = Math.min(query.offset + query.limit, collectors.length);
@@ -97,10 +94,7 @@ function sortedBy(collectors: Collector[], rankOf: (collector: Collector) => num
   return ranked.sort((left, right) => left.rank - right.rank).map(({ collector }) => collector);
 }
 
-/**
- * Returns a number for a build version that sorts like `compareBuildVersions` if all parts are below a million. Texts that are
- * not versions come first.
- */
+/** Returns a number that sorts like the build version. Texts that are not versions come first. */
 function versionRank(text: string): number {
   const version = parseBuildVersion(text);
   return version ? (version.major * 1e6 + version.minor) * 1e6 + version.build : -1;

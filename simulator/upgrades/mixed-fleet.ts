@@ -1,7 +1,4 @@
-/**
- * A realistic mixed fleet: web servers, databases and desktops with five old versions and the latest. Some collectors are offline
- * or hosted, and some upgrades fail. The fleet depends only on its size and its seed.
- */
+/** A realistic mixed fleet: web servers, databases and desktops, some of them offline or with failing upgrades. */
 import { drawFor } from '../chance.ts';
 import type { CollectorGroup, Scenario } from '../scenario.ts';
 
@@ -65,7 +62,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-/** Returns a scenario with `size` collectors, which has every kind of collector if `size` is at least ten. */
+/** Returns a scenario with `size` collectors. Ten or more include every kind of collector. */
 export function mixedFleet(size: number, seed = 1): Scenario {
   const round = size < 10 ? Math.floor : Math.ceil;
   const counts = kinds.map(({ share }, index) => (index === 0 ? 0 : round(size * share)));

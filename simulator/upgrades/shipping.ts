@@ -1,7 +1,4 @@
-/**
- * Log messages that the collectors ship. How many messages a collector ships depends on its settings, on its build, and on
- * whether it is in contact with the service.
- */
+/** Log messages that the collectors send. Their number depends on settings, build and contact. */
 import { drawFor } from '../chance.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import { shippedData } from '../log-data/shipped/shipped-data.ts';
@@ -10,7 +7,7 @@ import { type ShippingRate, Stream } from '../log-data/shipped/streams.ts';
 import type { Settings, ShippingFault } from '../settings.ts';
 import { type Collector, hostNameOf } from './collector.ts';
 
-/** Time in ms before the start of the service for which collectors have log messages. */
+/** Time before the start of the service for which messages exist, in ms. */
 const historyMs = 30 * 24 * 60 * 60_000;
 
 export class Shipping {
@@ -25,16 +22,13 @@ export class Shipping {
     this.#faults = shippingFaults;
   }
 
-  /** Applies a changed scenario, which may change how builds stop or reduce the messages of their collectors. */
+  /** Applies a changed scenario. It may change which builds make their collectors send fewer messages. */
   declare({ shippingFaults }: Settings, collectors: Iterable<Collector>, atMs: number): void {
     this.#faults = shippingFaults;
     for (const collector of collectors) this.record(collector, atMs);
   }
 
-  /**
-   * Records how many messages per minute the collector ships from `atMs` on. The first recorded rate also applies to the time
-   * before the start of the service.
-   */
+  /** Records how many messages per minute the collector sends from `atMs` on. */
   record(collector: Collector, atMs: number): void {
     const rate = this.#rateOf(collector);
     let stream = this.#streams.get(collector.id);
@@ -47,7 +41,7 @@ export class Shipping {
     stream.record(rate, sinceMs <= this.#startMs ? this.#startMs - historyMs : sinceMs);
   }
 
-  /** Returns the messages that are received before `atMs`, or undefined if no collector has shipped messages. */
+  /** Returns the messages received before `atMs`, or undefined if no collector has sent messages. */
   dataAt(atMs: number): LogData | undefined {
     if (this.#streams.size === 0) return undefined;
     return shippedData({

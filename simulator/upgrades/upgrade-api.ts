@@ -1,4 +1,4 @@
-/** The upgrade API of the simulated service: its operations (service.md 4.6 to 4.9), and the fleet of the scenario. */
+/** The upgrade API of the simulated service, and the fleet of the scenario. */
 import type { Api, Call, Methods, PreparedCall, ServiceRequest } from '../call.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Settings } from '../settings.ts';
@@ -31,8 +31,7 @@ export class UpgradeApi implements Api {
   declare(scenario: Scenario, before: Scenario, settings: Settings, atMs: number): void {
     this.#listing.clear();
     if (scenario.builds !== before.builds) this.shipping.declare(settings, this.fleet.all(), atMs);
-    // A merge patch reuses all objects that it does not change. Comparing object references therefore finds every change, and
-    // is faster than comparing large fleets member by member.
+    // A merge patch reuses unchanged objects, so comparing references finds every change.
     if (scenario.groups === before.groups && scenario.collectors === before.collectors) return;
     for (const collector of this.fleet.declare(scenario, atMs, false)) this.upgrades.resume(collector, atMs);
   }

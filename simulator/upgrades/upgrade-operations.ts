@@ -1,7 +1,4 @@
-/**
- * The four operations on collectors (service.md 4.6 to 4.9): their checks in order, and their answers. Credentials and request
- * limits are checked before.
- */
+/** The four operations on collectors (service.md 4.6 to 4.9). */
 import { jsonAnswer } from '../answer.ts';
 import { type Call, type Outcome, refuse } from '../call.ts';
 import { decimalId, parseLosslessJson } from '../lossless-json.ts';
@@ -12,9 +9,9 @@ import { renderTask } from './upgrade-task.ts';
 import { settingsFor, type Upgrades } from './upgrades.ts';
 
 export interface TaskDefinition {
-  /** Collector id in decimal digits. Undefined if the request body names no collector. */
+  /** Decimal collector id. Undefined if the request names no collector. */
   readonly collectorId: string | undefined;
-  /** Requested target version. Undefined if absent; `invalid` if it is not a text. */
+  /** Requested target version; `invalid` if it is not a text. */
   readonly toVersion: string | undefined | { readonly invalid: unknown };
 }
 
@@ -29,7 +26,6 @@ export class UpgradeOperations {
     this.#listing = listing;
   }
 
-  /** Lists the collectors that can be upgraded (service.md 4.6). */
   listCollectors({ key, settings, query, atMs, fault }: Call): Outcome {
     const offset = wholeNumber(query.get('offset'), 0);
     if (offset === undefined) return badParameter('offset', query, 'a whole number from 0 on');
@@ -46,7 +42,6 @@ export class UpgradeOperations {
     return jsonAnswer(200, this.#listing.page(page, key, settings, atMs - lagMs));
   }
 
-  /** Lists the builds that the service offers (service.md 4.7). */
   listBuilds({ settings }: Call): Outcome {
     return jsonAnswer(200, JSON.stringify({ targets: settings.builds }));
   }
@@ -60,10 +55,7 @@ export class UpgradeOperations {
     return jsonAnswer(200, renderTask(task, atMs, settings.task));
   }
 
-  /**
-   * Creates an upgrade task (service.md 4.9), with the checks in the order of section 7.5 of docs/service.md. `definition` is
-   * undefined if the body is not a JSON object.
-   */
+  /** Creates an upgrade task. `definition` is undefined if the body is not a JSON object. */
   createTask(definition: TaskDefinition | undefined, { key, settings, atMs }: Call): Outcome {
     if (!definition) return refuse(400, 'body.invalid', 'The body is not a JSON object in UTF-8.');
     const collector = definition.collectorId === undefined ? undefined : this.#fleet.byId(definition.collectorId);
@@ -101,7 +93,7 @@ export class UpgradeOperations {
   }
 }
 
-/** Reads the body of a request that creates a task (service.md 4.9). Undefined if it is not a JSON object. Null counts as absent. */
+/** Reads the request body for an upgrade task. Undefined if it is not a JSON object. */
 export function readTaskDefinition(body: string): TaskDefinition | undefined {
   let value: unknown;
   try {
@@ -124,7 +116,7 @@ function isOffered(version: string, settings: Settings): boolean {
   return settings.builds.some((build) => build.version === version);
 }
 
-/** Reads a number from a query parameter. Returns `fallback` if the parameter is absent, and undefined if it is invalid. */
+/** Reads a number from a query parameter. Returns `fallback` if it is absent, and undefined if it is invalid. */
 function wholeNumber(text: string | null, fallback: number): number | undefined {
   if (text === null) return fallback;
   const value = Number(text);

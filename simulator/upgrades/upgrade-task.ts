@@ -1,15 +1,14 @@
 /**
- * Status of an upgrade task (service.md 2.9 and 3.2) over time:
+ * Status of an upgrade task over time:
  *
  * 0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed.
  *
- * The caller reports success or failure. All other changes of the status depend only on the time: an unfinished task gets
- * status 3 at its timeout.
+ * The caller reports success or failure. An unfinished task gets status 3 at its timeout.
  */
 import type { Settings } from '../settings.ts';
 import type { UpgradeTask } from './collector.ts';
 
-/** Returns the status code (service.md 3.2) at a time. The time must not be before the last change of the task. */
+/** Returns the status code at a time, which must not be before the last change of the task. */
 export function statusAt(task: UpgradeTask, atMs: number): number {
   if (task.finished) return task.finished.status;
   if (atMs < task.pendingAtMs) return 0;

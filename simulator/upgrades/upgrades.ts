@@ -1,9 +1,6 @@
 /**
- * Upgrades of the simulated service: accepted tasks, their effect on collectors, and the time during which the service refuses
- * a second task for a collector.
- *
- * Invariant: a task ends once. A collector gets its new version when the upgrade has ended on the collector and the collector
- * is in contact with the service, even if the task has timed out before.
+ * Upgrades of the simulated service. A task ends once. A collector gets its new version even if the task has timed out
+ * before.
  */
 import { drawFor } from '../chance.ts';
 import { type Outcome, type Settings, type UpgradeSettings, upgradeSettings } from '../settings.ts';
@@ -25,7 +22,7 @@ const success: Outcome = {
 export interface NewTask {
   readonly collector: Collector;
   readonly toVersion: string;
-  /** Set for an upgrade that a tool other than logfleet started and that always succeeds. `durationMs` is its duration if given. */
+  /** Set for an upgrade that another tool started. Such an upgrade always succeeds. */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 
@@ -49,7 +46,7 @@ export class Upgrades {
     return this.#tasks.values();
   }
 
-  /** Returns whether the service refuses another task for the collector with `collector.in.upgrading`. */
+  /** Returns whether the service refuses another task for the collector. */
   isLocked(collector: Collector, atMs: number): boolean {
     return collector.activeTasks.some(({ lockedAtMs }) => lockedAtMs <= atMs);
   }
@@ -87,7 +84,7 @@ export class Upgrades {
     return task;
   }
 
-  /** Ends the upgrades that were due while the collector was not in contact with the service. */
+  /** Ends the upgrades that waited for the collector's contact with the service. */
   resume(collector: Collector, atMs: number): void {
     for (const task of collector.heldUpgrades.splice(0)) this.#endOnCollector(task, atMs);
   }
@@ -124,18 +121,15 @@ function release(task: UpgradeTask): void {
 }
 
 /**
- * Returns the upgrade settings for a collector. Settings of the collector take precedence over settings of its group. Settings
- * of the group take precedence over settings of the scenario.
+ * Returns the upgrade settings of a collector. Settings of the collector override settings of its group, and these
+ * override the scenario.
  */
 export function settingsFor(collector: Collector, common: UpgradeSettings): UpgradeSettings {
   const own = collector.properties.upgrade;
   return own ? upgradeSettings(own, common) : common;
 }
 
-/**
- * Draws the outcome of an upgrade from the seed, the collector and the number of the attempt, so that it does not depend on the
- * order of requests.
- */
+/** Draws the outcome of an upgrade. The outcome does not depend on the order of requests. */
 function outcomeFor(
   { collector, toVersion }: NewTask,
   attempt: number,

@@ -1,7 +1,4 @@
-/**
- * Texts of generated messages: access logs, `key=value` pairs, JSON, kernel messages and stack traces. They contain words for
- * searches, and fields for `parse` and `json auto`. No text contains a time, because messages with different times share a text.
- */
+/** Texts of generated messages: access logs, `key=value` pairs, JSON, kernel messages and stack traces. */
 import type { Random } from '../../../src/base/random.ts';
 import type { Origin } from './origins.ts';
 
@@ -118,7 +115,7 @@ function systemLine({ origin, bytes, level, remark }: Facts, random: Random): st
   return text + filler(bytes - text.length, random);
 }
 
-/** Returns filler words with a total length of about `bytes` bytes. Returns an empty text if `bytes` is 0 or negative. */
+/** Returns filler words of about `bytes` bytes. */
 function filler(bytes: number, random: Random): string {
   const parts: string[] = [];
   for (let length = 0; length < bytes; ) {

@@ -1,11 +1,8 @@
-/**
- * Writes decimal digits of fixed width into existing bytes. Generated messages with the same text differ only in the digits of
- * their ids and times.
- */
+/** Writes decimal digits of fixed width into existing bytes. */
 
 const zero = 0x30;
 
-/** Table of the four ASCII digits of each number up to 9,999, with the first digit in the lowest byte. */
+/** The four ASCII digits of each number up to 9,999, first digit in the lowest byte. */
 const fours = Uint32Array.from({ length: 10_000 }, (_, number) =>
   [...String(number).padStart(4, '0')].reduce((word, digit, index) => word | (digit.charCodeAt(0) << (8 * index)), 0),
 );
@@ -28,7 +25,7 @@ export function writeNine(into: DataView, offset: number, number: number): void 
   writeEight(into, offset + 1, number - first * 100_000_000);
 }
 
-/** Writes the thirteen digits of a time in ms into a message. */
+/** Writes the thirteen digits of a time in ms. */
 export function writeTime(into: DataView, offset: number, timeMs: number): void {
   const high = (timeMs / 100_000_000) | 0;
   const first = (high / 10_000) | 0;
@@ -37,7 +34,7 @@ export function writeTime(into: DataView, offset: number, timeMs: number): void 
   writeEight(into, offset + 5, timeMs - high * 100_000_000);
 }
 
-/** Writes the sixteen digits of `_blockid` into a message. */
+/** Writes the sixteen digits of `_blockid`. */
 export function writeBlock(into: DataView, offset: number, block: number): void {
   const high = (block / 100_000_000) | 0;
   writeEight(into, offset, high);

@@ -1,9 +1,6 @@
 /**
- * Layouts of generated messages. A *block* is a group of at most 2,048 consecutive messages. Its *layout* gives each message
- * its place in the time of the block, its delay and its text. Millions of blocks share 256 layouts, so a search counts the
- * matches only once for each layout.
- *
- * Invariant: the layout of a block depends only on the settings and the number of the block.
+ * Layouts of generated messages. A *block* is a group of at most 2,048 messages, and its *layout* sets their times,
+ * delays and texts. All blocks share 256 layouts. A search counts the matches of each layout only once.
  */
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../chance.ts';
@@ -13,21 +10,21 @@ import type { MadeUpSettings } from './made-up-settings.ts';
 import type { Templates } from './templates.ts';
 
 export interface Layout {
-  /** Relative age of each message within the time range of its block, from 0 (newest) to 1 (oldest), in ascending order. */
+  /** Relative age of each message in its block, from 0 (newest) to 1 (oldest), ascending. */
   readonly ages: Float64Array;
-  /** Delay between message time and receipt time of each message, in ms. */
+  /** Time from message time to receipt time of each message, in ms. */
   readonly delaysMs: Uint32Array;
   /** Index of each message's text pattern (template). */
   readonly templates: Uint16Array;
-  /** Indices of the messages that the service receives late (by up to `lateMs`), ascending. */
+  /** Indices of the messages that arrive late, ascending. */
   readonly late: Uint16Array;
   readonly rawBytes: number;
 }
 
-/** Estimated computing time, in microseconds, for choosing the time and text of one message at random. */
+/** Estimated time to choose time and text of one message, in microseconds. */
 const unitsPerEntry = 0.3;
 
-/** Number of layouts (times and texts of a group of messages) that all blocks share. It must be a power of two. */
+/** Number of layouts that all blocks share. A power of two. */
 export const layoutCount = 256;
 
 export class Layouts {
@@ -36,7 +33,7 @@ export class Layouts {
   readonly #templates: Templates;
   readonly #layouts: (Layout | undefined)[] = new Array(layoutCount).fill(undefined);
   readonly #key: number;
-  /** Number of blocks, from block 0 on, whose layouts `prepare` has created. */
+  /** Number of blocks with prepared layouts. */
   #prepared = 0;
   #made = 0;
 
@@ -51,10 +48,7 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /**
-   * Creates the layouts of the first `blocks` blocks, until the computing time is used up. Returns whether all these layouts
-   * exist.
-   */
+  /** Creates the layouts of the first `blocks` blocks. Returns false if the computing time ends first. */
   prepare(blocks: number, effort: Effort): boolean {
     for (; this.#prepared < blocks && this.#made < layoutCount; this.#prepared++) {
       const number = this.numberOf(this.#prepared);
@@ -86,7 +80,7 @@ export class Layouts {
     for (let entry = 0; entry < this.rows; entry++) {
       const isLate = random.next() < receipt.lateShare && receipt.lateMs > receipt.promptMs;
       const [minMs, maxMs] = isLate ? [receipt.promptMs + 1, receipt.lateMs] : [0, receipt.promptMs];
-      // Squaring the random number makes short delays more frequent than long delays.
+      // Squaring makes short delays more frequent than long delays.
       delaysMs[entry] = minMs + Math.floor(random.next() ** 2 * (maxMs - minMs + 1));
       if (isLate) late.push(entry);
       const isLarge = random.next() < size.largeShare;

@@ -1,9 +1,8 @@
 /**
- * Generated log data. A message is computed when it is needed, from its *template* (its text, `templates.ts`), its *block* (a
- * group of consecutive messages, `timeline.ts`) and the *layout* of the block (time and template of each message,
- * `layouts.ts`). No message is stored, so a year of messages takes no more memory than an hour.
+ * Generated log data. Each message is computed when it is needed, and none is stored. A year of messages takes no more
+ * memory than an hour.
  *
- * Invariant: the messages depend on the settings alone.
+ * The messages depend only on the settings.
  */
 import { assert } from '../../../src/base/assert.ts';
 import type { Filter } from '../../query/row.ts';
@@ -17,7 +16,7 @@ import { dependsOnTemplateOnly, TemplateMatches } from './matches.ts';
 import { ranksByReceipt } from './receipt-order.ts';
 import { TemplateFinder } from './template-finder.ts';
 
-/** Returns generated log data. The settings must be valid: `settingsProblems` reports no problem for them. */
+/** Returns generated log data. The settings must be valid. */
 export function madeUpData(settings: MadeUpSettings): LogData {
   const problems = settingsProblems(settings).map(({ member, text }) => `${member} ${text}`);
   assert(problems.length === 0, `made-up messages cannot be what their settings say: ${problems.join(', ')}`);
@@ -34,10 +33,7 @@ export function madeUpData(settings: MadeUpSettings): LogData {
   };
 }
 
-/**
- * Returns the ranks (numbers of newer messages) of the messages in a range, sorted by message time or receipt time, latest
- * first.
- */
+/** Returns the ranks (numbers of newer messages) of the messages in a range, latest message first. */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {
   if (range.byReceiptTime) return ranksByReceipt(rows, range);
   const { timeline } = rows;

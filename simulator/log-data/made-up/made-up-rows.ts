@@ -1,8 +1,5 @@
 /**
- * Generated messages, each found by its rank (number of newer messages). No message is stored: its text comes from a template
- * (message pattern), and its time from its place in a group of messages (`layouts.ts`).
- *
- * Invariant: a message depends only on the settings and its rank.
+ * Generated messages, found by rank (number of newer messages). A message depends only on the settings and its rank.
  */
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../piece-memory.ts';
@@ -49,7 +46,7 @@ export class MadeUpRows implements RowWriter {
     return this.layouts.layout(0).rawBytes / this.layouts.rows;
   }
 
-  /** Returns the total size in bytes of the field `_raw` of the messages with ranks (numbers of newer messages) in [from, to). */
+  /** Returns the bytes of `_raw` of the messages with ranks in [from, to). */
   rawBytes(from: number, to: number): number {
     const { layouts, templates } = this;
     let bytes = 0;
@@ -68,9 +65,8 @@ export class MadeUpRows implements RowWriter {
   }
 
   /**
-   * Returns a row that stands for all messages with the same pattern (template). If `sliceStartMs` is given, the row stands only
-   * for the messages in the time slice that starts then. The row throws when a caller reads a field that differs between these
-   * messages.
+   * Returns a row that represents all messages with the same template. Throws if a caller reads a field in which the
+   * messages differ.
    */
   templateRow(template: number, sliceStartMs?: number): Row {
     return new TemplateRow(this.templates.at(template), sliceStartMs);

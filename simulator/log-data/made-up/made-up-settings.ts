@@ -1,35 +1,30 @@
-/**
- * Settings of generated messages: number, times, sizes and contents. All other properties of the messages are random, and depend
- * on `seed`. Durations are in ms; shares are fractions from 0 to 1.
- */
+/** Settings of generated messages. Durations are in ms, and shares are fractions from 0 to 1. */
 import type { FieldCase } from '../field-case.ts';
 
 export interface MadeUpSettings {
   readonly seed: number;
-  /** Range [fromMs, toMs) of the message times, in ms since the epoch with thirteen digits. */
+  /** Range [fromMs, toMs) of the message times, in ms since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Milliseconds for which the settings define the exact number of messages. */
+  /** Milliseconds with an exact number of messages. */
   readonly dense: readonly DensePoint[];
-  /** Groups of `count` messages with equal message times. About the fraction `share` of all messages is in such groups. */
+  /** Groups of `count` messages with equal times. They contain the fraction `share` of all messages. */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;
   readonly size: SizeSettings;
-  /** Fraction of messages whose `_raw` has escapes, quotes, control characters, and characters of two to four bytes. */
+  /** Fraction of messages with escapes, quotes, control characters and multi-byte characters. */
   readonly oddShare: number;
-  /**
-   * Fraction of messages whose `_raw` has half a surrogate pair. JSON can write it only as an escape, and UTF-8 cannot encode it.
-   */
+  /** Fraction of messages with half a surrogate pair, which UTF-8 cannot encode. */
   readonly loneSurrogateShare: number;
-  /** Number of sources of messages. Each source has a collector, a host and a category. */
+  /** Number of message sources. Each source has a collector, a host and a category. */
   readonly sources: number;
-  /** Number of message patterns. Messages with the same pattern differ only in ids and times. */
+  /** Number of templates. Messages with the same template differ only in ids and times. */
   readonly variety: number;
   readonly fieldCase: FieldCase;
 }
 
-/** Number of messages, either in each second or in total. Only the total (`messages`) includes the messages of `dense`. */
+/** Number of messages per second or in total. Only `messages` includes the messages of `dense`. */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
 export interface DensePoint {
@@ -43,22 +38,22 @@ export interface Crowds {
 }
 
 export interface ReceiptSettings {
-  /** Maximum time in ms from a message to its receipt, except for late messages. */
+  /** Maximum delay of a prompt message, in ms. */
   readonly promptMs: number;
-  /** Fraction of messages that are late: the service receives them up to `lateMs` after their message time. */
+  /** Fraction of messages that arrive late, up to `lateMs` after their message time. */
   readonly lateShare: number;
   readonly lateMs: number;
 }
 
-/** Sizes in bytes of generated messages, as JSON (service.md 2.5). */
+/** Sizes in bytes of generated messages as JSON. */
 export interface SizeSettings {
-  /** Mean size of a message in bytes, without the large messages. */
+  /** Mean size of a message in bytes, without large messages. */
   readonly typicalBytes: number;
   readonly largeShare: number;
   readonly largestBytes: number;
 }
 
-/** Settings of generated messages. Most of them are optional. */
+/** Settings of generated messages, most of them optional. */
 export type MadeUpOptions = Pick<MadeUpSettings, 'fromMs' | 'toMs' | 'amount'> &
   Partial<Pick<MadeUpSettings, 'seed' | 'dense' | 'oddShare' | 'loneSurrogateShare' | 'sources' | 'variety'>> & {
     readonly crowds?: Partial<Crowds>;
@@ -85,19 +80,13 @@ export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
   };
 }
 
-/**
- * Limits of the message times, in ms since the epoch: 2001-09-09T01:46:40Z and 2286-11-20T17:46:40Z. All times between these
- * limits have thirteen digits.
- */
+/** Limits of the message times, in ms since the epoch. All times between these limits have thirteen digits. */
 export const earliestMs = 1_000_000_000_000;
 export const latestMs = 10_000_000_000_000;
 const dayMs = 24 * 60 * 60_000;
-/** Maximum number of messages in one millisecond, which limits the computing time for the millisecond. */
+/** Maximum number of messages in one millisecond. */
 const maxPerMs = 1_000_000;
-/**
- * Maximum number of generated messages. Up to this maximum, message numbers are safe integers, and block numbers fit into the
- * sixteen digits of `_blockid`.
- */
+/** Maximum number of generated messages. Higher block numbers would not fit into the digits of `_blockid`. */
 const maxMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;
 const largestTypicalBytes = 65_536;
@@ -115,7 +104,7 @@ export interface SettingsProblem {
   readonly text: string;
 }
 
-/** Returns all problems of the settings. If there are none, messages can be generated. */
+/** Returns all problems of the settings. */
 export function settingsProblems(settings: MadeUpSettings): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = [];
   const check = (member: SettingsMember, holds: boolean, text: string) => {
@@ -173,7 +162,7 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   return problems;
 }
 
-/** Returns the number of messages that are in none of the milliseconds listed in `dense`. */
+/** Returns the number of messages outside of the milliseconds in `dense`. */
 export function otherMessages({ amount, dense, fromMs, toMs }: MadeUpSettings): number {
   if ('perSecond' in amount) return Math.round((amount.perSecond * (toMs - fromMs - dense.length)) / 1000);
   return amount.messages - dense.reduce((sum, { count }) => sum + count, 0);

@@ -1,14 +1,13 @@
 /**
- * Finds the n-th match of a search without storing the matches. The searched range can be extended to older messages.
+ * Finds the n-th match of a search without storing all matches.
  *
- * Invariant: the index stores at most 1,024 *marks*. A mark is a message with the number of matches before it. The matches
- * between two marks are counted when needed. When there are too many marks, every second mark is dropped.
+ * The index stores the position of at most 1,024 matches. The matches between two of them are counted when needed.
  */
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
-/** Initial distance between two marks (messages with a stored number of matches), in blocks of messages. */
+/** Initial distance between two stored matches, in blocks of messages. */
 const minStrideBlocks = 64;
 
 export class MatchIndex {
@@ -17,7 +16,7 @@ export class MatchIndex {
   readonly #matches: TemplateMatches;
   #end: number;
   #found = 0;
-  /** Ranks (numbers of newer messages) of the marks. `#counts` has the number of matches before each mark. */
+  /** Ranks (numbers of newer messages) of the stored matches. */
   #ranks: number[];
   #counts: number[] = [0];
   #strideBlocks = minStrideBlocks;
@@ -38,7 +37,7 @@ export class MatchIndex {
     return this.#found;
   }
 
-  /** Extends the searched range to message number `end` (counted from the newest), or until the range has `maxFound` matches. */
+  /** Extends the searched range to message number `end`, or until the range has `maxFound` matches. */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {
       const mark = this.#rows.timeline.blockEnd(this.#ranks.at(-1) as number, this.#strideBlocks);
@@ -55,10 +54,7 @@ export class MatchIndex {
     }
   }
 
-  /**
-   * Returns the rank (number of newer messages) of the match with this index. If the range has too few matches, returns the end
-   * of the range.
-   */
+  /** Returns the rank (number of newer messages) of a match, or the end of the range if it has too few matches. */
   find(index: number): number {
     if (index >= this.#found) return this.#end;
     const mark = this.#lastMark(index);
@@ -74,7 +70,7 @@ export class MatchIndex {
     this.#strideBlocks *= 2;
   }
 
-  /** Returns the index of the last mark (message with a stored count) that has at most `count` matches before it. */
+  /** Returns the last stored position with at most `count` matches before it. */
   #lastMark(count: number): number {
     let [low, high] = [0, this.#ranks.length - 1];
     while (low < high) {

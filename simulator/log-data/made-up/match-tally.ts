@@ -1,8 +1,6 @@
 /**
- * Counts matches for an aggregation that reads only some fields. Templates (message patterns) with the same values in these
- * fields form one *kind*. The aggregation gets one message of each kind, with the number of matches.
- *
- * The matches in a layout are counted once, and multiplied by the number of blocks (groups of messages) with this layout.
+ * Counts matches for an aggregation that reads only some fields. Templates with equal values in these fields form one
+ * *kind*. The aggregation gets one message of each kind and the number of matches.
  */
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
@@ -14,26 +12,20 @@ interface LayoutKinds {
 
 export class MatchTally {
   readonly #rows: MadeUpRows;
-  /**
-   * Kind of each message pattern. Patterns have the same kind if they have the same values in the fields that the aggregation
-   * reads. The number of a kind is the number of its first pattern.
-   */
+  /** Kind of each template. The number of a kind is the number of its first template. */
   readonly #kinds: Uint32Array;
   readonly #times: Float64Array;
   #present: number[] = [];
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 
-  /**
-   * `reads` has the lower-case names of the fields that the aggregation reads. All messages of a pattern must have the same
-   * value in each of these fields.
-   */
+  /** `reads` has the lower-case names of the fields that the aggregation reads. */
   constructor(rows: MadeUpRows, reads: ReadonlySet<string>) {
     this.#rows = rows;
     this.#kinds = kindsOf(rows, reads);
     this.#times = new Float64Array(rows.templates.count);
   }
 
-  /** Number of kinds of messages that the aggregation distinguishes. */
+  /** Number of message kinds that the aggregation distinguishes. */
   get kindCount(): number {
     return new Set(this.#kinds).size;
   }
@@ -42,7 +34,7 @@ export class MatchTally {
     this.#addKind(this.#kinds[template] as number, times);
   }
 
-  /** Counts the matches in `blocks` blocks with the layout number `layout`. `isMatch` has a 1 for each message pattern that matches. */
+  /** Counts the matches in `blocks` blocks with the same layout. `isMatch` has a 1 for each matching template. */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);
     for (let index = 0; index < kinds.length; index++) {
@@ -50,7 +42,7 @@ export class MatchTally {
     }
   }
 
-  /** Reports the number of matches for each kind of message that the aggregation distinguishes. Then resets all counts to zero. */
+  /** Reports the number of matches of each kind. Then resets all counts to zero. */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
       each(kind, this.#times[kind] as number);
@@ -81,8 +73,7 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // Message texts (`_raw`) are not compared, because comparing long texts is slow, and two message patterns seldom have the
-  // same text.
+  // Comparing long texts is slow, and few templates have equal texts.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

@@ -1,7 +1,6 @@
 /**
- * Counts the generated messages that match a filter. The filter may read only fields that have the same value in all messages
- * of a template (message pattern), so it is called once for each template. Matches are counted once for each layout, because
- * all blocks (groups of messages) with the same layout have the same number of matches.
+ * Counts the generated messages that match a filter. All messages of a template are equal to the filter. It is called
+ * once for each template, and matches are counted once for each layout.
  */
 import type { Filter } from '../../query/row.ts';
 import { Effort, unitsPerMessage } from '../effort.ts';
@@ -10,7 +9,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
-/** Returns whether all messages of the same pattern have equal values in these fields. The names are in lower case. */
+/** Returns whether all messages of a template have equal values in these fields. Names are in lower case. */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }
@@ -18,11 +17,11 @@ export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
 export class TemplateMatches {
   readonly #rows: MadeUpRows;
   readonly #filter: Filter;
-  /** For each message pattern: 1 if its messages match the filter, otherwise 0. */
+  /** For each template: 1 if its messages match the filter, otherwise 0. */
   readonly #templates: Uint8Array;
-  /** Number of message patterns that the filter has already checked. */
+  /** Number of templates that the filter has checked. */
   #asked = 0;
-  /** Number of matches in a block of messages, for each layout; -1 if not counted yet. */
+  /** Number of matches in a block with this layout; -1 if not counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
   constructor(rows: MadeUpRows, filter: Filter) {
@@ -31,17 +30,14 @@ export class TemplateMatches {
     this.#templates = new Uint8Array(rows.templates.count);
   }
 
-  /** Creates the matches of a search without a filter: all messages match. */
+  /** Creates the matches of a search without a filter. */
   static all(rows: MadeUpRows): TemplateMatches {
     const all = new TemplateMatches(rows, { reads: new Set(), cost: 0, matches: () => true });
     all.prepare(new Effort());
     return all;
   }
 
-  /**
-   * Calls the filter for each message pattern, until the computing time is used up. Returns whether all patterns have been
-   * filtered. The other methods require this.
-   */
+  /** Calls the filter for each template. Returns false if the computing time ends first. */
   prepare(effort: Effort): boolean {
     const { templates, layouts, timeline } = this.#rows;
     for (; this.#asked < templates.count && !effort.isSpent; this.#asked++) {
@@ -55,7 +51,7 @@ export class TemplateMatches {
     return this.#templates[this.#rows.templateOf(rank)] === 1;
   }
 
-  /** Returns the number of matches among the messages with ranks (numbers of newer messages) in [from, to). */
+  /** Returns the number of matches with ranks in [from, to). */
   count(from: number, to: number): number {
     const { layouts, timeline } = this.#rows;
     let count = 0;
@@ -67,8 +63,7 @@ export class TemplateMatches {
   }
 
   /**
-   * Returns the rank (number of newer messages) of a match. `index` counts the matches from message `from` on. The match must
-   * exist.
+   * Returns the rank (number of newer messages) of a match. `index` counts from message `from`. The match must exist.
    */
   find(from: number, to: number, index: number): number {
     const { layouts, timeline } = this.#rows;
@@ -89,7 +84,7 @@ export class TemplateMatches {
     return to;
   }
 
-  /** Calls `take` for the matches with ranks (numbers of newer messages) in [from, to), in order, until it returns false. */
+  /** Calls `take` for the matches with ranks in [from, to), in order, until it returns false. */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;
     for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {
@@ -103,7 +98,7 @@ export class TemplateMatches {
     return true;
   }
 
-  /** Adds the matches with ranks (numbers of newer messages) in [from, to) to `tally`, which counts them by their field values. */
+  /** Adds the matches with ranks in [from, to) to `tally`. */
   addTo(tally: MatchTally, from: number, to: number): void {
     const { layouts, timeline } = this.#rows;
     for (const { block, blocks, first, end } of timeline.stretches(from, to)) {

@@ -1,19 +1,19 @@
-/** Reports the new matches of a search one by one, or equal matches together with their number. */
+/** Reports the new matches of a search, one by one or as counts of equal matches. */
 import { unitsPerMessage } from '../effort.ts';
 import type { MatchListener } from '../log-data.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import { MatchTally } from './match-tally.ts';
 import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
-/** Reports the matches that a search has found since the last call of `end`. */
+/** Reports the matches since the last call of `end`. */
 export interface NewMatches {
-  /** Approximate fraction of the matches that must be examined one by one, from 0 to 1. */
+  /** Approximate fraction of matches that must be examined one by one. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   at(rank: number): void;
-  /** Reports the matches with ranks from `from` to just before `to`. The rank of a message is the number of newer messages. */
+  /** Reports the matches with ranks in [from, to). */
   between(from: number, to: number): void;
-  /** Reports the matches that `at` and `between` have counted but not reported yet. */
+  /** Reports all matches that were counted but not yet reported. */
   end(): void;
 }
 
@@ -52,8 +52,8 @@ class OneByOne implements NewMatches {
 }
 
 /**
- * Reports equal matches together with their number. Matches are equal if they have equal values in the fields that the listener
- * reads, and are in the same time slice.
+ * Reports counts of equal matches. Equal matches have equal values in the fields that the listener reads, and the same
+ * time slice.
  */
 class CountedByKind implements NewMatches {
   readonly examinedPerMatch: number;
@@ -63,10 +63,6 @@ class CountedByKind implements NewMatches {
   readonly #listener: MatchListener;
   readonly #tally: MatchTally;
   readonly #sliceMs: number | undefined;
-  /**
-   * Start in ms of the time slice whose matches are being counted. Undefined before the first match, or if the query has no
-   * `timeslice`.
-   */
   #sliceStartMs: number | undefined;
 
   constructor(rows: MadeUpRows, matches: TemplateMatches, listener: MatchListener, reads: ReadonlySet<string>) {
@@ -75,7 +71,7 @@ class CountedByKind implements NewMatches {
     this.#listener = listener;
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
-    // In each time slice, one message of each kind is examined. One more message is examined to find the start of the slice.
+    // One message of each kind is examined in each time slice, and one to find the start of the slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0
@@ -107,10 +103,7 @@ class CountedByKind implements NewMatches {
     );
   }
 
-  /**
-   * Returns the start of the time slice that contains the message. If this is a new slice, reports the matches of the former
-   * slice first.
-   */
+  /** Returns the start of the message's time slice. Reports the former slice before a new one starts. */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;
     if (startMs !== this.#sliceStartMs) this.end();

@@ -1,4 +1,4 @@
-/** Origins of generated messages: sources with their collectors, hosts and categories, as in a fleet of services. */
+/** Origins of generated messages: collectors, hosts and categories. */
 import { drawFor } from '../../chance.ts';
 
 export interface Origin {
@@ -6,7 +6,7 @@ export interface Origin {
   readonly sourceName: string;
   readonly source: string;
   readonly host: string;
-  /** Source category of the form `environment/service/kind`, for example `prod/checkout/app`. */
+  /** Source category, for example `prod/checkout/app`. */
   readonly category: string;
   readonly collectorId: string;
   readonly collector: string;
@@ -23,7 +23,7 @@ const regions = ['eu-central-1', 'us-east-1', 'ap-southeast-2'] as const;
 const firstSourceId = 150_000_001;
 const firstCollectorId = 100_000_001;
 
-/** Returns `count` sources for a seed. Sources of the same environment and region share a collector. */
+/** Returns `count` sources for a seed. Sources in the same environment and region share a collector. */
 export function originsOf(seed: number, count: number): readonly Origin[] {
   return Array.from({ length: count }, (_, index) => origin(seed, index));
 }

@@ -1,32 +1,20 @@
 /**
- * Finds the matches in a *period*, which is a range of message times or of receipt times. Messages are numbered by message
- * time, and received at most `lateMs` later. So in a period of receipt times, only the messages near its two ends are checked
- * one by one.
- *
- * The *rank* of a message is the number of messages with a newer message time.
+ * Finds the matches in a range of message times or receipt times. Messages are numbered by message time. In a range of
+ * receipt times, only the messages near the ends are checked one by one.
  */
 import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/**
- * A time range [fromMs, toMs). If `maxMatches` ended the search within the millisecond before `fromMs`, the period also contains
- * the searched part of that millisecond.
- */
+/** A time range [fromMs, toMs), and the searched messages of the millisecond before it. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
-  /**
-   * Rank (number of newer messages) of the oldest searched message of the millisecond `fromMs - 1`. -1 if no message of this
-   * millisecond was searched.
-   */
+  /** Rank (number of newer messages) of the oldest searched message of the millisecond `fromMs - 1`, or -1. */
   readonly partRank: number;
 }
 
-/**
- * Ranks (numbers of newer messages). All messages in [sure, doubtful) are in the period. The other messages in [begin, end)
- * must be checked one by one.
- */
+/** Ranks of a time range. Messages in [sure, doubtful) are in the range. The others in [begin, end) must be checked. */
 export interface PeriodRanks {
   readonly begin: number;
   readonly sure: number;
@@ -35,10 +23,7 @@ export interface PeriodRanks {
 }
 
 export class PeriodMatches {
-  /**
-   * Maximum delay in ms between a message and its receipt, for messages that arrive promptly and for late messages. Both are 0
-   * if the period is a range of message times.
-   */
+  /** Maximum delay in ms of prompt and of late messages. Both are 0 for a range of message times. */
   readonly promptMs: number;
   readonly lateMs: number;
   readonly #rows: MadeUpRows;
@@ -77,7 +62,7 @@ export class PeriodMatches {
     return this.countAmong(begin, sure, period) + middle + this.countAmong(doubtful, end, period);
   }
 
-  /** Returns the number of matches in the period. Counts only messages with ranks (numbers of newer messages) in [from, to). */
+  /** Returns the number of matches in the period with ranks in [from, to). */
   countAmong(from: number, to: number, period: Period): number {
     let count = 0;
     this.#eachBlock(from, to, (block) => {
@@ -87,7 +72,7 @@ export class PeriodMatches {
     return count;
   }
 
-  /** Calls `take` for the matches in the period with ranks in [from, to), after the first `skip` matches, until `take` returns false. */
+  /** Calls `take` for matches with ranks in [from, to), after the first `skip` matches, until `take` returns false. */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
     let left = skip;
     return this.#eachBlock(from, to, (block) => {
@@ -105,7 +90,7 @@ export class PeriodMatches {
   #countInBlock(block: BlockPart, period: Period): number {
     let count = 0;
     if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
-      // Messages with the usual delay are all in the period. Late messages may have been received after its end.
+      // Only late messages may have been received after the end of the period.
       count = this.#matches.count(block.rank, block.rank + block.end - block.first);
       this.#eachLate(block, (rank) => {
         if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;
@@ -156,7 +141,7 @@ export class PeriodMatches {
   }
 }
 
-/** The messages [first, end) of a block (group of messages). `rank` is the number of messages newer than message `first`. */
+/** The messages [first, end) of a block. `rank` is the number of messages newer than message `first`. */
 interface BlockPart {
   readonly layout: Layout;
   readonly rank: number;

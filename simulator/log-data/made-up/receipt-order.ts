@@ -1,4 +1,4 @@
-/** Lists generated messages by receipt time, latest first. Only a short part of the list is sorted and stored at a time. */
+/** Lists generated messages by receipt time, latest first. Only a small batch of messages is sorted at a time. */
 import type { Effort } from '../effort.ts';
 import type { SearchRange } from '../log-data.ts';
 import type { NextRank } from '../row-finder.ts';
@@ -6,12 +6,12 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import { TemplateMatches } from './matches.ts';
 import { PeriodMatches } from './period-matches.ts';
 
-/** Approximate number of messages that are sorted at a time. */
+/** Approximate number of messages in a batch. */
 const batchRows = 5_000;
-/** Estimated computing time, in microseconds, to check whether a message belongs to the part of the list that is sorted now. */
+/** Estimated time to check whether a message belongs to the current batch, in microseconds. */
 const unitsPerCandidate = 0.002;
 
-/** Returns the ranks (numbers of newer messages) of the messages in a range, sorted by receipt time, latest first. */
+/** Returns the ranks (numbers of newer messages) of the messages in a range, latest receipt first. */
 export function ranksByReceipt(rows: MadeUpRows, range: SearchRange): NextRank {
   const { timeline } = rows;
   const received = new PeriodMatches(rows, TemplateMatches.all(rows), true);

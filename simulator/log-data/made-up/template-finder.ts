@@ -1,9 +1,6 @@
 /**
- * Searches generated messages with a filter that reads only fields with equal values in all messages of a template (message
- * pattern). It counts the matches in whole blocks (groups of messages), and stores none. Each step extends the searched period
- * to an earlier time.
- *
- * The rows on a page can change during a search by receipt time, because pages are sorted by message time (service.md 4.3).
+ * Searches generated messages with a filter that treats all messages of a template equally. It counts the matches in
+ * whole blocks, and stores none.
  */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';
@@ -14,39 +11,31 @@ import type { TemplateMatches } from './matches.ts';
 import { type NewMatches, newMatches } from './new-matches.ts';
 import { type Period, PeriodMatches } from './period-matches.ts';
 
-/** Factor by which a search by receipt time is slower, because messages at the ends of its period are checked one by one. */
+/** Factor by which a search by receipt time is slower. */
 const receiptFactor = 4;
-/** Estimated computing time, in microseconds, for looking up the receipt time of a late message. */
+/** Estimated time to look up the receipt time of a late message, in microseconds. */
 const unitsPerLate = 0.1;
-/** Estimated computing time, in microseconds, for reporting a single message instead of a whole block of messages. */
+/** Estimated time to report a single message, in microseconds. */
 const unitsPerReported = 0.03;
 
-/**
- * Minimum and maximum length of a repeated search step, as a fraction of the step that found too many matches. Without a
- * minimum, the step could become very short when most matches are at its far end. Without a maximum, the step would become
- * shorter by only 1 ms each time when it found just one match too many.
- */
+/** Minimum and maximum length of a repeated search step, as a fraction of the step that found too many matches. */
 const minShare = 1 / 16;
 const maxShare = 3 / 4;
 
 export class TemplateFinder implements Finder {
   isGivenUp = false;
-  /** Bytes of `_raw` of all messages whose message times have been searched. */
   scannedBytes = 0;
   readonly #rows: MadeUpRows;
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /**
-   * Index that finds the matches of a result page. It contains only matches whose position in the result can no longer change
-   * while the search continues.
-   */
+  /** Finds the matches of a result page. Contains only matches whose position can no longer change. */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
   #news: NewMatches | undefined;
   #period: Period;
-  /** Number of matches in the milliseconds that were searched completely. */
+  /** Number of matches in the completely searched milliseconds. */
   #full = 0;
   /** Number of matches in the millisecond in which `maxMatches` ended the search. */
   #part = 0;
@@ -82,11 +71,11 @@ export class TemplateFinder implements Finder {
       this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(most, this.found + matches), effort);
     }
     this.isGivenUp = this.reachedMs > targetMs && this.found >= most && most < maxMatches;
-    // After the search has completed, its counters are no longer needed, so their memory is freed.
+    // Frees the memory of the counters.
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
-  /** Returns the message time that is `blocks` blocks of messages before the time that the search has reached. */
+  /** Returns the message time that is `blocks` blocks before the reached time. */
   #timeBehind(blocks: number): number {
     const { timeline, layouts } = this.#rows;
     const rank = timeline.rankAt(this.reachedMs) + blocks * layouts.rows;
@@ -104,20 +93,20 @@ export class TemplateFinder implements Finder {
     effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
   }
 
-  /** Returns the number of messages that are newer than the searched part of the range, or in it. */
+  /** Returns the number of messages in the searched range or newer. */
   #rankBehind(period: Period): number {
     const { doubtful, end } = this.#within.ranks(period);
     return this.#range.byReceiptTime ? doubtful : end;
   }
 
   /**
-   * Extends the searched period back to `targetMs`, or until `maxMatches` matches are found or the computing time is used up.
-   * The length of the steps doubles until a step finds too many matches, and that step is repeated with a shorter length.
+   * Extends the search back to `targetMs`. The length of the steps doubles until a step finds too many matches. That
+   * step is repeated with a shorter length.
    */
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
     let fromMs = this.#period.fromMs;
-    // The first step is as long as the search would need to find `maxMatches` matches if every message matched.
+    // The shortest time in which `maxMatches` matches can be found.
     const expectedMs = Math.ceil((maxMatches - this.#full) / this.#rows.timeline.rowsPerMs);
     let stepMs = Math.max(1, Math.min(fromMs - targetMs, expectedMs));
     let isTooLong = false;
@@ -147,7 +136,7 @@ export class TemplateFinder implements Finder {
     this.#period = { fromMs, toMs, partRank: -1 };
   }
 
-  /** Returns the estimated computing time, in microseconds, for counting the matches in a period. */
+  /** Returns the estimated time to count the matches in a period, in microseconds. */
   #unitsFor(period: Period): number {
     const { layouts, settings } = this.#rows;
     const { begin, sure, doubtful, end } = this.#within.ranks(period);
@@ -155,7 +144,7 @@ export class TemplateFinder implements Finder {
     return this.#unitsPerBlock * (1 + (end - begin) / layouts.rows) + unitsPerLate * late;
   }
 
-  /** Returns the rank (number of newer messages) of the match with this index. The period has a length of one millisecond. */
+  /** Returns the rank (number of newer messages) of a match in a period of one millisecond. */
   #rankOf(period: Period, index: number): number {
     const { begin, end } = this.#within.ranks(period);
     let found = end;
@@ -166,7 +155,7 @@ export class TemplateFinder implements Finder {
     return found;
   }
 
-  /** Reports the matches that the last step of the search has found. */
+  /** Reports the matches of the last search step. */
   #tell(former: Period, news: NewMatches): void {
     const step: Period = { ...this.#period, toMs: former.fromMs };
     const tell = (rank: number) => {

@@ -1,7 +1,6 @@
 /**
- * Templates (patterns) of generated messages. A template is the JSON of a message (service.md 2.5) as bytes. Its messages
- * differ only in digits at fixed places: in `_messageid`, `_messagetime`, `_receipttime` and `_blockid`. All message ids of a
- * template have the same sign and first digit, so all its messages have the same length.
+ * Templates of generated messages. A template is the JSON of a message. Its messages have equal length, and differ only
+ * in digits at fixed places: ids and times.
  */
 import { Buffer } from 'node:buffer';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -14,11 +13,11 @@ import { timeDigits } from './digits.ts';
 import { type MadeUpSettings, smallestLargeBytes } from './made-up-settings.ts';
 import { type Origin, originsOf } from './origins.ts';
 
-/** Lower-case names of the fields that differ between messages of the same pattern. */
+/** Lower-case names of the fields that differ between messages of a template. */
 export const varyingFields: ReadonlySet<string> = new Set(['_messageid', '_messagetime', '_receipttime', '_blockid']);
 const idDigits = 18;
 
-/** Message pattern as the bytes `{"map":{…}},`, with the offsets of the digits that differ between messages. */
+/** Template as the bytes `{"map":{…}},`, with the offsets of the digits that differ between messages. */
 export interface Rendering {
   readonly bytes: Buffer;
   readonly idAt: number;
@@ -28,16 +27,16 @@ export interface Rendering {
 }
 
 export interface Template {
-  /** Field values that all messages of the pattern share. The keys are the field names in lower case. */
+  /** Values that all messages of the template share, by lower-case field name. */
   readonly fields: ReadonlyMap<string, string>;
-  /** First characters of all message ids of this pattern: an optional minus sign, and a digit. */
+  /** First characters of all message ids of the template. */
   readonly idStart: string;
   readonly rawBytes: number;
   readonly whole: Rendering;
   readonly withoutRaw: Rendering;
 }
 
-/** Maximum number of message patterns with a large text, which take most of the memory. */
+/** Maximum number of templates with a large text. They take most of the memory. */
 const largeVariety = 24;
 
 export class Templates {
@@ -60,7 +59,7 @@ export class Templates {
     return this.#templates[number] as Template;
   }
 
-  /** Selects a message pattern by the random number `draw` in [0, 1). */
+  /** Selects a template by the random number `draw` in [0, 1). */
   drawn(isLarge: boolean, draw: number): number {
     const large = this.count - this.#typical;
     return isLarge ? this.#typical + Math.floor(draw * large) : Math.floor(draw * this.#typical);
@@ -80,10 +79,7 @@ function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], ind
   return template(settings, origins, `large ${index}`, () => bytes, largestBytes);
 }
 
-/**
- * Creates a message pattern. `wanted` takes the size of the JSON without `_raw`, and returns the size that the whole JSON
- * should have. Sizes are in bytes.
- */
+/** Creates a template. `wanted` maps the size of the JSON without `_raw` to the size of the whole JSON, in bytes. */
 function template(
   settings: MadeUpSettings,
   origins: readonly Origin[],
@@ -105,7 +101,7 @@ function template(
   const text = (rawBytes: number) => body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed));
   const aroundBytes = lengthWith('');
   const wantedBytes = Math.min(wanted(aroundBytes), maxBytes);
-  // The length of the text is corrected by the length of its JSON, because escapes make the JSON longer.
+  // Escapes make the JSON longer than the text.
   let rawBytes = wantedBytes - aroundBytes;
   rawBytes *= rawBytes / (lengthWith(text(rawBytes)) - aroundBytes);
   for (;;) {
@@ -121,7 +117,7 @@ function fieldsOf(origin: Origin, raw: string, count: number): ReadonlyMap<strin
     ['_sourcename', origin.sourceName],
     ['_sourcehost', origin.host],
     ['_sourcecategory', origin.category],
-    // A message whose timestamp was not parsed has no timestamp format (service.md 10.3).
+    // A message without a parsed timestamp has no timestamp format.
     ['_format', origin.kind === 'system' ? '' : defaultFormat],
     ['_size', String(Buffer.byteLength(raw))],
     ['_messagecount', String(count)],
@@ -187,7 +183,7 @@ function varyingForm(name: string, idStart: string): { readonly start: string; r
   }
 }
 
-/** Returns equivalent JSON in which as many characters as possible are escaped: slashes, and all characters outside ASCII. */
+/** Returns equivalent JSON with as many escapes as possible. */
 function escapedAll(json: string): string {
   return json
     .replaceAll('/', '\\/')

@@ -1,9 +1,8 @@
 /**
- * Times of generated messages: converts the rank of a message (number of newer messages) to its time, and a time to a rank.
+ * Converts the rank of a generated message (number of newer messages) to its time, and a time to a rank.
  *
- * The settings can require an exact number of messages for some milliseconds. Each of these milliseconds is a *span*, and so is
- * the time between two of them. A span consists of *blocks* with equal numbers of messages and equal lengths. Only the oldest
- * block of a span may be smaller.
+ * The time line consists of *spans*: milliseconds with an exact number of messages, and the times between them. A span
+ * consists of *blocks* of equal size. Only the oldest block of a span may be smaller.
  */
 import type { Layout, Layouts } from './layouts.ts';
 import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
@@ -18,30 +17,27 @@ interface Span {
   readonly blockMs: number;
 }
 
-/** A run of consecutive messages: either several whole blocks, or a part of one block. */
+/** Consecutive messages: whole blocks, or a part of one block. */
 export interface Stretch {
   readonly rank: number;
   readonly block: number;
   /** Number of whole blocks; 0 for a part of a block. */
   readonly blocks: number;
-  /** Part of the block: the messages from position `first` (inclusive) to position `end` (exclusive). */
   readonly first: number;
   readonly end: number;
 }
 
-/**
- * Maximum number of messages in a block. The messages of a block must look random, and their indices must fit into two bytes.
- */
+/** Maximum number of messages in a block. Their indices must fit into two bytes. */
 const maxRowsPerBlock = 2_048;
 
-/** Returns the number of messages in a full block. The oldest block of each time span may have fewer. */
+/** Returns the number of messages in a full block. */
 export function rowsPerBlock(settings: MadeUpSettings): number {
   const counts = settings.dense.map(({ count }) => count);
   const largest = counts.reduce((most, count) => Math.max(most, count), otherMessages(settings));
   return Math.max(1, Math.min(maxRowsPerBlock, largest));
 }
 
-/** A block of consecutive messages, or the part of it that is within one time span. */
+/** A block of consecutive messages in one time span. */
 export class Block {
   readonly number: number;
   readonly layout: Layout;
@@ -50,7 +46,7 @@ export class Block {
   readonly endRank: number;
   readonly #span: Span;
   readonly #inSpan: number;
-  /** Factor for the ages of messages. Below 1 in a block with fewer messages than usual, because the block covers less time. */
+  /** Factor for the ages of messages. Below 1 in a block with fewer messages than usual. */
   readonly #narrowing: number;
 
   constructor(span: Span, inSpan: number, layout: Layout) {
@@ -81,7 +77,7 @@ export class Timeline {
   readonly rows: number;
   readonly blocks: number;
   readonly #layouts: Layouts;
-  /** Block that the last call returned. It is cached because callers mostly read messages in order. */
+  /** Last returned block. Cached because callers read messages in order. */
   #lastBlock: Block | undefined;
 
   constructor(settings: MadeUpSettings, layouts: Layouts) {
@@ -133,7 +129,7 @@ export class Timeline {
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // The computed block may be wrong by one because times are rounded, so both neighbours are checked.
+    // Rounded times can shift the computed block by one.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);
@@ -146,10 +142,7 @@ export class Timeline {
     return block * rows + low;
   }
 
-  /**
-   * Divides the messages with ranks (numbers of newer messages) in [from, to) into whole blocks and parts of blocks, newest
-   * first.
-   */
+  /** Divides the messages with ranks in [from, to) into whole blocks and parts of blocks, newest first. */
   stretches(from: number, to: number): readonly Stretch[] {
     const { rows } = this.#layouts;
     const found: Stretch[] = [];
@@ -170,8 +163,8 @@ export class Timeline {
   }
 
   /**
-   * Returns the end, as a rank (number of newer messages), of `blocks` consecutive blocks, of which the first contains message
-   * `rank`. If their time span ends earlier, returns the end of the time span.
+   * Returns the end of `blocks` consecutive blocks as a rank (number of newer messages). The first block contains
+   * message `rank`.
    */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);

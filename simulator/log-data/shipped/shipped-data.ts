@@ -1,6 +1,6 @@
 /**
- * Log messages that the collectors of the fleet ship. For aggregations over fields of collectors, such as `count by
- * _collectorid`, messages are counted without creating them.
+ * Log messages that the simulated collectors send. Some aggregations, such as `count by _collectorid`, count messages
+ * without creating them.
  */
 import type { Filter, Row } from '../../query/row.ts';
 import { DataSearch, type Finder } from '../data-search.ts';
@@ -15,7 +15,7 @@ export interface ShippedDataOptions {
   readonly streams: readonly Stream[];
   /** Time of the first message, in ms since the epoch. */
   readonly startMs: number;
-  /** Time in ms before which the service must have received a message. Messages with a later receipt time do not exist yet. */
+  /** Messages with a later receipt time do not exist yet. */
   readonly receivedBeforeMs: number;
   readonly seed: number;
 }
@@ -39,10 +39,7 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
   return reads !== undefined && [...reads].every((name) => streamFields.has(name));
 }
 
-/**
- * Converts a part of the searched time range to a range of message times. The service receives a collector's messages `delayMs`
- * after their message time.
- */
+/** Converts a searched time range to a range of message times. */
 function messageTimes(
   { delayMs }: Stream,
   [fromMs, toMs]: readonly [number, number],
@@ -53,16 +50,13 @@ function messageTimes(
   return [Math.max(fromMs - shiftMs, startMs), Math.min(toMs - shiftMs, receivedBeforeMs - delayMs)];
 }
 
-/**
- * Returns the ranks of the messages in a range, sorted by message time or receipt time, latest first. Newer messages have
- * smaller ranks.
- */
+/** Returns the ranks of the messages in a range, latest message first. */
 function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOptions): NextRank {
   const ranks = latestFirst(rows, range, options);
   return () => ranks.next().value ?? -1;
 }
 
-/** Approximate maximum number of messages that are created in one step. */
+/** Approximate maximum number of messages that one step creates. */
 const batchRows = 5_000;
 
 function* latestFirst(
@@ -92,10 +86,7 @@ function* latestFirst(
   return undefined;
 }
 
-/**
- * List of message ranks (numbers of newer messages). The ranks are too far apart to be stored efficiently in the compact set of
- * `rank-chunks.ts`.
- */
+/** List of message ranks that are too far apart for `rank-chunks.ts`. */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;
@@ -116,21 +107,21 @@ class RankList implements MatchStore {
   }
 }
 
-/** Maximum length, in ms, of the time range whose messages one step of a search counts. */
+/** Maximum time range that one search step counts, in ms. */
 const countedMs = 60 * 60_000;
 
 /**
- * Finder for filters that read only fields of collectors. It counts the messages of each matching collector without creating
- * them. If the listener reads other fields, or if the number of matches is limited, it creates and examines the messages.
+ * Finder for filters on collectors. It counts the messages of matching collectors, and creates messages only if fields
+ * of messages are needed.
  */
 class StreamFinder implements Finder {
   readonly #range: SearchRange;
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
   readonly #makeSingle: () => RowFinder;
-  /** Examines messages one by one. Created as soon as counting messages is no longer enough. */
+  /** Examines messages one by one, once counting is not enough. */
   #single: RowFinder | undefined;
-  /** Examines messages one by one to fill pages, while the search itself only counts messages. */
+  /** Examines messages one by one to fill pages. */
   #pages: RowFinder | undefined;
   #found = 0;
   #reachedMs: number;
@@ -194,7 +185,7 @@ class StreamFinder implements Finder {
     this.#examined().each(skip, take);
   }
 
-  /** Returns a finder that has already examined each message back to `reachedMs`. */
+  /** Returns a finder that has examined all messages back to `reachedMs`. */
   #examined(): RowFinder {
     if (this.#single) return this.#single;
     this.#pages ??= this.#makeSingle();

@@ -1,7 +1,4 @@
-/**
- * Shipped messages by rank: their fields and their JSON. The rank of a message is computed from its time and its stream. Newer
- * messages have smaller ranks.
- */
+/** Fields and JSON of collectors' messages, by rank. Newer messages have smaller ranks. */
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../piece-memory.ts';
 import { messageField, messageFields } from '../../query/message-fields.ts';
@@ -12,13 +9,13 @@ import type { RowWriter } from '../message-page.ts';
 import type { SearchedRows } from '../row-finder.ts';
 import type { Stream } from './streams.ts';
 
-/** Maximum number of collectors that ship messages. With more, the numbers of their messages could exceed safe integers. */
+/** Maximum number of collectors that send messages. More would exceed safe integers. */
 export const maxStreams = 2 ** 17;
-/** Maximum time in ms from the first message to the last: about a year. */
+/** Maximum time from the first to the last message, in ms: about a year. */
 const maxSpanMs = 2 ** 35;
 const blockMs = 60_000;
 
-/** Lower-case names of the fields that are equal in all messages of a collector. */
+/** Lower-case names of fields that are equal in all messages of a collector. */
 export const streamFields: ReadonlySet<string> = new Set([
   '_sourceid',
   '_sourcename',
@@ -35,10 +32,10 @@ export class ShippedRows implements RowWriter, SearchedRows {
   readonly #streams: readonly Stream[];
   readonly #endMs: number;
   readonly #ids: MessageIds;
-  /** JSON of the message that was requested last. It is cached, because callers ask for its length and then for the JSON. */
+  /** JSON of the last requested message. */
   #last = { rank: -1, withRaw: false, json: Buffer.alloc(0) };
 
-  /** Creates the messages of the given collectors. None of these messages is older than `startMs`. */
+  /** Creates the messages of the given collectors from `startMs` on. */
   constructor(streams: readonly Stream[], startMs: number, seed: number) {
     this.#streams = streams;
     this.#endMs = startMs + maxSpanMs;
@@ -108,7 +105,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   }
 }
 
-/** Returns the value of a field that is equal in all messages of a collector. `name` is spelled as in service.md 2.5. */
+/** Returns a field value that is equal in all messages of a collector. */
 function streamValue(name: string, stream: Stream): string | undefined {
   const { collectorId, collector, host, category } = stream.shipper;
   switch (name) {
@@ -135,7 +132,7 @@ function streamValue(name: string, stream: Stream): string | undefined {
   }
 }
 
-/** Returns the text of a message. All messages of a collector have texts of the same length. */
+/** Returns the text of a message. Its length is equal for all messages of a collector. */
 function rawText({ shipper }: Stream, timeMs: number, digits: string): string {
   return `${new Date(timeMs).toISOString()} INFO ${shipper.host} request ${digits} handled by ${shipper.collector}`;
 }

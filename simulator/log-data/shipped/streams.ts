@@ -1,15 +1,14 @@
 /**
- * Log messages that the collectors of a fleet ship: how many, and when.
+ * Number and times of the messages that collectors send.
  *
- * Invariant: the messages before a time depend only on message rates that were recorded before that time, so a repeated search
- * finds the same messages.
+ * A repeated search finds the same messages, because messages depend only on earlier rates.
  */
 import { mixed } from '../message-ids.ts';
 
 export interface ShippingRate {
   /** Mean number of messages per minute over a day. */
   readonly perMinute: number;
-  /** Daily change of the message rate, as a fraction: highest at 14:00 UTC, lowest at 02:00 UTC. 0 for a constant rate. */
+  /** Daily change of the message rate, as a fraction: highest at 14:00 UTC, lowest at 02:00 UTC. */
   readonly dailyRhythm: number;
 }
 
@@ -25,11 +24,11 @@ interface Period extends ShippingRate {
   readonly fromMs: number;
 }
 
-/** Length in ms of the intervals within which the messages of a collector are evenly spaced. */
+/** Length in ms of a slot, in which the messages of a collector are evenly spaced. */
 const slotMs = 15 * 60_000;
 const slotMinutes = slotMs / 60_000;
 const dayMs = 24 * 60 * 60_000;
-/** Maximum time in ms from a message to its receipt. Each collector has a constant delay. */
+/** Maximum time from a message to its receipt, in ms. */
 export const maxDelayMs = 2_000;
 
 export class Stream {
@@ -38,7 +37,7 @@ export class Stream {
   /** Time in ms from a message to its receipt. */
   readonly delayMs: number;
   readonly #key: number;
-  /** Periods in which the collector has a constant message rate, in order of time. Each period ends when the next one starts. */
+  /** Periods with a constant message rate, in order of time. */
   readonly #periods: Period[] = [];
 
   constructor(index: number, shipper: Shipper, seed: number) {
@@ -48,7 +47,7 @@ export class Stream {
     this.delayMs = mixed(this.#key, 1) % maxDelayMs;
   }
 
-  /** Sets the message rate of the collector from `fromMs` on. Calls must be in ascending order of `fromMs`. */
+  /** Sets the message rate of the collector from `fromMs` on. Times of calls must ascend. */
   record({ perMinute, dailyRhythm }: ShippingRate, fromMs: number): void {
     const last = this.#periods.at(-1);
     if (last?.perMinute === perMinute && last.dailyRhythm === dailyRhythm) return;
@@ -72,8 +71,8 @@ export class Stream {
   }
 
   /**
-   * Yields the messages in [fromMs, toMs), grouped by quarter of an hour (`slot`). A slot has `perSlot` messages. Of these, the
-   * messages from number `first` to just before number `end` are in the range.
+   * Yields the messages in [fromMs, toMs), grouped by quarter of an hour (`slot`). Messages [first, end) of the slot
+   * are in the range.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {
@@ -91,7 +90,7 @@ export class Stream {
     }
   }
 
-  /** Returns the number of messages in a quarter of an hour. It is rounded up or down at random, so that low rates keep their mean. */
+  /** Returns the number of messages in a quarter of an hour, randomly rounded to keep the mean of low rates. */
   #perSlot(slot: number, { perMinute, dailyRhythm }: ShippingRate): number {
     const day = (slot * slotMs) / dayMs;
     const rhythm = 1 + dailyRhythm * Math.sin(2 * Math.PI * (day - 8 / 24));

@@ -1,4 +1,4 @@
-/** Default values for a line of a log file. They depend only on the position of the line in the files. */
+/** Default values for a line of a log file. They depend only on the line's position. */
 import { Buffer } from 'node:buffer';
 import { drawFor } from '../../chance.ts';
 import { blockId, defaultFormat } from '../message-defaults.ts';
@@ -16,7 +16,7 @@ export interface LinePlace {
 const messagesPerBlock = 1_000;
 const ids = new MessageIds(0);
 
-/** Returns the value of a field, from the line or by default. `name` is the field's name in section 2.5 of docs/service.md. */
+/** Returns a field's value from the line, or its default. */
 export function filledIn(line: LogLine, place: LinePlace, name: string): string {
   const given = line.given.get(name);
   if (given !== undefined) return given;

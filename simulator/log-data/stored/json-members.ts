@@ -1,4 +1,4 @@
-/** Finds where each JSON member starts and ends, or where invalid JSON has its error. JSON.parse reports no positions. */
+/** Finds the positions of members and errors in JSON text. JSON.parse reports no positions. */
 
 export interface Member {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface Member {
   readonly end: number;
 }
 
-/** The members of the outermost JSON object in the order of the text, or the first error of the text and its position. */
+/** The members of a JSON object, or the first error and its position. */
 export type Scan = { readonly members: readonly Member[] } | Fault;
 
 interface Fault {
@@ -29,10 +29,7 @@ export function scanObject(text: string): Scan {
   return scanner.peek() === '' ? { members } : scanner.expected('the end of the line');
 }
 
-/**
- * Reads JSON from left to right. A method that finds invalid JSON returns the position of the error, and what it expected
- * there.
- */
+/** Reads JSON from left to right. Methods return an error's position and what was expected there. */
 class Scanner {
   readonly #text: string;
   #at = 0;

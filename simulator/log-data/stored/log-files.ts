@@ -1,7 +1,4 @@
-/**
- * Log data from NDJSON files, one message a line (`log-line.ts`). Missing fields get default values that depend only on the files and
- * their order. The caller reads the files and passes their bytes.
- */
+/** Log data from NDJSON files, one message a line. Missing fields get default values. */
 import { Buffer } from 'node:buffer';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { messageFields } from '../../query/message-fields.ts';
@@ -14,7 +11,7 @@ import { filledIn } from './filled-line.ts';
 import { type LogLine, parseLogLine } from './log-line.ts';
 import { StoredRowsBuilder } from './stored-rows.ts';
 
-/** Error for log files with invalid lines. Its message has one line for each invalid line: `file:line:column: problem; remedy`. */
+/** Error for invalid lines of log files, one per line: `file:line:column: problem; remedy`. */
 export class LogFileError extends LogfleetError {
   override readonly name = 'LogFileError';
 
@@ -28,7 +25,7 @@ export class LogFileError extends LogfleetError {
   }
 }
 
-/** Maximum number of problems that are reported. A file with more problems is probably not a log file at all. */
+/** Maximum number of reported problems. */
 const maxProblems = 20;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
@@ -36,7 +33,7 @@ const carriageReturn = 0x0d;
 export class LogFiles {
   readonly #fieldCase: FieldCase;
   readonly #rows = new StoredRowsBuilder();
-  /** Names of the fields that are not standard message fields (service.md 2.5), in the order of their first appearance. */
+  /** Names of the fields that are not standard message fields, in order of appearance. */
   readonly #others = new Set<string>();
   readonly #problems: string[] = [];
 
@@ -44,7 +41,7 @@ export class LogFiles {
     this.#fieldCase = fieldCase;
   }
 
-  /** Adds a log file, given in chunks that may end anywhere. `file` is its name in error messages. */
+  /** Adds a log file in chunks. `file` is its name in error messages. */
   add(file: string, pieces: Iterable<Uint8Array>): void {
     const decoder = new TextDecoder('utf-8', { fatal: true });
     let number = 0;
@@ -99,7 +96,6 @@ function* linesOf(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
       begun = [];
       start = end + 1;
     }
-    // The bytes are copied, because the reader may overwrite its buffer.
     if (start < piece.length) begun.push(new Uint8Array(piece.subarray(start)));
   }
   if (begun.length > 0) yield withoutReturn(joined(begun));

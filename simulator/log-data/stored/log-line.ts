@@ -1,17 +1,14 @@
-/**
- * One line of a log file: a JSON object with `_raw`, `_messagetime`, and optionally more standard fields (service.md 2.5) and
- * other fields. `filled-line.ts` adds the missing standard fields.
- */
+/** One line of a log file: a JSON object with `_raw`, `_messagetime` and optional other fields. */
 import { messageField } from '../../query/message-fields.ts';
 import { type Member, scanObject } from './json-members.ts';
 
 export interface LogLine {
   readonly messageTimeMs: number;
-  /** Time of receipt by the service. Equal to the message time if the line has no receipt time. */
+  /** Time of receipt; by default, the message time. */
   readonly receiptTimeMs: number;
-  /** Values of the standard fields (service.md 2.5), including `_raw`, by field name. */
+  /** Values of the standard fields, including `_raw`, by field name. */
   readonly given: ReadonlyMap<string, string>;
-  /** Values of the fields that are not standard fields, by name. */
+  /** Values of all other fields, by name. */
   readonly others: ReadonlyMap<string, string>;
 }
 
@@ -80,7 +77,7 @@ class LineReader {
     return { messageTimeMs, receiptTimeMs, given: this.#given, others: this.#others };
   }
 
-  /** Reads a field of the line. Returns a text with the problem and its remedy, or undefined if the field is valid. */
+  /** Reads a field. Returns the problem and its remedy if the field is invalid. */
   #readField(name: string, field: string, value: unknown): string | undefined {
     if (field === '_messagetime' || field === '_receipttime') {
       const timeMs = timeOf(value);
@@ -100,7 +97,7 @@ class LineReader {
     return undefined;
   }
 
-  /** Returns a field value as text (service.md 2.5). Numbers and nested values keep their notation in the file. */
+  /** Returns a field value as text. Numbers and nested values keep their notation. */
   #textOf(name: string, value: unknown): string {
     switch (typeof value) {
       case 'string':
@@ -123,7 +120,7 @@ class LineReader {
     return (this.#member(name)?.start ?? 0) + 1;
   }
 
-  /** Returns the member with this name. If several members have the name, the last one counts, as in JSON.parse. */
+  /** Returns the last member with this name, as JSON.parse does. */
   #member(name: string): Member | undefined {
     if (!this.#members) {
       const scan = scanObject(this.#text);

@@ -1,8 +1,6 @@
 /**
- * Messages of log files, stored as bytes of their JSON (service.md 2.5) with their two times. Messages can be added in any
- * order, and are sorted once: newest first, and messages of one millisecond in the order of the files.
- *
- * Invariant: a message takes the memory of its JSON and forty bytes. Its fields are parsed only when they are read.
+ * Messages of log files, stored as JSON bytes and sorted newest first. Equal times keep the order of the files. Fields
+ * are parsed only when they are read.
  */
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../piece-memory.ts';
@@ -15,21 +13,18 @@ import type { NextRank } from '../row-finder.ts';
 export interface StoredMessage {
   readonly messageTimeMs: number;
   readonly receiptTimeMs: number;
-  /**
-   * Values of the message's fields by name, with the names and the order that result pages have. `_raw` exists, and is not the
-   * first field.
-   */
+  /** Field values by name, in the order of result pages. `_raw` is never the first field. */
   readonly values: ReadonlyMap<string, string>;
 }
 
 const chunkBytes = 4 * 1024 * 1024;
 
-/** Properties of the stored messages, one list for each property. */
+/** Properties of the stored messages, one array for each property. */
 class Columns {
   readonly messageTimesMs: number[] = [];
   readonly receiptTimesMs: number[] = [];
   readonly rawBytes: number[] = [];
-  /** Position of a message's JSON in its chunk of memory, and position of the field `_raw` within this JSON. */
+  /** Position of a message's JSON, and of `_raw` within the JSON. */
   readonly chunks: number[] = [];
   readonly starts: number[] = [];
   readonly lengths: number[] = [];
@@ -39,7 +34,7 @@ class Columns {
 
 export class StoredRowsBuilder {
   readonly #columns = new Columns();
-  /** Chunks of memory with the JSON of the messages. Each message is completely within one chunk. */
+  /** Chunks of memory with the JSON of whole messages. */
   readonly #chunks: Buffer[] = [];
   #used = 0;
 
@@ -90,11 +85,11 @@ export class StoredRowsBuilder {
   }
 }
 
-/** Messages, each found by its rank (number of newer messages). */
+/** Messages by rank (number of newer messages). */
 export class StoredRows implements RowWriter {
   readonly count: number;
 
-  /** Ranks (numbers of newer messages) of all messages, sorted by receipt time, latest first. */
+  /** Ranks of all messages, latest receipt first. */
   readonly #byReceipt: Uint32Array;
   readonly #messageTimesMs: Float64Array;
   readonly #receiptTimesMs: Float64Array;
@@ -106,7 +101,7 @@ export class StoredRows implements RowWriter {
   readonly #rawStarts: Uint32Array;
   readonly #rawEnds: Uint32Array;
 
-  /** Stores the messages. `order` lists the indices of the messages in `columns`, newest message first. */
+  /** Stores the messages. `order` has the indices of the messages in `columns`, newest first. */
   constructor(columns: Columns, chunks: readonly Buffer[], order: Uint32Array) {
     const ordered = (column: readonly number[]) => Uint32Array.from(order, (index) => column[index] as number);
     const orderedTimes = (column: readonly number[]) => Float64Array.from(order, (index) => column[index] as number);
@@ -133,10 +128,7 @@ export class StoredRows implements RowWriter {
     return this.#receiptTimesMs[rank] as number;
   }
 
-  /**
-   * Returns the ranks (numbers of newer messages) of the messages before the end of a range, sorted by message time or receipt
-   * time, latest first.
-   */
+  /** Returns the ranks of the messages before the end of a range, latest message first. */
   ordered({ toMs, byReceiptTime }: SearchRange): NextRank {
     const rankAt = (place: number) => (byReceiptTime ? (this.#byReceipt[place] as number) : place);
     const timesMs = byReceiptTime ? this.#receiptTimesMs : this.#messageTimesMs;
@@ -157,7 +149,7 @@ export class StoredRows implements RowWriter {
     return new StoredRow(this, rank);
   }
 
-  /** Returns a JSON object with either all fields of the message except `_raw`, or only `_raw`. */
+  /** Returns a JSON object with only `_raw`, or with all other fields. */
   textOf(rank: number, part: 'raw' | 'rest'): string {
     const chunk = this.#chunks[this.#chunkOf[rank] as number] as Buffer;
     const start = this.#starts[rank] as number;

@@ -1,7 +1,4 @@
-/**
- * Test suite that every source of log data must pass (service.md 4.3 and 2.5). The suite compares the source with a plain
- * search of the same messages.
- */
+/** Test suite for all sources of log data. Compares each source with a plain search of the same messages. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomRuns } from '../../../test/support/random-runs.ts';
@@ -13,7 +10,7 @@ import { everything, messagesOf, PlainSearch } from './plain-search.ts';
 
 export interface Sample {
   readonly data: LogData;
-  /** Time range that contains the message time and the receipt time of every message. */
+  /** Time range that contains all message times and receipt times. */
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -23,10 +20,7 @@ const reading = (reads: string, matches: (value: string) => boolean): Filter => 
   matches: (row) => matches(String(row.field(reads) ?? '')),
 });
 
-/**
- * Two kinds of filters: by fields that are equal in all generated messages with the same pattern, and by fields that differ
- * between them.
- */
+/** Filters by fields that are equal in all messages of a template, and by other fields. */
 const filters: Readonly<Record<string, Filter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },
@@ -45,7 +39,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
   const all = messagesOf(data, fromMs, toMs);
   const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
   const ownTimes = fc.constantFrom(...all.flatMap(({ row }) => [row.messageTimeMs, row.receiptTimeMs]));
-  /** Random times, including times of messages and the milliseconds next to them. */
+  /** Random times, including message times and the milliseconds next to them. */
   const time = fc.oneof(
     inside,
     ownTimes,

@@ -1,4 +1,4 @@
-/** Tests log messages from files: the conformance suite of log data, default values, and errors for invalid files. */
+/** Tests log messages from files: default values, and errors for invalid files. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -15,7 +15,7 @@ const toMs = fromMs + 60 * second;
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Returns the log data of files with these contents, named `a.ndjson`, `b.ndjson` and so on. */
+/** Returns the log data of files named `a.ndjson`, `b.ndjson` and so on. */
 function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
   const files = new LogFiles(fieldCase);
   for (const [index, text] of texts.entries()) {
@@ -26,7 +26,7 @@ function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
 
 const ndjson = (lines: readonly Line[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-/** Returns log lines in random order. Many have equal times, and receipt times before, at and after the message times. */
+/** Returns log lines in random order, many with equal times. */
 function variedLines(seed: number, count: number): Line[] {
   const random = seededRandom(seed);
   const whole = (below: number) => Math.floor(random.next() * below);
@@ -228,10 +228,7 @@ describe('a file', () => {
   });
 });
 
-/**
- * Divides `bytes` into chunks. The list of lengths is repeated until all bytes are used. All chunks use the same memory, so a
- * reader must copy what it needs.
- */
+/** Divides `bytes` into chunks. All chunks use the same memory, so a reader must copy what it needs. */
 function* piecesOf(bytes: Buffer, lengths: readonly number[]): Generator<Uint8Array> {
   const memory = Buffer.alloc(Math.max(...lengths));
   for (let start = 0, turn = 0; start < bytes.length; turn++) {

@@ -1,4 +1,4 @@
-/** Tests generated messages: the conformance suite of log data, and the number, sizes and variety of the messages. */
+/** Tests generated messages: their number, sizes and variety. */
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../body.ts';
 import type { FieldCase } from '../../log-data/field-case.ts';
@@ -65,7 +65,7 @@ function searched(
   return search;
 }
 
-/** Returns a function that counts the generated messages with times in [from, to). */
+/** Returns a function that counts the generated messages in [from, to). */
 function counting(options: Partial<MadeUpOptions>): (countedFromMs: number, countedToMs: number) => number {
   const data = dataOf(options);
   return (countedFromMs, countedToMs) => {
@@ -143,7 +143,6 @@ describe('the number of messages', () => {
     const search = data.search({ fromMs, toMs: year.toMs, byReceiptTime: false }, everything);
     search.advance(fromMs, infinite);
     expect(search.found).toBe(31_536_000_000);
-    // A search of five seconds in the middle of the year finds the same messages as a search of the whole year.
     const range = { fromMs: fromMs + yearMs / 2, toMs: fromMs + yearMs / 2 + 5 * second, byReceiptTime: false };
     const few = data.search(range, everything);
     few.advance(range.fromMs, infinite);

@@ -1,7 +1,4 @@
-/**
- * The simplest possible search, on a list of messages. The conformance suite of log data compares all other searches with this
- * one.
- */
+/** The simplest possible search, on a list of messages. Tests compare all other searches with it. */
 
 import { textOf } from '../../body.ts';
 import type { LogData, Search, SearchRange } from '../../log-data/log-data.ts';
@@ -9,9 +6,9 @@ import type { Filter, Row } from '../../query/row.ts';
 
 export interface PlainMessage {
   readonly row: Row;
-  /** Values of a message by field name, with the names that result pages have (service.md 2.5). */
+  /** Values of a message by field name. */
   readonly map: Readonly<Record<string, string>>;
-  /** The message in JSON, with and without the field `_raw`. */
+  /** JSON of the message with and without `_raw`. */
   readonly whole: string;
   readonly withoutRaw: string;
 }
@@ -35,12 +32,12 @@ function rowOf(map: Readonly<Record<string, string>>): Row {
   return { messageTimeMs: Number(field('_messagetime')), receiptTimeMs: Number(field('_receipttime')), field };
 }
 
-/** Simple and therefore correct search, with which tests compare the results of other searches. */
+/** Simple search, with which tests compare other searches. */
 export class PlainSearch {
   readonly #timeOf: (message: PlainMessage) => number;
   readonly #filter: Filter;
   readonly #fromMs: number;
-  /** Messages of the time range that are not searched yet, latest first. */
+  /** Messages that are not searched yet, latest first. */
   #left: readonly PlainMessage[];
   readonly #looked: PlainMessage[] = [];
   #found: readonly PlainMessage[] = [];
@@ -81,7 +78,7 @@ export class PlainSearch {
     return this.#looked.reduce((sum, { row }) => sum + Number(row.field('_size')), 0);
   }
 
-  /** Returns the messages that `search` should have found in the part of its range that it has searched, but did not find. */
+  /** Returns the messages that `search` should have found, but did not find. */
   missed({ reachedMs }: Search): readonly PlainMessage[] {
     return this.#left.filter((message) => this.#timeOf(message) >= reachedMs && this.#filter.matches(message.row));
   }

@@ -1,4 +1,4 @@
-/** Tests messages that collectors ship: the conformance suite of log data, and message rates over time. */
+/** Tests messages that collectors send, and their rates over time. */
 import { describe, expect, test } from 'vitest';
 import { shippedData } from '../../log-data/shipped/shipped-data.ts';
 import { Stream } from '../../log-data/shipped/streams.ts';

@@ -1,4 +1,4 @@
-/** Tests aggregations (service.md 2.6): the records do not depend on the order or the batches in which the messages arrive. */
+/** Tests aggregations. Their records must not depend on the order or batches of messages. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Aggregation, RecordTable } from '../../query/aggregation.ts';
@@ -14,7 +14,6 @@ function aggregationOf(text: string): Aggregation {
   return aggregation;
 }
 
-/** Returns the records that the query's aggregation computes from these messages. */
 function tableOf(text: string, messages: readonly Fields[]): RecordTable {
   const { filter, transform } = parseQuery(text);
   const aggregation = aggregationOf(text);
@@ -286,7 +285,7 @@ describe('an aggregation above its memory', () => {
   });
 });
 
-/** Computes an aggregation in the simplest way, as the expected result for the real aggregation. */
+/** Computes an aggregation in the simplest way, as the expected result. */
 function model(rows: readonly Fields[], keys: readonly string[]): readonly (readonly string[])[] {
   const groups = Map.groupBy(rows, (row) => JSON.stringify(keys.map((key) => row[key] ?? '')));
   const records = [...groups].map(([id, members]) => {

@@ -1,4 +1,4 @@
-/** Checks docs/query-language.md: its examples are valid queries, and its invalid queries give the error messages that it shows. */
+/** Tests that docs/query-language.md shows valid queries and correct error messages. */
 import { describe, expect, test } from 'vitest';
 import { readText } from '../../../test/unit/house/source-file.ts';
 import { functionNames } from '../../query/accumulators.ts';
@@ -10,7 +10,7 @@ const examples = [...page.matchAll(/^```query\n([\s\S]*?)^```$/gm)].flatMap(([, 
   block.trim().split('\n'),
 );
 
-/** Returns the table rows of the page in which every cell is code. */
+/** Returns the table rows of the page that consist of code. */
 function codeRows(): readonly (readonly [string, string])[] {
   const rows = page.matchAll(/^\| `((?:[^`|]|\\\|)+)` \| `((?:[^`|]|\\\|)+)` \|$/gm);
   return [...rows].map(([, left = '', right = '']) => [left.replaceAll('\\|', '|'), right.replaceAll('\\|', '|')]);

@@ -1,7 +1,7 @@
 /** Messages for tests of queries. */
 import type { Row } from '../../query/row.ts';
 
-/** Returns a message with exactly these fields, as queries read it. `_messagetime` is 0 by default. */
+/** Returns a message with exactly these fields. `_messagetime` is 0 by default. */
 export function message(fields: Readonly<Record<string, string>>): Row {
   const byLowerName = new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]));
   const messageTimeMs = Number(fields['_messagetime'] ?? 0);

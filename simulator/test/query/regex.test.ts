@@ -1,12 +1,9 @@
-/**
- * Tests the regular expressions of the operator `parse regex`: the captured texts, the searched part of a long value, and the
- * maximum time of a search.
- */
+/** Tests regular expressions of `parse regex`. */
 import { describe, expect, test } from 'vitest';
 import { parseQuery } from '../../query/query.ts';
 import { message } from './message.ts';
 
-/** Returns the captured texts by group name, or undefined if the expression does not match. */
+/** Returns the captured texts by group name, or undefined without a match. */
 function captures(pattern: string, text: string): Readonly<Record<string, string>> | undefined {
   const { transform } = parseQuery(`* | parse regex "${pattern}"`);
   const row = transform?.apply(message({ _raw: text }));

@@ -1,4 +1,4 @@
-/** Tests query operators on messages: the fields that they add and hide, and the messages that they drop. */
+/** Tests query operators on messages. */
 import { describe, expect, test } from 'vitest';
 import { parseQuery, type QueryOptions } from '../../query/query.ts';
 import type { Transform } from '../../query/row.ts';
@@ -10,7 +10,7 @@ function transformOf(text: string, options?: QueryOptions): Transform {
   return transform;
 }
 
-/** Returns the fields that the operators parsed from a message, or undefined if they dropped the message. */
+/** Returns the parsed fields, or undefined if the message was dropped. */
 function parsed(text: string, fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined {
   const row = transformOf(text).apply(message(fields));
   return row && Object.fromEntries(row.parsed ?? []);

@@ -1,4 +1,4 @@
-/** Tests the part of a query before the first `|` (service.md 4.1): words, phrases, fields and boolean operators. */
+/** Tests the search before the first `|` of a query. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseQuery } from '../../query/query.ts';

@@ -1,4 +1,4 @@
-/** Tests the creation of a search job (service.md 4.1): valid request bodies, the answer, and which error of service.md 7.2 comes first. */
+/** Tests the creation of search jobs: valid request bodies, answers, and the order of errors. */
 import { describe, expect, test } from 'vitest';
 import type { SearchScenario } from '../../search/search-scenario.ts';
 import { startMs } from '../simulated-service.ts';

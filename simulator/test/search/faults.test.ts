@@ -1,4 +1,4 @@
-/** Tests faults of requests about search jobs: every kind of fault on every operation, before and after the request takes effect. */
+/** Tests every kind of fault on every operation of search jobs. */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, type FaultScenario, faultKinds, operations } from '../../scenario.ts';
 import type { CallOptions } from '../simulated-service.ts';
@@ -7,7 +7,6 @@ import { type JobClient, SearchingService } from './searching-service.ts';
 type JobOperation = 'createJob' | 'getJob' | 'listMessages' | 'listRecords' | 'deleteJob';
 const jobOperations = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
 
-/** Kinds of faults that apply only to some operations. */
 const onlyFor: Readonly<Partial<Record<FaultKind, readonly JobOperation[]>>> = {
   lag: ['getJob', 'listMessages', 'listRecords', 'deleteJob'],
   pendingError: ['getJob'],
@@ -24,7 +23,7 @@ const needs: Readonly<Partial<Record<FaultKind, Partial<FaultScenario>>>> = {
   unknownState: { state: 'PONDERING' },
 };
 
-/** Returns a service that has a search job and a fault. The fault is added after the search job was created. */
+/** Returns a service with a search job and a later fault. */
 function struck(fault: FaultScenario): { service: SearchingService; job: JobClient } {
   const service = new SearchingService({ search: { duration: '0s' } });
   const job = service.job({ query: '* | count', requiresRawMessages: true });

@@ -1,4 +1,4 @@
-/** Tests ids of search jobs: an id is computed from a counter and a seed, and the counter from the id. */
+/** Tests that ids of search jobs can be converted to counters and back. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobIdOf, jobNumberOf } from '../../search/job-id.ts';

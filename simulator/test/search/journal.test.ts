@@ -1,7 +1,4 @@
-/**
- * Tests the journal entries of requests for search jobs: the id of the job, and the reason for status 429 (service.md 8), 404
- * or 400 (service.md 7.3 and 7.4).
- */
+/** Tests journal entries of requests for search jobs, and the reasons for errors. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import type { SearchScenario } from '../../search/search-scenario.ts';

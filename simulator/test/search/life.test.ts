@@ -1,7 +1,4 @@
-/**
- * Tests when search jobs end (service.md 3.1 and 4.5), which requests may access them (service.md 5.3 and 7.3), and their
- * maximum number (section 8 of docs/service.md).
- */
+/** Tests when search jobs end, which requests may access them, and how many may be active. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import type { SearchScenario } from '../../search/search-scenario.ts';

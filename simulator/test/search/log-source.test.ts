@@ -1,4 +1,4 @@
-/** Tests the member `logs` of a scenario: the messages that it gives, and the errors for invalid values. */
+/** Tests the scenario's member `logs`: its messages, and errors for invalid values. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import { ScenarioError } from '../../scenario-error.ts';

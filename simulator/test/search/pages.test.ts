@@ -1,4 +1,4 @@
-/** Tests pages of messages and of records (service.md 4.3 and 4.4). */
+/** Tests pages of messages and of records. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import type { PageScenario, SearchScenario } from '../../search/search-scenario.ts';

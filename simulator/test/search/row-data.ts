@@ -1,9 +1,9 @@
-/** Simple log data for tests: a list of messages, which a search examines one by one. */
+/** Simple log data for tests: a list of messages. */
 import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../log-data/log-data.ts';
 import { messageFields } from '../../query/message-fields.ts';
 import type { Filter, Row } from '../../query/row.ts';
 
-/** Message time `at` and receipt time `received` in ms since the epoch. `received` is `at` by default. */
+/** Message time `at` and receipt time `received` in ms since the epoch. Both are equal by default. */
 export interface Message {
   readonly at: number;
   readonly received?: number;

@@ -1,4 +1,4 @@
-/** The simulated service with messages to search, and a client that stores the cookies of its search job. */
+/** The simulated service with log messages, and a client that stores cookies. */
 import type { Scenario } from '../../scenario.ts';
 import { type CallOptions, type Reply, SimulatedService, startMs } from '../simulated-service.ts';
 import { type Message, RowData } from './row-data.ts';
@@ -6,7 +6,7 @@ import { type Message, RowData } from './row-data.ts';
 export const jobs = '/api/v1/search/jobs';
 export const minute = 60_000;
 
-/** Default time range of search jobs: the hour before the start of the service, with one message per minute. */
+/** The hour before the start of the service, with one message per minute. */
 export const hour = { from: startMs - 60 * minute, to: startMs };
 export const everyMinute: readonly Message[] = Array.from({ length: 60 }, (_, index) => ({
   at: hour.from + index * minute,
@@ -19,7 +19,7 @@ export interface Order {
 }
 
 export class SearchingService extends SimulatedService {
-  /** Creates a service whose search jobs start at once and take a minute, unless the scenario says otherwise. */
+  /** Creates a service. By default, search jobs start at once and take a minute. */
   constructor(scenario: Scenario = {}, messages: readonly Message[] = everyMinute) {
     super(
       { ...scenario, search: { notStartedFor: '0s', duration: '1m', keepAlive: '1h', ...scenario.search } },
@@ -32,7 +32,6 @@ export class SearchingService extends SimulatedService {
     return this.call('POST', jobs, { body, ...options });
   }
 
-  /** Creates a search job. Throws if the service refuses it. */
   job(order: Order = {}, options: CallOptions = {}): JobClient {
     const reply = this.createJob(order, options);
     if (reply.status !== 202) throw new Error(`not accepted: ${reply.text}`);
@@ -45,7 +44,7 @@ export class SearchingService extends SimulatedService {
   }
 }
 
-/** Returns the request header `Cookie` with the cookies that an answer has set. */
+/** Returns the request header `Cookie` for the cookies of an answer. */
 export function cookieOf({ answer }: Reply): string {
   return (answer.cookies ?? []).map((cookie) => cookie.split(';')[0]).join('; ');
 }
@@ -78,7 +77,7 @@ export class JobClient {
     return this.ask('GET', `/messages?${query}`);
   }
 
-  /** Returns the field `_raw` (the text) of each message of a page. */
+  /** Returns the field `_raw` of each message of a page. */
   raws(query?: string): string[] {
     return this.page(query).json.messages.map(({ map }: { map: Record<string, string> }) => map['_raw']);
   }

@@ -1,4 +1,4 @@
-/** Tests pages of messages over a real connection: slow readers, and pages that are truncated, slow or aborted. */
+/** Tests pages over a real connection: slow readers, and truncated, slow or aborted pages. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -35,7 +35,7 @@ interface Running {
   readonly journal: readonly JournalEntry[];
   /** Sends a request for the search job of the test. */
   ask(under: string, options?: SendOptions): ReturnType<HttpsClient['send']>;
-  /** Returns the status and headers of a page. Its body is not read yet. */
+  /** Returns status and headers of a page. The body is not read yet. */
   openPage(): Promise<IncomingMessage>;
 }
 
@@ -78,7 +78,7 @@ async function start(logData: LogData, faults: Readonly<Record<string, FaultScen
 
 const hundred = new RowData(Array.from({ length: 100 }, (_, index) => ({ at: index, raw: `message ${index}, ü` })));
 
-/** Returns log data with pages of 64 MB, more than sockets can buffer. `made` counts the chunks that were created. */
+/** Returns log data with pages of 64 MB, more than sockets can buffer. `made` counts the created chunks. */
 function largePage(): LogData & { readonly made: number } {
   const piece = Buffer.alloc(512 * 1024, ' ');
   let made = 0;

@@ -1,4 +1,4 @@
-/** Tests `timeslice` (service.md 4.1): counting whole time slices gives the same records as counting single messages. */
+/** Tests that counting whole time slices gives the same records as counting single messages. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Effort } from '../../log-data/effort.ts';
@@ -24,9 +24,7 @@ const data = madeUpData(
   }),
 );
 
-/**
- * Log data with the same messages. Its searches report each message separately, instead of all messages of a time slice at once.
- */
+/** The same log data, but each message is reported separately. */
 const rowByRow: LogData = {
   fields: data.fields,
   search(range, filter): Search {

@@ -1,4 +1,4 @@
-/** Tests the status of a search job (service.md 4.2) over time: states (service.md 3.1), counts, buckets and notices (service.md 2.3). */
+/** Tests the status of a search job over time. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomRuns } from '../../../test/support/random-runs.ts';
@@ -121,7 +121,6 @@ describe('the states of a job (3.1)', () => {
   });
 
   test('a duration is drawn for each job, equally in each run', () => {
-    /** Returns the seconds that each search job spends in GATHERING RESULTS. */
     const lengths = () => {
       const service = new SearchingService({ search: { duration: ['10s', '50s'] } });
       const jobs = Array.from({ length: 20 }, () => service.job());

@@ -1,4 +1,4 @@
-/** Tests local times in time zones (service.md 4.1), including times that a clock change repeats or skips. */
+/** Tests local times in time zones, including repeated and skipped times. */
 import { describe, expect, test } from 'vitest';
 import { readTime, resolveTime } from '../../search/search-time.ts';
 import { timeZoneOf } from '../../search/time-zone.ts';
