@@ -1,7 +1,4 @@
-/**
- * `npm run bench -- client`: measures the client that reads results of search jobs, and the memory of the simulator. Prints each
- * figure next to its target.
- */
+/** `npm run bench -- client`: measures the client that reads search results, and the simulator's memory. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -20,7 +17,7 @@ export interface ClientBenchOptions {
   readonly only?: readonly string[];
 }
 
-/** Results of the client benchmark, as `--json` prints them. Measurements that were not requested are absent. */
+/** Results of the client benchmark. Unrequested measurements are absent. */
 export interface ClientReport extends Machine {
   readonly scanner?: readonly ScanFigures[];
   readonly transfer?: readonly TransferResult[];

@@ -5,7 +5,7 @@ import type { Scenario } from '../simulator/scenario.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
 import type { Ready } from './simulator-process.ts';
 
-/** Returns the state of the simulator. If `patch` is given, first changes the simulator's scenario. */
+/** Applies `patch` to the simulator's scenario, if given. Returns the simulator's state. */
 export async function simulatorState(ready: Ready, patch?: Scenario): Promise<SimulatorState> {
   const dispatcher = new Agent({ connect: { ca: readFileSync(ready.caFile) }, bodyTimeout: 0, headersTimeout: 0 });
   const authorization = `Basic ${Buffer.from(`${ready.accessId}:${ready.accessKey}`).toString('base64')}`;

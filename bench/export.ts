@@ -1,4 +1,4 @@
-/** `npm run bench -- export`: measures the requests, CPU time and memory of exports. Prints each figure next to its target. */
+/** `npm run bench -- export`: measures requests, CPU time and memory of exports. */
 import { type CommandFigures, commandSection, measureCommand } from './export/command.ts';
 import type { FileRunFigures } from './export/file-runs.ts';
 import {
@@ -23,7 +23,6 @@ export interface ExportBenchOptions {
   readonly only?: readonly string[];
 }
 
-/** Results of the export benchmark, as `--json` prints them. Measurements that were not requested are absent. */
 export interface ExportReport extends Machine {
   readonly requests?: readonly ExportRequestFigures[];
   readonly compared?: readonly FileRunFigures[];

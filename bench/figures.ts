@@ -1,4 +1,4 @@
-/** Renders the results of a benchmark as a table. Each line shows what was measured, the figure and its target. */
+/** Renders the results of a benchmark as a table with targets. */
 
 export interface Line {
   readonly what: string;
@@ -10,13 +10,11 @@ export interface Line {
 export interface Section {
   readonly title: string;
   readonly lines: readonly Line[];
-  /** Notes that are printed below the figures: how they were measured. */
+  /** Notes printed below the results. */
   readonly notes: readonly string[];
 }
 
-/**
- * Returns a percentile of sorted samples: the smallest sample that is at least as large as the fraction `share` of all samples.
- */
+/** Returns a percentile of sorted samples. `share` is a fraction from 0 to 1. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }

@@ -1,18 +1,17 @@
 /**
- * Generates pages of messages (section 2.5 of docs/service.md), in chunks as from a connection. Messages of web servers compress like their
- * logs: hosts, paths and agents repeat, while addresses, ids, times and lengths do not. One message in a hundred has a character beyond
- * Latin-1, so a page as one string takes two bytes per character.
+ * Generates pages of messages in chunks. Messages compress like the logs of web servers. Some have characters beyond
+ * Latin-1, as in real logs.
  */
 import { logDataOf } from '../simulator/search/log-source.ts';
 
 const messagesOfPage = 10_000;
-/** Minimum size in bytes of a page whose messages the simulator generates. */
+/** Minimum size of a page from the simulator, in bytes. */
 const pageBytes = 9_000_000;
 const chunkBytes = 65_536;
 
 /**
- * Kind of messages. With `lines`, log messages of a web server with this number of lines (1 line is 0.9 KB, 20 lines
- * are 10 KB). With `madeUpBytes`, messages of about this size that the simulator generates.
+ * Kind of messages: log messages with this number of lines (0.9 KB for 1, 10 KB for 20), or random messages of this
+ * size.
  */
 export type PageKind = { readonly lines: number } | { readonly madeUpBytes: number };
 
@@ -48,19 +47,18 @@ function madeUpPage(typicalBytes: number): Buffer {
   return Buffer.concat([head, messages, Buffer.from(']}')]);
 }
 
-/** Yields log messages, the newest first. Each call yields the same messages. */
+/** Yields log messages, newest first. Each call yields the same messages. */
 export function* logMessages(count: number, linesOfMessage = 1): Generator<Readonly<Record<string, string>>> {
   const random = randomFrom(1);
   for (let index = 0; index < count; index++) yield message(index, linesOfMessage, random);
 }
 
-/** Wall-clock time in ms of the newest generated message. */
 export const newestLogMs = 1_788_000_000_000;
 export const oldestLogMs = (count: number): number => newestLogMs - 3 * (count + 1);
 
 type RandomNumber = (below: number) => number;
 
-/** Returns a random number generator (mulberry32) that yields the same numbers for the same seed. */
+/** Returns a random number generator (mulberry32) for the seed. */
 function randomFrom(seed: number): RandomNumber {
   let state = seed;
   return (below) => {

@@ -1,7 +1,4 @@
-/**
- * `npm run bench -- NAME`: runs one benchmark and prints the results. It starts and stops the control planes and servers that the benchmark
- * needs.
- */
+/** `npm run bench -- NAME`: runs one benchmark with the servers that it needs. */
 import { parseArgs } from 'node:util';
 
 const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PART]

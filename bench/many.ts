@@ -1,7 +1,4 @@
-/**
- * `npm run bench -- many`: measures an operator with thousands of healthy resources: its start, its memory, its first status
- * writes, and a minute without changes. Prints each figure next to its target.
- */
+/** `npm run bench -- many`: measures an operator with thousands of resources: its start, memory and idle load. */
 import { mkdirSync } from 'node:fs';
 import { type Line, renderSections, type Section } from './figures.ts';
 import { type ManyFigures, measureMany } from './many/measure.ts';
@@ -12,14 +9,14 @@ export interface BenchOptions {
   readonly resources: number;
   readonly json: boolean;
   readonly only?: readonly string[];
-  /** Folder for the CPU profiles of the measured operator. */
+  /** Folder for the operator's CPU profiles. */
   readonly profiles?: string;
 }
 
 const idleSeconds = 60;
 const count = new Intl.NumberFormat('en-US');
 
-/** Target values for an operator with ten thousand resources. */
+/** Targets for an operator with ten thousand resources. */
 const goals = {
   resources: 10_000,
   restartCpuSeconds: 3,
@@ -29,7 +26,7 @@ const goals = {
   writeP50Ms: 13,
   writeP99Ms: 35,
   metricsBytes: 500_000,
-  /** Maximum number of Secret reads in the measured minute: one read every 5 s, because all resources share one Secret. */
+  /** Maximum Secret reads in the measured minute: one every 5 s. */
   secretReads: 12,
   noticedSeconds: 5,
 } as const;

@@ -1,4 +1,4 @@
-/** `npm run bench -- output`: measures how fast messages are converted to files. Prints the speed next to its target. */
+/** `npm run bench -- output`: measures how fast messages are converted to files. */
 
 import { renderSections } from './figures.ts';
 import type { EncodeFigures } from './output/encode-case.ts';
@@ -19,7 +19,6 @@ export interface OutputBenchOptions {
   readonly only?: readonly string[];
 }
 
-/** Results of the output benchmark, as `--json` prints them. Measurements that were not requested are absent. */
 export interface OutputReport extends Machine {
   readonly encoding?: readonly EncodeFigures[];
   readonly levels?: readonly EncodeFigures[];

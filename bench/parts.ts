@@ -1,9 +1,9 @@
-/** Shared code of benchmarks that consist of several parts: selection of parts, and a description of the machine. */
+/** Shared code of benchmarks: selection of parts, and a description of the machine. */
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
 /**
- * Returns a function that tells whether a part of the benchmark was requested. If an unknown part was requested, prints an error and
- * returns undefined.
+ * Returns a function that tells whether a part was requested. Prints an error and returns undefined for an unknown
+ * part.
  */
 export function wantedParts<Part extends string>(
   parts: readonly Part[],
@@ -18,7 +18,7 @@ export function wantedParts<Part extends string>(
 
 export interface Machine {
   readonly machine: string;
-  /** Load average of the minute before the benchmark. Above the number of processors, times are unreliable. */
+  /** Load average of the minute before the benchmark. Times are unreliable if it is above the number of processors. */
   readonly loadBefore: number;
 }
 

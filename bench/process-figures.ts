@@ -1,19 +1,18 @@
-/** Reads the CPU time and memory of a process from /proc on Linux. */
+/** Reads CPU time and memory of a process from /proc (Linux). */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Folder with the compiled code of `src/main.ts`. Without this cache, a process needs 30 MB more to compile TypeScript. */
+/** Folder with compiled code. Without it, compiling TypeScript takes 30 MB more memory. */
 export const compileCache: string = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
 
 const ticksPerSecond = 100;
 
-/** Returns the CPU time of a process in seconds: user and system time of all threads. */
+/** Returns the CPU time of all threads of a process, in seconds. */
 export function processorSeconds(pid: number): number {
   const fields = statFields(pid);
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** Returns the CPU time in seconds of all ended child processes of this process, user and system. */
 export function endedChildrenSeconds(): number {
   const fields = statFields(process.pid);
   return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;

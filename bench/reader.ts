@@ -1,4 +1,4 @@
-/** Client that reads messages from a simulator in a separate process and discards them. Also defines the year of messages that it reads. */
+/** Client that reads messages from a simulator and discards them. */
 import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';
 import type { Scenario } from '../simulator/scenario.ts';
@@ -6,11 +6,11 @@ import type { LogScenario } from '../simulator/search/log-scenario.ts';
 import type { SimulatorProcess } from './simulator-process.ts';
 
 const jobsPath = '/v1/search/jobs';
-/** Number of generated messages in each second of the year. */
+/** Generated messages per second. */
 export const perSecond = 1_000;
 export const year = { from: Date.UTC(2026, 0), to: Date.UTC(2027, 0) };
 
-/** Returns a scenario for the simulator with these messages and without request limits. */
+/** Returns a scenario with these messages and without request limits. */
 export function scenarioWith(logs: LogScenario): Scenario {
   return {
     limits: { requestsPerSecond: 0, concurrentRequests: 0 },

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- rollout`: measures the requests, time, latency, memory and CPU time of a rollout, and the requests for a
- * fleet that already runs the target version. Prints each figure next to its target.
+ * `npm run bench -- rollout`: measures requests, time, latency, memory and CPU time of a rollout, and requests of an
+ * idle operator.
  */
 import { execFile } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
@@ -30,10 +30,10 @@ export interface BenchOptions {
 const parts = ['requests', 'converged', 'load', 'latency'] as const;
 type Part = (typeof parts)[number];
 
-/** Size of the benchmark: its numbers of collectors and policies, and its duration. */
+/** Number of collectors and policies, and duration of the benchmark. */
 interface Extent {
   readonly collectors: number;
-  /** Sizes of the fleets that are upgraded completely, to show how CPU time grows with the size. */
+  /** Sizes of the fleets that are upgraded completely. */
   readonly whole: readonly number[];
   readonly heldCollectors: number;
   readonly rollingSeconds: number;
@@ -55,7 +55,7 @@ const quick: Extent = {
   applies: 20,
 };
 const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
-/** Factor by which the operator's clock runs faster in complete rollouts. At this speed, answers still arrive in time. */
+/** Factor by which the operator's clock is faster. Answers still arrive in time. */
 const speed = 25;
 
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));
@@ -71,8 +71,7 @@ export async function benchRollout(options: BenchOptions): Promise<void> {
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Rollouts in virtual time run at the same time as measurements in real time, because measurements in real time
-  // mostly wait.
+  // Measurements in real time mostly wait, so rollouts in virtual time can run concurrently.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;
@@ -107,7 +106,7 @@ function requestCases(collectors: number): RolloutCase[] {
 
 const run = promisify(execFile);
 
-/** Runs rollouts in virtual time in separate processes, as many concurrently as there are processors. */
+/** Runs rollouts in virtual time, with one process for each processor. */
 async function rollOutAll(cases: readonly RolloutCase[]): Promise<RolloutFigures[]> {
   const figures: RolloutFigures[] = [];
   const queue = [...cases.entries()];
@@ -131,7 +130,7 @@ function describe({ collectors, pageRows, oldVersions }: RolloutCase): string {
   return `${collectors} collectors, pages of ${pageRows}, ${oldVersions} old versions`;
 }
 
-/** Reports progress on stderr, since the table is printed at the end. */
+/** Reports progress on stderr. */
 async function withProgress<T>(work: Promise<T>, what: string): Promise<T> {
   const startMs = performance.now();
   const value = await work;

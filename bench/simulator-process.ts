@@ -1,4 +1,4 @@
-/** Runs `logfleet simulate` in a separate process, for measurements that must not share CPU or heap with it. */
+/** Runs `logfleet simulate` in a separate process, for measurements of CPU and memory. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ export interface SimulatorProcess extends Ready {
 
 export const mainProgram = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** Starts a simulator. The directory gets its scenario, its certificates and, if requested, its journal. */
+/** Starts a simulator with its files in the directory. */
 export async function startSimulator(
   directory: string,
   scenario: Scenario,
@@ -39,7 +39,6 @@ export async function startSimulator(
   return { ...(JSON.parse(line as string) as Ready), child, pid: child.pid as number, stop: () => ended(child) };
 }
 
-/** Asks a process to end, and waits until it has ended. */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');

@@ -1,8 +1,4 @@
-/**
- * Measures the throughput of the simulator without request limits. The server is a separate process, and this process sends
- * requests over TLS with keep-alive. The throughput of one core is computed from the server's CPU time. Prints one line for each
- * case.
- */
+/** Measures the throughput of the simulator per core, without request limits, over TLS with keep-alive. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,8 +1,4 @@
-/**
- * `npm run bench -- ui`: measures `logfleet ui` with thousands of resources of a real API server, in Chromium. The
- * figures are the time until the resources are visible, the time until a changed status is visible, and the CPU time
- * and memory of the command.
- */
+/** `npm run bench -- ui`: measures `logfleet ui` with thousands of resources, in Chromium with a real API server. */
 import { type Line, percentile, renderSections } from './figures.ts';
 import { type Machine, machineLine, thisMachine } from './parts.ts';
 import { measureUi, type UiFigures } from './ui/measure.ts';
@@ -14,7 +10,7 @@ export interface BenchOptions {
 
 const count = new Intl.NumberFormat('en-US');
 
-/** Target values for a page with ten thousand resources. */
+/** Targets for a page with ten thousand resources. */
 const goals = { resources: 10_000, firstRowsMs: 300, changeMs: 1_000 } as const;
 
 export async function benchUi({ resources, json }: BenchOptions): Promise<void> {

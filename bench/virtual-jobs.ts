@@ -1,4 +1,4 @@
-/** The operator's client for search jobs, connected to a simulated service in this process, in virtual time. */
+/** The operator's client for search jobs, connected to a simulated service in virtual time. */
 
 import type { InProcessService } from '../simulator/in-process.ts';
 import { noMetrics } from '../src/base/metrics.ts';
@@ -10,7 +10,7 @@ import { InProcessTransport } from '../test/support/in-process-transport.ts';
 import { everlastingRight } from '../test/support/send-rights.ts';
 import type { VirtualClock } from '../test/support/virtual-clock.ts';
 
-/** Returns a client for search jobs that keeps within the request limits of the real service. */
+/** Returns a client for search jobs that keeps the request limits of the real service. */
 export function jobsOn(service: InProcessService, clock: VirtualClock): SearchJobs {
   const budget = new RequestBudget({ right: everlastingRight, clock });
   const client = new ServiceClient({

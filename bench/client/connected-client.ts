@@ -1,4 +1,4 @@
-/** The operator's client, connected to a simulator in a separate process, with TLS and a request budget. */
+/** The operator's client, connected to a simulator in a separate process. */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
@@ -14,7 +14,7 @@ export interface ConnectedClient {
   close(): Promise<void>;
 }
 
-/** Connects to a simulator. `requestsPerSecond` limits the request rate. Default: the rate that the service allows. */
+/** Connects to a simulator. Default for `requestsPerSecond`: the rate that the service allows. */
 export function connectTo(simulator: Ready, requestsPerSecond?: number): ConnectedClient {
   const { origin, pathname } = new URL(simulator.baseURL);
   const budget = new RequestBudget({ right: everlastingRight, clock: systemClock });

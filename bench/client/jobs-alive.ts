@@ -1,7 +1,4 @@
-/**
- * Measures whether thirty search jobs stay alive for ten minutes of virtual time while a client reads their pages. The simulator
- * runs in this process.
- */
+/** Measures whether thirty search jobs stay alive for ten minutes of virtual time while a client reads their pages. */
 
 import { InProcessService } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -16,7 +13,7 @@ export interface JobsAliveFigures {
   readonly minutes: number;
   readonly lost: number;
   readonly requests: number;
-  /** Rate of page reads, as a fraction of the allowed four requests per second. */
+  /** Rate of page requests, as a fraction of the allowed four requests per second. */
   readonly pageShare: number;
   /** Rate of all requests, as a fraction of the allowed four requests per second. */
   readonly rateShare: number;
@@ -37,7 +34,7 @@ export async function keepJobsAlive(): Promise<JobsAliveFigures> {
   const model = new ServiceModel(
     {
       users: { ops: { keys: { id: 'key' } } },
-      // Minimum time in ms without requests after which the service may cancel a search job (section 3.1 of docs/service.md).
+      // Minimum time without requests before the service may cancel a job (section 3.1 of docs/service.md).
       search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 10 } },
       logs: { messages: 2_000, from: '-1h', to: '-0s' },
     },

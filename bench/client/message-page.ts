@@ -1,9 +1,9 @@
 /**
- * Generates a page of messages (section 2.5 of docs/service.md) of any size, in chunks as they arrive from a connection. The
- * whole page is never in memory: a few thousand messages are repeated, each time with other chunk boundaries.
+ * Generates a page of messages of any size, in chunks as from a connection. A few thousand messages are repeated, and
+ * the whole page is never in memory.
  */
 
-/** Kind of the text in the generated messages: a line of a web server's log, a JSON event with many escapes, or 256 KB of text. */
+/** Text of the generated messages: a line of a web server's log, a JSON event, or 256 KB of text. */
 export type MessageKind = 'line' | 'event' | 'long';
 
 export interface PageSize {
@@ -16,17 +16,14 @@ export class MessagePage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
-  /**
-   * Buffer with the messages that a page repeats. Its first bytes are repeated at its end, so that each chunk is one contiguous
-   * slice of the buffer.
-   */
+  /** Buffer with the repeated messages. Its start is repeated at its end, so that each chunk is contiguous. */
   readonly #ring: Buffer;
   readonly #rounds: number;
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');
   readonly #end: Buffer;
 
   constructor({ messages, pageBytes, chunkBytes }: PageSize) {
-    // The buffer has only one or two million bytes, because the measured memory of the process includes the buffer.
+    // The buffer is small, because it counts towards the measured memory.
     const count = messages === 'long' ? 4 : 2_000;
     const texts = Array.from({ length: count }, (_, index) => `${JSON.stringify({ map: message(messages, index) })},`);
     const ring = Buffer.from(texts.join(''), 'latin1');
@@ -49,7 +46,6 @@ export class MessagePage {
   }
 }
 
-/** Returns the fields of a generated message, all as strings (section 2.5 of docs/service.md). */
 function message(kind: MessageKind, index: number): Readonly<Record<string, string>> {
   const raw = rawText(kind, index);
   const timeMs = 1_788_000_000_000 - index;

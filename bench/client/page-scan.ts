@@ -1,6 +1,6 @@
 /**
- * Measures one way to read a page of messages. `node page-scan.ts '{"reader": …}'` runs in a separate process and prints the
- * figures as a line of JSON. The time covers only the reading. The memory is the peak memory of the process.
+ * Measures one reader of message pages in a separate process: `node page-scan.ts '{"reader": …}'` prints a line of
+ * JSON.
  */
 import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
@@ -9,21 +9,21 @@ import { MessagePage, type PageSize } from './message-page.ts';
 /**
  * How a page is read:
  * - `rows`: by the operator's page scanner
- * - `parsedRows`: by the page scanner, and each row by a JSON parser
- * - `wholePage`: by a JSON parser that parses the whole page at once
+ * - `parsedRows`: by the page scanner and a JSON parser for each row
+ * - `wholePage`: by a JSON parser for the whole page
  * - `streamParser`: by a streaming JSON parser
  */
 export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
 export interface ScanCase extends PageSize {
   readonly reader: PageReader;
-  /** Number of measured reads of the page. One more read before them is measured separately. */
+  /** Number of measured reads after the first read. */
   readonly rounds: number;
 }
 
 export interface ScanFigures extends ScanCase {
   readonly rows: number;
-  /** Median speed of the reads in million bytes per second. `firstMbPerSecond` is the speed of the first read. */
+  /** Median speed in million bytes per second. `firstMbPerSecond` is the speed of the first read. */
   readonly mbPerSecond: number;
   readonly firstMbPerSecond: number;
   /** Peak memory of the process in million bytes. */
@@ -47,7 +47,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** Reads a page with a streaming parser. The parser is imported only here, so that the other readers need no memory for it. */
+/** Reads a page with a streaming parser. Imported only here, to save the memory of other readers. */
 async function readStream(page: MessagePage): Promise<number> {
   const { JSONParser } = await import('@streamparser/json');
   let rows = 0;

@@ -1,7 +1,4 @@
-/**
- * Measures how fast the page scanner splits pages of messages into rows, and how much memory it needs. Compares the scanner with
- * JSON parsers. Each of them uses one thread.
- */
+/** Measures speed and memory of the page scanner, compared with JSON parsers. */
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +25,7 @@ export const scanCases: readonly Omit<ScanCase, 'rounds'>[] = [
 const program = fileURLToPath(new URL('page-scan.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** Runs the benchmark cases one after the other, so that they do not compete for CPU time. */
+/** Runs the cases one after the other, so that they do not compete for CPU time. */
 export async function measureScanner(quick: boolean): Promise<ScanFigures[]> {
   await scanApart({ ...page, reader: 'rows', pageBytes: 1e6, rounds: 0 });
   const figures: ScanFigures[] = [];

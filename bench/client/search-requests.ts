@@ -1,7 +1,4 @@
-/**
- * Measures how many requests a search needs, and which fraction of the allowed request rate many concurrent searches use. The
- * simulator has the limits of the real service and logs each request with its time.
- */
+/** Measures how many requests a search needs, and how much of the allowed request rate concurrent searches use. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -20,10 +17,7 @@ export interface OneSearchFigures {
   /** Time in seconds that the service needs for the search. */
   readonly doneAfterSeconds: number;
   readonly requests: Readonly<Record<string, number>>;
-  /**
-   * Time in seconds from the creation of the search job until the client knows that the job has finished. `seconds` also includes
-   * reading the results and deleting the job.
-   */
+  /** Time in seconds from the job's creation until the client knows that the job has finished. */
   readonly seenAfterSeconds: number;
   readonly seconds: number;
 }
@@ -31,7 +25,7 @@ export interface OneSearchFigures {
 export interface SearchRequestFigures {
   readonly messages: number;
   readonly searches: readonly OneSearchFigures[];
-  /** Total number of requests of many search jobs that run concurrently. */
+  /** Total number of requests of many concurrent search jobs. */
   readonly workRequests: number;
   readonly workSeconds: number;
   /** Mean request rate, as a fraction of the allowed four requests per second. */
@@ -63,10 +57,7 @@ interface SearchShape {
 
 type Range = Pick<JobOrder, 'fromMs' | 'toMs'>;
 
-/**
- * The searches that this benchmark measures. They differ in when the service finds the messages, and in what the status
- * of the search job shows.
- */
+/** The measured searches. */
 const shapes: readonly SearchShape[] = [
   { name: 'evenly spread', search: { duration: '9500ms' }, doneAfterSeconds: 9.5, range: hour },
   { name: 'evenly spread', search: { duration: '4s' }, doneAfterSeconds: 4, range: hour },
@@ -125,7 +116,6 @@ export async function measureSearchRequests(): Promise<SearchRequestFigures> {
   };
 }
 
-/** Returns the simulator's log of requests, in order of time. */
 function journalIn(file: string): readonly JournalEntry[] {
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
   const journal = lines.map((line) => JSON.parse(line) as JournalEntry);
@@ -140,7 +130,7 @@ function countByOperation(journal: readonly JournalEntry[]): Record<string, numb
 
 type SearchTimes = Pick<OneSearchFigures, 'seenAfterSeconds' | 'seconds'>;
 
-/** Runs one search from its creation to its deletion, and discards the rows. */
+/** Runs one search from creation to deletion, and discards the rows. */
 async function search(jobs: SearchJobs, range: Range): Promise<SearchTimes> {
   const startMs = performance.now();
   const secondsSince = () => (performance.now() - startMs) / 1_000;

@@ -1,4 +1,4 @@
-/** Measures the transfer of message pages from the service over TLS, through the client and the scanner, to code that discards the rows. */
+/** Measures the transfer of message pages over TLS, through the client and the scanner. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import type { Line, Section } from '../figures.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { day, type TransferFigures } from './transferred-pages.ts';
 
-/** Figures for one size of messages, in pages of 10,000 messages. */
+/** Results for one size of messages, in pages of 10,000 messages. */
 export interface TransferResult extends TransferFigures {
   readonly messageBytes: number;
 }

@@ -1,13 +1,13 @@
 /**
- * Reads pages of messages from the simulator over TLS, with the client and its scanner, in a separate process. `node
- * transferred-pages.ts '{"baseURL": …}' '{"totalMb": …}'` prints the figures as a line of JSON.
+ * Reads pages of messages over TLS in a separate process: `node transferred-pages.ts '{"baseURL": …}' '{"totalMb": …}'`
+ * prints a line of JSON.
  */
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
 import type { Ready } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
 export interface TransferCase {
-  /** Total size in million bytes of the pages to read after a warm-up. */
+  /** Total size of the pages after a warm-up, in million bytes. */
   readonly totalMb: number;
   /** Number of pages that are read at the same time. */
   readonly atOnce: number;
@@ -17,9 +17,9 @@ export interface TransferFigures extends TransferCase {
   readonly rows: number;
   readonly pages: number;
   readonly mbPerSecond: number;
-  /** Number of million bytes read per second of CPU time. */
+  /** Speed in million bytes per second of CPU time. */
   readonly mbPerProcessorSecond: number;
-  /** Memory of the process in million bytes: before the first page, and at its peak. */
+  /** Memory of the process before the first page and at its peak, in million bytes. */
   readonly startResidentMb: number;
   readonly peakResidentMb: number;
 }
@@ -27,7 +27,7 @@ export interface TransferFigures extends TransferCase {
 export const day = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 2) };
 
 async function transfer(simulator: Ready, { totalMb, atOnce }: TransferCase): Promise<TransferFigures> {
-  // The simulator has no request limits here, because the benchmark measures the transfer and not the request rate.
+  // No request limits, because the benchmark measures the transfer.
   const client = connectTo(simulator, 1_000);
   const job = await client.jobs.open({ query: '*', ...day, requiresRawMessages: true });
   await job.whenFinished();

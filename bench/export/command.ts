@@ -1,4 +1,4 @@
-/** Measures `logfleet export` with the limits of the service: several concurrent searches with separate files. */
+/** Measures `logfleet export` with the service's limits and several concurrent searches. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process
 
 export interface CommandFigures extends ProcessFigures {
   readonly format: 'NDJSON' | 'Parquet';
-  /** True if Node runs with the memory settings of the container image, false if it runs with Node's defaults. */
+  /** True if Node runs with the memory settings of the container image. */
   readonly isAsInImage: boolean;
   readonly messages: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs a whole export with the operator's code in a separate process, without a limit on the request rate. Unlike a
- * SearchExport, it supports all compression levels. Usage: `node export-process.ts '{"baseURL": …}'`.
+ * Runs an export in a separate process without a request limit: `node export-process.ts '{"baseURL": …}'`. Supports all
+ * compression levels, unlike a SearchExport.
  */
 
 import { systemClock } from '../../src/base/clock.ts';

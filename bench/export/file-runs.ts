@@ -1,7 +1,4 @@
-/**
- * Runs exports over TLS into files, each in a separate process. Compares them with simple user code, a short program
- * that a user might write to export the same messages.
- */
+/** Runs exports over TLS into files, and a simple script that exports the same messages. */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -22,26 +19,20 @@ import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process
 
 export interface Corpus {
   readonly messages: number;
-  /**
-   * Kind of the exported messages. `madeUpBytes`: the simulator generates any number of messages of this size, which
-   * compress less than logs. `packedAsLogs`: messages of `log-page.ts`, which compress like logs.
-   */
+  /** Kind of the exported messages: random messages of this size, or messages that compress like logs. */
   readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
-  /** Number of days over which generated messages are spread; a month by default. */
+  /** Number of days with generated messages. Default: a month. */
   readonly days?: number;
 }
 
-/**
- * Program that exports the messages. `export` is the operator's code. `plain` is simple user code, which supports only
- * NDJSON.
- */
+/** Program that exports the messages: the operator's code, or a simple script (`plain`) that supports only NDJSON. */
 export type Way = 'export' | 'plain';
 
 export interface FileRun {
   readonly way: Way;
   readonly format: ExportOrder['format'];
   readonly compression: Compression;
-  /** Partitioning of the exported files by time. Absent if all files are in one folder. */
+  /** Partitioning of the exported files. Absent: all files are in one folder. */
   readonly partitionBy?: 'Hour';
   /** True if the program may use only one processor. */
   readonly isOnOneProcessor?: boolean;
@@ -49,7 +40,7 @@ export interface FileRun {
 
 /** Figures of one run. */
 export interface RunFigures extends FileRun, Corpus, ProcessFigures {
-  /** Size of all pages of messages that were read, in million bytes. */
+  /** Size of all read pages, in million bytes. */
   readonly pagesMb: number;
   readonly filesMb: number;
   /** CPU time of the simulated service during the run, in seconds. */
@@ -57,11 +48,10 @@ export interface RunFigures extends FileRun, Corpus, ProcessFigures {
 }
 
 export interface FileRunFigures extends RunFigures {
-  /** CPU time in seconds that the process needs to start, before it reads messages. */
   readonly startSeconds: number;
 }
 
-/** Returns the CPU time in seconds, without the time that the process needs to start. */
+/** Returns the CPU time in seconds, without the start of the process. */
 export function workSeconds({ processorSeconds, startSeconds }: FileRunFigures): number {
   return processorSeconds - startSeconds;
 }
@@ -79,7 +69,7 @@ const programs: Readonly<Record<Way, string>> = {
   plain: programOf('plain-process.ts'),
 };
 
-/** Measures runs against one simulator, which has these messages and no request limits. */
+/** Measures runs against one simulator without request limits. */
 export class FileBench {
   readonly #corpus: Corpus;
   readonly #directory: string;
@@ -114,8 +104,8 @@ export class FileBench {
   }
 
   /**
-   * Runs the cases in turn, several times. Returns the run with the least CPU time for each case, because other programs on the
-   * machine can only increase CPU time. A run without messages shows the CPU time of the process start.
+   * Runs the cases in turn, several times. Returns the run with the least CPU time for each case, because other
+   * programs can only increase CPU time.
    */
   async best(runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
     const best: (FileRunFigures | undefined)[] = runs.map(() => undefined);
@@ -177,7 +167,7 @@ export class FileBench {
   }
 }
 
-/** Returns the time range directly before this range, with the same length. It contains no messages. */
+/** Returns the empty time range directly before this range, with the same length. */
 function before({ fromMs, toMs }: Range): Range {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }
@@ -213,7 +203,7 @@ const sampledPages = 50;
 const sampledRows = 1_000;
 const lookEveryMs = 100;
 
-/** Estimates the size of all message pages in bytes, from samples of the time range. */
+/** Estimates the size of all message pages in bytes, from samples. */
 async function pageBytesOf(simulator: SimulatorProcess, { messages }: Corpus, range: Range): Promise<number> {
   const reader = new Reader(simulator);
   try {

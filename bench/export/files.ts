@@ -1,12 +1,9 @@
-/**
- * Measures CPU time and memory of exports into files, compared with simple user code: a short program that a user might
- * write instead.
- */
+/** Measures CPU time and memory of exports into files, compared with a simple script. */
 import type { Compression } from '../../src/output/compression.ts';
 import type { Line, Section } from '../figures.ts';
 import { type Corpus, FileBench, type FileRun, type FileRunFigures, workSeconds } from './file-runs.ts';
 
-/** Figures of two exports of the same messages: without partitions, and with hourly partitions. */
+/** Results of two exports of the same messages: without partitions, and with hourly partitions. */
 export type PartitionFigures = readonly FileRunFigures[];
 
 export interface LargeFigures {
@@ -41,22 +38,19 @@ const partitionRuns: readonly FileRun[] = [
   { way: 'export', format: 'Parquet', compression: zstd3 },
   { way: 'export', format: 'Parquet', compression: zstd3, partitionBy: 'Hour' },
 ];
-/** Minimum ratio of the speed with partitions to the speed without partitions. */
+/** Minimum ratio of the speed with partitions to the speed without. */
 const leastPartitionedRatio = 0.95;
 
-/**
- * Messages that both programs export. Their number is not round, because an export takes a round number of rows for a limit of
- * the service and repeats the search (E4).
- */
+/** Not a round number, because an export repeats a search that returns a round number of rows (E4). */
 const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
 const large: Corpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
 const lessLarge: Corpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
-/** Messages that are so large that ten thousand of them fill a page of 100 MB. */
+/** Large messages: ten thousand fill a page of 100 MB. */
 const largePages: Corpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
 const repetitions = 3;
 
-/** Minimum ratio of logfleet's speed to the speed of the simple user code. */
+/** Minimum ratio of logfleet's speed to the speed of a simple script. */
 const leastTimes = new Map<Compression, number>([
   [none, 4],
   [gzip1, 3],
@@ -64,10 +58,7 @@ const leastTimes = new Map<Compression, number>([
 ]);
 const mostResidentMb = 150;
 
-/**
- * Compares logfleet's exports with simple user code. Each run of logfleet is directly followed by the run of user code
- * with which it is compared.
- */
+/** Compares logfleet's exports with a simple script. Each run is followed directly by the script's run. */
 export function compareFiles(quick: boolean): Promise<readonly FileRunFigures[]> {
   return measure(quick ? lessCompared : compared, comparedRuns, quick ? 1 : repetitions);
 }
@@ -79,7 +70,7 @@ export async function measureLarge(quick: boolean): Promise<LargeFigures> {
   };
 }
 
-/** Measures exports with hourly partitions. The messages of three days fill 72 partitions. */
+/** Measures exports with hourly partitions. */
 export function measurePartitions(quick: boolean): Promise<PartitionFigures> {
   const messages = quick ? 300_017 : 1_000_017;
   return measure({ messages, kind: { madeUpBytes: 900 }, days: 3 }, partitionRuns, quick ? 1 : repetitions);
@@ -173,7 +164,7 @@ function nameOf({ format, compression }: FileRunFigures): string {
   return `${format}${packed}`;
 }
 
-/** Returns whether two results have the same compression settings. Results may come from JSON, so their settings are compared by value. */
+/** Returns whether two results have the same compression settings. */
 function isSame(left: Compression, right: Compression): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

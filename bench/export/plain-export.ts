@@ -1,6 +1,6 @@
 /**
- * Simple user code for an export. It parses each page, writes each message as a line, and compresses with gzip or zstd. It does not count
- * rows, compute checksums, or handle limits and broken pages.
+ * A simple script for an export. It writes each message as a line and compresses with gzip or zstd. It does not check
+ * the rows, and handles no limits or errors.
  */
 import { once } from 'node:events';
 import { PassThrough, type Transform, type Writable } from 'node:stream';
@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { Compression } from '../../src/output/compression.ts';
 
-/** Processes pages of messages (section 2.5 of docs/service.md) one after the other, and counts the messages. */
+/** Writes pages of messages one after the other, and counts the messages. */
 export class PlainExport {
   readonly #packer: Transform;
   readonly #written: Promise<void>;
@@ -18,7 +18,6 @@ export class PlainExport {
     this.#written = pipeline(this.#packer, file);
   }
 
-  /** Exports a page of messages and returns their number. */
   async page(body: string): Promise<number> {
     const { messages } = JSON.parse(body) as { messages: { map: unknown }[] };
     const lines = messages.map(({ map }) => `${JSON.stringify(map)}\n`);

@@ -1,7 +1,4 @@
-/**
- * Runs simple user code for an export in a separate process: `node plain-process.ts '{"baseURL": …}'` reads all messages of one search job
- * into one file. NODE_EXTRA_CA_CERTS sets the trusted certificate.
- */
+/** Runs the simple export script in a separate process: `node plain-process.ts '{"baseURL": …}'`. */
 import { createWriteStream } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Compression } from '../../src/output/compression.ts';

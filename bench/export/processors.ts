@@ -1,11 +1,11 @@
 /**
- * Measures a whole export of messages of 10 KB with gzip level 6, first on one processor and then on both. The simulated service
- * runs on the same machine, so its CPU time is measured as well.
+ * Measures an export of messages of 10 KB with gzip level 6, on one processor and on two. The simulated service runs on
+ * the same machine.
  */
 import type { Section } from '../figures.ts';
 import { FileBench, type FileRun, type RunFigures } from './file-runs.ts';
 
-/** Figures of the same export on one processor, and on all processors of the machine. */
+/** Results of the same export on one processor and on all processors. */
 export interface ProcessorsPair {
   readonly single: RunFigures;
   readonly all: RunFigures;
@@ -13,7 +13,7 @@ export interface ProcessorsPair {
 
 const exportRun: FileRun = { way: 'export', format: 'NDJSON', compression: { kind: 'gzip', level: 6 } };
 const repetitions = 3;
-/** Minimum ratio of the speed on two processors to the speed on one processor. */
+/** Minimum ratio of the speed on two processors to the speed on one. */
 const leastTimes = 1.7;
 
 export async function measureProcessors(quick: boolean): Promise<readonly ProcessorsPair[]> {
@@ -50,8 +50,8 @@ export function processorsSection(pairs: readonly ProcessorsPair[]): Section {
 }
 
 /**
- * Returns the ratio of the speed on two processors to the speed on one. On two processors, the simulated service slows down the
- * export. Therefore half of its CPU time is subtracted from the elapsed time.
+ * Returns the ratio of the speed on two processors to the speed on one. Half of the service's CPU time is subtracted on
+ * two processors, because the service slows down the export.
  */
 function timesOf({ single, all }: ProcessorsPair): number {
   return single.seconds / (all.seconds - all.simulatorSeconds / 2);

@@ -1,7 +1,4 @@
-/**
- * Counts the requests for an export of a million messages with the limits of the real service. The operator's code for planning, searching
- * and committing runs in one process with the simulator, in virtual time. The figures come from the simulator's journal of requests.
- */
+/** Counts the requests for an export of a million messages, in virtual time. */
 
 import { InProcessService } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -28,25 +25,25 @@ export interface ExportRequestFigures {
   readonly name: string;
   readonly isForComparison: boolean;
   readonly messages: number;
-  /** Number of searches that the service ended early because they reached its message limit. */
+  /** Number of searches that reached the message limit. */
   readonly cuts: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly total: number;
   /**
-   * Minimum number of requests for the export: 13 for each search of 100,000 messages, and some more for each search
-   * that the message limit ended early.
+   * Minimum number of requests for the export: 13 for each search of 100,000 messages, and more for searches that reach
+   * the limit.
    */
   readonly least: number;
-  /** Bytes that the service scanned for the export, divided by the bytes that one search of all messages scans. */
+  /** Bytes that the service scanned, divided by the bytes of one search for all messages. */
   readonly scans: number;
   readonly virtualSeconds: number;
 }
 
 const messages = 1_000_000;
 const messageLimit = 100_000;
-/** Minimum number of requests for a search: a creation, a status, ten pages and a deletion. */
+/** Minimum requests of a search: a creation, a status, ten pages and a deletion. */
 const leastOfSearch = 13;
-/** Minimum number of requests for a search job without results: a creation, a status and a deletion. */
+/** Minimum requests of a search job without results: a creation, a status and a deletion. */
 const leastOfJob = 3;
 const mostShare = 1.1;
 const lookAgainMs = 50;
@@ -59,24 +56,24 @@ interface Shape {
   readonly dense?: NonNullable<Scenario['logs']>['dense'];
   readonly faults?: Scenario['faults'];
   readonly byReceiptTime?: boolean;
-  /** True if the case has no target and is shown only for comparison. */
+  /** True if the case has no target. */
   readonly isForComparison?: boolean;
 }
 
-/** Bursts of messages: 500 messages in one millisecond of each second, for ten minutes. */
+/** Ten minutes with 500 messages in one millisecond of each second. */
 const burst = Array.from({ length: 600 }, (_, index) => ({
   at: range.fromMs + 36_000_000 + 1_000 * index,
   count: 500,
 }));
 
-/** A millisecond of the generated logs that has more messages than one search can return. */
+/** A millisecond with more messages than one search can return. */
 const crowd = [{ at: range.fromMs + 50_000_000, count: 150_000 }];
 
 const uncounted = {
   refused: { kind: 'status', status: 400, code: 'parse.error', operations: ['createJob'], queries: ['*timeslice*'] },
 } as const satisfies Scenario['faults'];
 
-/** The exports that this benchmark measures. They differ in the duration of their searches and in the distribution of their messages. */
+/** The measured exports. Durations of searches and distribution of messages differ. */
 const shapes: readonly Shape[] = [
   { name: 'searches of 2 s', search: { duration: '2s' } },
   { name: 'searches of 9.5 s', search: { duration: '9500ms' } },
@@ -110,7 +107,7 @@ const limits: WorkLimits = {
   proof: 'Digest',
 };
 
-/** Destination in memory. It stores small objects completely, but only the names and sizes of data files. */
+/** Destination in memory. Of data files, it stores only names and sizes. */
 class DiscardingDestination extends MemoryDestination {
   readonly #files: ListedObject[] = [];
 
@@ -153,12 +150,11 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
     { startMs: clock.now(), journal: (entry) => journal.push(entry) },
   );
   const service = new InProcessService(model, clock, { latencyMs: 25 });
-  // The export proves its rows by a digest, which needs aggregations. If the service refuses aggregations, the number of messages
-  // is the proof.
+  // A digest needs aggregations. Without them, the number of messages is compared.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
-  // In an export by receipt time, messages near the ends of the range may be missing or added, so the number of rows can differ.
+  // By receipt time, messages near the ends of the range may be missing or added.
   if (!byReceiptTime && rows !== messages) throw new Error(`${rows} of ${messages} rows were exported`);
   const requests: Record<string, number> = {};
   for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;
@@ -177,7 +173,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
   };
 }
 
-/** Counts the searches that the service ended early because they reached its message limit. */
+/** Counts the searches that reached the message limit. */
 class CountingQuirks extends ServiceQuirks {
   readonly #cut = new Set<JobProgress>();
 
@@ -231,7 +227,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // A repeated timer keeps virtual time running while the export itself waits for no timer.
+  // A repeated timer keeps virtual time running while the export waits for no timer.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

@@ -1,14 +1,13 @@
 /**
- * Makes measurements of file writes repeatable on a virtual machine. There, writing is ten times slower into memory that the
- * machine has not used before. Therefore a file in `/dev/shm` first occupies as much memory as the measured process will write,
- * and shrinks while the process writes. Without `/dev/shm`, this code does nothing.
+ * Makes file writes repeatable on a virtual machine, where the first use of memory is slow. A file in `/dev/shm` first
+ * occupies the memory, and shrinks while the measured process writes.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
 const place = '/dev/shm';
 const chunk = Buffer.alloc(2 ** 20);
-/** Number of bytes by which the freed memory exceeds what the measured process has written. */
+/** Number of bytes that are freed ahead of the writes. */
 const leadBytes = 64 * 2 ** 20;
 
 export class UsedMemory {
@@ -25,7 +24,7 @@ export class UsedMemory {
     for (; this.#bytes < bytes; this.#bytes += chunk.length) writeSync(this.#file, chunk);
   }
 
-  /** Frees as much memory as the files in `directory` have grown. The caller must call this method regularly. */
+  /** Frees as much memory as the files in `directory` have grown. Must be called regularly. */
   giveWay(directory: string): void {
     const left = Math.max(0, this.#atFirst - bytesIn(directory) - leadBytes);
     if (this.#file === undefined || left >= this.#bytes) return;

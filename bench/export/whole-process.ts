@@ -1,11 +1,10 @@
-/** Runs a program as a separate process and measures its CPU time and peak memory from start to end. */
+/** Runs a program and measures its CPU time and peak memory. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { endedChildrenSeconds, megabytesOf, peakResidentMiB } from '../process-figures.ts';
 
 export interface ProcessFigures {
   readonly seconds: number;
-  /** CPU time of all threads of the process, in user and system mode. */
   readonly processorSeconds: number;
   /** Peak memory of the process in million bytes. */
   readonly peakResidentMb: number;
@@ -16,12 +15,11 @@ const lookEveryMs = 20;
 /** Memory settings of Node in the container image (Dockerfile). */
 export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-semi-space-size=4' } as const;
 
-/** Command-line options of Node in the container image (Dockerfile). */
 export const imageArguments = ['--min-semi-space-size=4'] as const;
 
 /**
- * Runs a program, measures its CPU time, and calls `meanwhile` regularly. No other child process may end at the same time,
- * because its CPU time would be added.
+ * Runs a program, measures its CPU time, and calls `meanwhile` regularly. No other child process may end at the same
+ * time.
  */
 export async function runWhole(
   [program, ...args]: readonly [string, ...string[]],
@@ -58,7 +56,6 @@ function peakOf(pid: number): number {
   try {
     return peakResidentMiB(pid) || 0;
   } catch {
-    // The process has ended, so `/proc` no longer shows its memory.
     return 0;
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Measures an export by one and by two workers of a Kubernetes Job, without request limits. Each worker has one processor, as in
- * a pod with one CPU. The simulated service shares the processors of the workers. Without this, a single worker would have a
- * second processor for its service, and two workers would not.
+ * Measures an export by one and by two workers of a Kubernetes Job. Each worker has one processor, which the simulated
+ * service shares.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,12 +17,12 @@ import { imageEnvironment } from './whole-process.ts';
 export interface WorkersFigures {
   readonly workers: number;
   readonly messages: number;
-  /** Time in seconds from the start of all workers until the first one has ended. */
+  /** Time from the start of the workers until the first one ends, in seconds. */
   readonly seconds: number;
   readonly phases: Phases;
   /** CPU time of each worker in seconds. */
   readonly processorSeconds: readonly number[];
-  /** Time in seconds in which no thread of any worker or of the simulated service ran or waited for a processor. */
+  /** Time in which no thread of the workers or the service ran or waited for a processor, in seconds. */
   readonly idleSeconds: number;
   /** CPU time of the simulated service in seconds. */
   readonly simulatorSeconds: number;
@@ -31,21 +30,18 @@ export interface WorkersFigures {
 
 /** Durations of the phases of an export in seconds. */
 interface Phases {
-  /** Time from the start of the workers until the plan of the export is written. */
+  /** Time until the plan of the export is written. */
   readonly planning: number;
-  /** Time from the plan until the last commit record is written. */
+  /** Time from the plan to the last commit record. */
   readonly rows: number;
-  /**
-   * Time from the last commit record until the export manifest is written. In this time, the export makes the digest and checks
-   * the files.
-   */
+  /** Time from the last commit record to the export manifest. */
   readonly proof: number;
 }
 
 const range = { from: '2026-10-01T00:00:00Z', to: '2026-11-01T00:00:00Z' } as const;
-/** Number of repetitions. The runs of one and of two workers alternate, so that a slower machine affects both. */
+/** Number of repetitions. Runs of one and two workers alternate. */
 const repetitions = 3;
-/** Interval in ms at which the states of the workers' threads are read. */
+/** Interval in ms at which the states of the threads are read. */
 const sampleMs = 100;
 
 export async function measureWorkers(quick: boolean): Promise<readonly WorkersFigures[]> {
@@ -54,7 +50,7 @@ export async function measureWorkers(quick: boolean): Promise<readonly WorkersFi
   const simulator = await startSimulator(directory, {
     logs: { messages, from: Date.parse(range.from), to: Date.parse(range.to), size: { typicalBytes: 900 } },
     limits: { requestsPerSecond: 0, concurrentRequests: 0 },
-    // Searches are quick, so that the duration of the export depends on the processors of the workers.
+    // Searches are quick, so that the duration depends on the workers.
     search: { duration: '100ms' },
   });
   const figures: WorkersFigures[] = [];
@@ -133,12 +129,12 @@ async function runWorkers(folder: string, service: SimulatorProcess, workers: nu
   };
 }
 
-/** Lets a process and its threads run on the first `count` processors only. */
+/** Restricts a process and its threads to the first `count` processors. */
 function placeOn(pid: number, count: number): void {
   execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', `0-${count - 1}`, String(pid)], { stdio: 'ignore' });
 }
 
-/** Returns the durations of the phases of an export, from the times at which its objects were written. */
+/** Returns the durations of an export's phases, from the write times of its objects. */
 function phasesOf(claim: string, startMs: number): Phases {
   const files = readdirSync(claim, { recursive: true }).map((name) => path.join(claim, String(name)));
   const writtenMs = (isWanted: (name: string) => boolean) =>
@@ -154,10 +150,7 @@ function phasesOf(claim: string, startMs: number): Phases {
   };
 }
 
-/**
- * Returns true if no thread of a process runs, waits for a processor, or waits for the disk. Also returns true when the process
- * has ended.
- */
+/** Returns true if no thread of a process runs, waits for a processor or waits for the disk. */
 function isIdle(pid: number | undefined): boolean {
   try {
     return readdirSync(`/proc/${pid}/task`).every((thread) => {
@@ -169,7 +162,7 @@ function isIdle(pid: number | undefined): boolean {
   }
 }
 
-/** Returns the processor time of a running process and its threads, in user and system mode; 0 after its end. */
+/** Returns the processor time of a process in seconds; 0 after its end. */
 function secondsOf(pid: number | undefined): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,4 +1,4 @@
-/** Administrator client that creates thousands of objects and their statuses on a real API server, many concurrently. */
+/** Administrator client that creates thousands of objects on a real API server. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';
@@ -31,7 +31,7 @@ export class ClusterObjects {
     await this.#call('POST', secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
   }
 
-  /** Creates all objects on the API server, several concurrently. */
+  /** Creates all objects, several concurrently. */
   async makeAll(plural: Plural, objects: readonly object[]): Promise<void> {
     await each(objects, (object) => this.#call('POST', pathOf(plural), object));
   }
@@ -44,7 +44,7 @@ export class ClusterObjects {
     return ((await this.#call('GET', `${pathOf(plural)}/${name}`)) as Made).status;
   }
 
-  /** Returns the number of resources for each reason of the condition Ready; `none` means that the condition is missing. */
+  /** Returns the number of resources by reason of the condition Ready; `none` without the condition. */
   async countReasons(plural: Plural): Promise<Readonly<Record<string, number>>> {
     const { items } = (await this.#call('GET', pathOf(plural))) as { readonly items: readonly Made[] };
     const counts: Record<string, number> = {};

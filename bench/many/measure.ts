@@ -1,6 +1,6 @@
 /**
- * Measures one population (a set of resources) from the start of the operator until it is idle. The control plane, the service and the
- * operator are new, separate processes.
+ * Measures one set of resources from the operator's start until the operator is idle. Control plane, service and
+ * operator are separate processes.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,30 +17,30 @@ import { makeSecret, nameOf, type Population, type PopulationName, populations, 
 export interface ManyOptions {
   readonly resources: number;
   readonly idleSeconds: number;
-  /** Folder for CPU profiles of the operator. Absent if no profiles are recorded. */
+  /** Folder for the operator's CPU profiles, if recorded. */
   readonly profiles?: string;
 }
 
 export interface ManyFigures {
   readonly population: PopulationName;
   readonly resources: number;
-  /** Figures of the operator's first start. Absent if the resources have a status before this start. */
+  /** Results of the operator's first start. Absent if the resources already have a status. */
   readonly first?: Reached & {
     readonly writeP50Ms: number;
     readonly writeP99Ms: number;
     readonly requests: Readonly<Record<string, number>>;
   };
   readonly restart: Rest;
-  /** Number of requests to the API server until the operator is idle, by method and resource. */
+  /** Requests to the API server until the operator is idle, by method and resource. */
   readonly restartRequests: Readonly<Record<string, number>>;
   readonly residentMiB: number;
   readonly metricsBytes: number;
-  /** CPU time in seconds that the operator needs for one minute in which nothing changes. */
+  /** CPU time for one minute without changes, in seconds. */
   readonly idleCpuSeconds: number;
   readonly idleRequests: Readonly<Record<string, number>>;
-  /** Time from the creation of the Secret to the first request to the service. Absent if the Secret existed before. */
+  /** Time from the creation of the Secret to the first request to the service. */
   readonly noticedSeconds?: number;
-  /** Number of resources for each reason of the condition Ready at the end. */
+  /** Final number of resources by reason of the condition Ready. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 
@@ -96,7 +96,7 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // The operator finishes its status updates before it is stopped, so that they do not become part of the measured restart.
+    // Finishes the status updates, so that they are not part of the measured restart.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

@@ -1,14 +1,12 @@
 /**
- * Runs `logfleet run` in a process that also answers questions of its parent process: about requests to the API server, durations of status
- * writes, and CPU profiles.
- *
- * Usage: `node observed-operator.ts SERVER run …`
+ * Runs `logfleet run` in a process that also reports its requests, status writes and CPU profiles to its parent
+ * process. Usage: `node observed-operator.ts SERVER run …`
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
-/** Questions that the parent process can ask. `profile` starts a CPU profile, and `profiled` writes it to `profileFile`. */
+/** Questions of the parent process. `profile` starts a CPU profile, and `profiled` writes it to `profileFile`. */
 export type Question =
   | { readonly ask: 'figures' }
   | { readonly ask: 'written' }
@@ -16,7 +14,7 @@ export type Question =
   | { readonly ask: 'profile' }
   | { readonly ask: 'profiled'; readonly profileFile: string };
 
-/** Figures since the start of the process, or since the parent process last sent `forget`. */
+/** Counts since the start of the process or the last `forget`. */
 export interface RequestFigures {
   /** Requests to the API server by method and resource. Watches have the method `WATCH`. */
   readonly requests: Readonly<Record<string, number>>;
@@ -58,7 +56,7 @@ function isWatch({ path }: Sent): boolean {
   return new URLSearchParams(path.split('?')[1]).has('watch');
 }
 
-/** Returns the resource of a request, such as `searchexports/status` or `secrets`, without the name of the object. */
+/** Returns the resource of a request, such as `searchexports/status` or `secrets`. */
 function resourceOf({ path }: Sent): string {
   const parts = (path.split('?')[0] ?? '').split('/').slice(path.startsWith('/api/') ? 3 : 4);
   const [plural = 'other', , subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;

@@ -1,7 +1,4 @@
-/**
- * Runs the operator in a separate process and measures it, both by the operator's own metrics and from outside of the
- * process.
- */
+/** Runs the operator in a separate process and measures it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -18,8 +15,8 @@ import type { Question, RequestFigures } from './observed-operator.ts';
 const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
 /**
- * Time in ms for which the operator's CPU usage must stay below `quietShare` before the operator counts as idle. It is
- * long, because the operator also uses little CPU while it waits for the service.
+ * Time in ms for which CPU usage must be low before the operator counts as idle. It is long, because waiting also uses
+ * little CPU.
  */
 const quietMs = 10_000;
 const quietShare = 0.05;
@@ -27,13 +24,13 @@ const longestMs = 600_000;
 
 export interface OperatorOptions {
   readonly access: ControlPlaneAccess;
-  /** Directory of the volume `exports`, to which exports write. */
+  /** Directory of the volume `exports`. */
   readonly volume: string;
-  /** Folder for CPU profiles. If it is absent, no profiles are written. */
+  /** Folder for CPU profiles, if wanted. */
   readonly profiles: string | undefined;
 }
 
-/** Wall time and CPU time since the start of the operator's process. */
+/** Wall time and CPU time since the start of the operator. */
 export interface Reached {
   readonly seconds: number;
   readonly cpuSeconds: number;
@@ -72,7 +69,7 @@ export class OperatorProcess {
     return operator;
   }
 
-  /** Waits until the operator is ready and idle. Returns the wall time and CPU time until it became idle. */
+  /** Waits until the operator is ready and idle. Returns the wall time and CPU time. */
   async untilQuiet(): Promise<Rest> {
     const samples: Reached[] = [];
     const endMs = performance.now() + longestMs;
@@ -119,13 +116,13 @@ export class OperatorProcess {
     await this.#ask({ ask: 'forget' });
   }
 
-  /** Starts a CPU profile of the operator, if profiles are enabled. */
+  /** Starts a CPU profile, if enabled. */
   async profile(): Promise<void> {
     if (this.#profiles === undefined) return;
     await this.#ask({ ask: 'profile' });
   }
 
-  /** Writes the CPU profile to a file, if profiles are enabled. */
+  /** Writes the CPU profile, if enabled. */
   async profiled(name: string): Promise<void> {
     if (this.#profiles === undefined) return;
     await this.#ask({ ask: 'profiled', profileFile: path.join(this.#profiles, `${name}.cpuprofile`) });

@@ -1,4 +1,4 @@
-/** Populations: sets of thousands of resources in a given state, for which the operator is measured. */
+/** Sets of thousands of resources, for which the operator is measured. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -9,10 +9,10 @@ import { type OperatorOptions, OperatorProcess } from './operator-process.ts';
 export interface Population {
   readonly title: string;
   readonly plural: Plural;
-  /** True if the Secret exists that all resources of the population use. */
+  /** True if the Secret of the resources exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state. Absent if the operator does that without help. */
+  /** Brings all resources to their final state, if the operator needs help for that. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 
@@ -98,10 +98,7 @@ function searchExport(index: number, more: object): object {
   };
 }
 
-/**
- * Returns a schedule whose next run becomes due at the end of the year, so that none becomes due during the
- * measurement.
- */
+/** Returns a schedule without a run during the measurement. */
 function schedule(index: number): object {
   const { timeRange: _, ...spec } = exportSpec;
   return {
@@ -125,7 +122,7 @@ function policy(index: number): object {
   };
 }
 
-/** Completes all exports. The operator runs only the first export; the others get a copy of its status. */
+/** Completes all exports. The operator runs only the first; the others get a copy of its status. */
 async function completeAll(names: readonly string[], { objects, operator }: FinishingPlace): Promise<void> {
   const [first = '', ...others] = names;
   await objects.makeAll('searchexports', [searchExport(0, {})]);

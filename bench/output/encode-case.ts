@@ -1,7 +1,6 @@
 /**
- * Measures one conversion from pages of messages to the bytes of a file. `node encode-case.ts '{"way": …}'` runs in a separate process and
- * prints the figures as a line of JSON. The pages come from memory, and the bytes are discarded. CPU time covers all threads, including
- * those for compression.
+ * Measures one conversion of message pages to a file, without disk and network: `node encode-case.ts '{"way": …}'`
+ * prints a line of JSON. CPU time covers all threads.
  */
 import { Writable } from 'node:stream';
 import { keepHeapSmall } from '../../src/base/heap.ts';
@@ -16,30 +15,29 @@ import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 
 export interface EncodeCase {
   /**
-   * Program that converts the messages. `export` is the operator's code. `plain` is simple user code, which supports
-   * only NDJSON.
+   * Program that converts the messages: the operator's code, or a simple script (`plain`) that supports only NDJSON.
    */
   readonly way: 'export' | 'plain';
   readonly format: OutputFormat['kind'];
-  /** Names of the message fields that the file contains; empty for all fields. */
+  /** Exported message fields; empty for all fields. */
   readonly fields: readonly string[];
   readonly compression: Compression;
   readonly messages: PageKind;
-  /** Number of pages to convert after one page for warm-up. */
+  /** Number of pages after one page for warm-up. */
   readonly pages: number;
 }
 
 export interface EncodeFigures extends EncodeCase {
-  /** Speed in million bytes of pages per second. `mbPerProcessorSecond` is the speed per second of CPU time. */
+  /** Speed in million bytes of pages per second, and per second of CPU time. */
   readonly mbPerSecond: number;
   readonly mbPerProcessorSecond: number;
-  /** Size of the output file as a fraction of the size of the pages. */
+  /** Size of the file as a fraction of the size of the pages. */
   readonly share: number;
   /** Peak memory in million bytes, including the page itself (9 MB). */
   readonly peakResidentMb: number;
 }
 
-/** Converts all pages. Resolves to the size of the output file. */
+/** Converts all pages. Resolves to the size of the file. */
 type Way = (pages: Iterable<LogPage>, one: EncodeCase) => Promise<number>;
 
 const nowhere: PartSink = {

@@ -1,7 +1,4 @@
-/**
- * Measures how many bytes of message pages are converted per second of CPU time, and the memory that this needs. Compares both
- * with simple user code, a short program that a user might write instead.
- */
+/** Measures CPU time and memory of the conversion of message pages, compared with a simple script. */
 
 import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -14,10 +11,10 @@ import { compileCache } from '../process-figures.ts';
 import type { EncodeCase, EncodeFigures } from './encode-case.ts';
 
 const mostResidentMb = 150;
-/** Target: minimum ratio of the conversion speed on two processors to the speed on one processor. */
+/** Minimum ratio of the speed on two processors to the speed on one. */
 const leastProcessorTimes = 1.7;
 
-/** Figures of one conversion on one processor, and on all processors of the machine. */
+/** Results of one conversion on one processor and on all processors. */
 export interface ProcessorFigures {
   readonly single: EncodeFigures;
   readonly all: EncodeFigures;
@@ -31,7 +28,7 @@ const zstd3: Compression = { kind: 'zstd', level: 3 };
 const messages: PageKind = { lines: 1 };
 const ndjson = { format: 'ndjson', fields: [], messages } as const;
 
-/** Benchmark cases. Each case of simple user code directly follows the case of logfleet with which it is compared. */
+/** Measured conversions. Each case of the simple script follows the compared case of logfleet. */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   ...[none, gzip1, gzip6, zstd3].flatMap((compression) => [
     { ...ndjson, way: 'export', compression } as const,
@@ -51,7 +48,7 @@ const levelMessages: Readonly<Record<string, PageKind>> = {
   '0.9 KB, made up': { madeUpBytes: 900 },
   '10 KB, made up': { madeUpBytes: 10_000 },
 };
-/** Benchmark cases: each kind of message with each level of gzip, and with the lower levels of zstd. */
+/** Each kind of message with each level of gzip, and with the lower levels of zstd. */
 const levelCases: readonly Omit<EncodeCase, 'pages'>[] = Object.values(levelMessages).flatMap((kindOfMessages) =>
   (['gzip', 'zstd'] as const).flatMap((kind) =>
     levels.map(
@@ -63,17 +60,17 @@ const levelCases: readonly Omit<EncodeCase, 'pages'>[] = Object.values(levelMess
 const program = fileURLToPath(new URL('encode-case.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** Runs the benchmark cases one after the other, so that they do not compete for CPU time. */
+/** Runs the cases one after the other, so that they do not compete for CPU time. */
 export function measureEncoding(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(encodeCases, quick ? 10 : 60);
 }
 
-/** Measures speed and compression ratio for each compression level. */
+/** Measures speed and compression ratio of each compression level. */
 export function measureLevels(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(levelCases, quick ? 3 : 10);
 }
 
-/** Measures conversions with each compression, on one processor and on all processors. */
+/** Measures each compression on one processor and on all processors. */
 export async function measureProcessors(quick: boolean): Promise<ProcessorFigures[]> {
   const figures: ProcessorFigures[] = [];
   for (const compression of [gzip5, gzip6]) {
@@ -87,7 +84,7 @@ export async function measureProcessors(quick: boolean): Promise<ProcessorFigure
 async function measureCases(cases: readonly Omit<EncodeCase, 'pages'>[], pages: number): Promise<EncodeFigures[]> {
   const figures: EncodeFigures[] = [];
   for (const one of cases) {
-    // The first process is not measured, because it also compiles the code, which later processes read from a cache.
+    // The first process is not measured, because it compiles the code for later processes.
     if (figures.length === 0) await encodeApart({ ...one, pages: 1 });
     figures.push(await encodeApart({ ...one, pages }));
   }

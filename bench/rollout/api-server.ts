@@ -1,4 +1,4 @@
-/** Administrator client of a real API server: server-side apply of Secrets and policies, and a watch on policies. */
+/** Administrator client of a real API server: applies Secrets and policies, and watches policies. */
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Agent, request } from 'undici';
@@ -9,16 +9,14 @@ const namespace = 'default';
 const policies = `/apis/logfleet.dev/v1alpha1/namespaces/${namespace}/collectorversionpolicies`;
 const secrets = `/api/v1/namespaces/${namespace}/secrets`;
 
-/** Status of a policy as a watch of the API server reports it. */
+/** Status of a policy as a watch reports it. */
 export interface Shown {
   readonly ready: boolean;
   readonly observedGeneration: number | undefined;
 }
 
 export interface PolicyWatch {
-  /**
-   * Returns the time at which the watch first showed a status for which `holds` returns true, even if that time is in the past.
-   */
+  /** Returns when the watch first showed a status for which `holds` is true, even in the past. */
   until(name: string, holds: (shown: Shown) => boolean, deadlineMs: number): Promise<number>;
   close(): void;
 }
@@ -60,7 +58,7 @@ export class ApiServer {
     const seen: { readonly name: string; readonly atMs: number; readonly shown: Shown }[] = [];
     const listeners = new Set<() => void>();
     const lines = createInterface({ input: answer.body });
-    // If the connection breaks, the watch ends without an error.
+    // A broken connection ends the watch without an error.
     lines.on('error', () => lines.close());
     lines.on('line', (line) => {
       const { object } = JSON.parse(line) as { readonly object: CollectorVersionPolicy };

@@ -1,17 +1,17 @@
-/** Counts the requests in an hour of virtual time in which all collectors already run the target version. */
+/** Counts the requests in an hour in which all collectors already run the target version. */
 import { World } from '../../test/support/world.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
 export interface ConvergedFigures {
   readonly collectors: number;
   readonly minutes: number;
-  /** Number of requests to the API server, by method and resource, such as `GET secrets`. */
+  /** Requests to the API server by method and resource, such as `GET secrets`. */
   readonly api: Readonly<Record<string, number>>;
-  /** Number of requests to the log service, by operation. */
+  /** Requests to the log service, by operation. */
   readonly service: Readonly<Record<string, number>>;
-  /** Number of full pages that one sweep (a pass over the whole collector list) reads. */
+  /** Full pages of one sweep (a pass over the collector list). */
   readonly pages: number;
-  /** Number of sweeps (passes over the whole collector list) in the hour. */
+  /** Sweeps (passes over the collector list) in the hour. */
   readonly sweeps: number;
   readonly resyncs: number;
 }
@@ -29,7 +29,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   world.addPolicy('fleet', { target: { version: '19.300-1' }, resyncInterval: `${resyncMinutes}m` });
   const replica = world.start({ leaderElection: true, watchSeconds: 20 });
   await world.until(() => world.ready('fleet')?.status === 'True', minuteMs * 10);
-  // Before the measurement, the operator gets two minutes to finish its writes about the rollout.
+  // The operator gets two minutes to finish its writes about the rollout.
   await world.clock.advance(2 * minuteMs);
   world.journal.length = 0;
   world.api.requests.length = 0;
@@ -47,10 +47,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   return figures;
 }
 
-/**
- * Returns the plural name of the resource in a request path. For lists of ConfigMaps, returns `settings`, because the operator
- * lists only the ConfigMap with its settings.
- */
+/** Returns the plural name of the resource in a request path. ConfigMap lists count as `settings`. */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);

@@ -1,7 +1,6 @@
 /**
- * Runs the operator of `logfleet run DIR --watch` with a faster clock, so that a rollout of hours takes minutes. Everything else
- * is the same. The process is separate, so its memory and CPU time are those of the operator alone. Usage: `node fast-operator.ts
- * DIRECTORY SPEED`
+ * Runs `logfleet run DIR --watch` with a faster clock, so that a rollout of hours takes minutes. Usage: `node
+ * fast-operator.ts DIRECTORY SPEED`
  */
 import { performance } from 'node:perf_hooks';
 import { type Clock, systemClock } from '../../src/base/clock.ts';

@@ -1,9 +1,6 @@
 /**
- * Measures the latency from an apply of a policy to its first upgrade. A real etcd and kube-apiserver, `logfleet run` with its
- * lease, and the simulator behind TLS are separate processes on the same wall clock. Each policy has ten collectors and its own
- * access id, so no request waits for another policy. For a new policy, the operator knows nothing about its service and has no
- * connection. An upgrade needs these steps: watch event, Secret, TLS, list of builds, list of collectors, ledger (stored rollout
- * state), POST.
+ * Measures the latency from an apply of a policy to its first upgrade request, with a real API server and the
+ * simulator. Each policy has ten collectors and its own access ID. No request waits for another policy.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -18,21 +15,21 @@ import { ApiServer } from './api-server.ts';
 
 export interface LatencyFigures {
   readonly applies: number;
-  /** Latencies in ms from the apply of a policy to its first upgrade request, in ascending order. */
+  /** Latencies from the apply of a policy to its first upgrade request, in ms, ascending. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
-  /** Latency in ms from the apply until a watch shows a status for the new generation of the policy. */
+  /** Latency from the apply until a watch shows the status of the new generation, in ms. */
   readonly newTargetToStatus: readonly number[];
 }
 
 const firstTarget = '19.400-1';
 const secondTarget = '19.500-1';
 const collectorsEach = 10;
-/** Pause in ms between two applies, so that their upgrades do not overlap. */
+/** Pause in ms between two applies. */
 const pauseMs = 100;
 const pollMs = 2;
 const deadlineMs = 60_000;
-/** Number of applies at the start that are not counted, because the operator's code is compiled during them. */
+/** Number of uncounted applies at the start, during which code is compiled. */
 const warmUps = 5;
 
 export async function measureLatency(applies: number): Promise<LatencyFigures> {
@@ -75,7 +72,7 @@ function userNames(kind: 'new' | 'old', count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${kind}-${index}`);
 }
 
-/** Returns a scenario for the simulator in which each policy has its own user and its own collectors. */
+/** Returns a scenario in which each policy has its own user and collectors. */
 function scenarioFor(count: number): Scenario {
   const names = [...userNames('new', count), ...userNames('old', count)];
   return {
@@ -104,7 +101,7 @@ async function applyNew(api: ApiServer, posts: FirstPosts, count: number): Promi
   return samples;
 }
 
-/** Sets another target version in each ready policy, one policy after the other. */
+/** Sets another target version in each ready policy, one after the other. */
 async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const names = userNames('old', count);
   const toPost: number[] = [];
@@ -112,7 +109,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // Listing the collectors used up the request limit of each policy. After this delay, each policy can send a request immediately.
+  // After this delay, each policy can send a request immediately.
   await delay(2_000);
   for (const name of names) {
     const sentMs = wallMs();
@@ -126,10 +123,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   return { toPost, toStatus };
 }
 
-/**
- * Returns the time of each user's first upgrade request, from the simulator's journal. The simulator is still writing the
- * journal.
- */
+/** Reads the time of each user's first upgrade request from the simulator's journal. */
 class FirstPosts {
   readonly #file: string;
   readonly #arrivals = new Map<string, number>();
@@ -139,7 +133,7 @@ class FirstPosts {
     this.#file = file;
   }
 
-  /** Returns the wall-clock time at which the request arrived, in ms with fractions. */
+  /** Returns when the request arrived, in fractional ms. */
   async of(user: string): Promise<number> {
     const endMs = wallMs() + deadlineMs;
     while (wallMs() < endMs) {

@@ -1,7 +1,6 @@
 /**
- * Measures memory and CPU time of the operator's process. The service is another process behind TLS, and the host is a directory. The
- * client never exceeds four requests per second, so a rollout of 100,000 collectors takes seven hours. Therefore `fast-operator.ts` uses a
- * faster clock.
+ * Measures memory and CPU time of the operator with a fast clock. In real time, a rollout of 100,000 collectors would
+ * take seven hours.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +14,7 @@ import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figur
 import { ended, mainProgram, type Ready, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
-/** Figures of a rollout from its first to its last upgrade, on the fast clock of `fast-operator.ts`. */
+/** Results from the first to the last upgrade, in fast time. */
 export interface WholeRollout {
   readonly collectors: number;
   readonly speed: number;
@@ -27,16 +26,16 @@ export interface WholeRollout {
   readonly peakMiB: number;
 }
 
-/** Figures of `logfleet run DIR --watch` in real time. */
+/** Results of `logfleet run DIR --watch` in real time. */
 export interface HeldFleet {
   readonly collectors: number;
-  /** Time in seconds from the start of the process until the status contains the whole fleet. */
+  /** Time from the start of the process until the status contains the whole fleet, in seconds. */
   readonly readSeconds: number;
   readonly readCpuSeconds: number;
   readonly readMiB: number;
-  /** CPU time in seconds of one more sweep (pass over the whole collector list) while nothing changes. */
+  /** CPU time of one more sweep (pass over the collector list) without changes, in seconds. */
   readonly sweepCpuSeconds: number;
-  /** Duration in seconds of the measured part of a rollout. */
+  /** Duration of the measured part of a rollout, in seconds. */
   readonly rollingSeconds: number;
   readonly rollingCpuShare: number;
   readonly accepted: number;
@@ -57,7 +56,7 @@ interface Wish {
   readonly requestedAt?: string;
 }
 
-/** Files and processes of one measurement, which are removed and ended together. */
+/** Files and processes of one measurement. They are removed and ended together. */
 class Workplace {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
   readonly manifests = path.join(this.directory, 'manifests');
@@ -74,7 +73,7 @@ class Workplace {
     return simulator;
   }
 
-  /** Starts the operator in a separate process, and returns its process id. */
+  /** Starts the operator, and returns its process id. */
   operator(program: string, args: readonly string[]): number {
     const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
     this.#processes.push(child);
@@ -163,12 +162,12 @@ export async function rollOutFast(collectors: number, speed: number): Promise<Wh
   }
 }
 
-/** Measures three phases: reading a fleet that is at the target, listing the fleet again, and upgrading it for a while. */
+/** Measures three phases: reading a fleet that is at the target, listing it again, and upgrading it for a while. */
 export async function holdFleet(collectors: number, rollingSeconds: number): Promise<HeldFleet> {
   const workplace = new Workplace();
   try {
     const simulator = await workplace.simulator(collectors, 1);
-    // With the mode Observe, the policy lists the collectors and upgrades none.
+    // With mode Observe, the policy lists the collectors and upgrades none.
     workplace.writeManifests(simulator, { version: target, mode: 'Observe' });
     const startMs = performance.now();
     const pid = workplace.operator(mainProgram, ['run', workplace.manifests, '--watch', '--log-level', 'warn']);

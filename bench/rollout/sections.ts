@@ -1,4 +1,4 @@
-/** Renders the figures of the rollout benchmark, each next to its target. */
+/** Renders the results of the rollout benchmark with targets. */
 
 import { type Line, percentile, type Section } from '../figures.ts';
 
@@ -11,10 +11,10 @@ import type { RolloutFigures } from './virtual-rollout.ts';
 const count = new Intl.NumberFormat('en-US');
 const residentLimitMiB = 300;
 const latencyLimitMs = 100;
-/** Maximum ratio of the CPU time per collector in the largest fleet to that in the smallest fleet. */
+/** Maximum ratio of CPU time per collector in the largest fleet to that in the smallest fleet. */
 const linearTolerance = 1.25;
 
-/** Results as `--json` prints them. Measurements that were not requested are absent. */
+/** Results of the rollout benchmark. Unrequested measurements are absent. */
 export interface RolloutReport extends Machine {
   readonly requests?: readonly RolloutFigures[];
   readonly converged?: ConvergedFigures;
@@ -63,13 +63,12 @@ function requestLines(rollout: RolloutFigures): Line[] {
   ];
 }
 
-/** Requests of an idle operator to the API server: watches, renewals of the Lease, lists, and reads of the Secret. */
+/** Requests of an idle operator: watches, renewals of the Lease, lists, and reads of the Secret. */
 const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
 /**
- * Returns the target for the number of requests per collector. Undefined for small fleets, and if collectors run every offered
- * build.
+ * Returns the target for requests per collector. Undefined for small fleets, and if collectors run every offered build.
  */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;
@@ -77,10 +76,7 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
   return oldVersions === 1 ? 1.1 : undefined;
 }
 
-/**
- * Number of requests in a sweep (a pass over the collector list), without its full pages: one for the empty page at the end, and
- * one that checks for new collectors.
- */
+/** Requests of a sweep besides full pages: the empty page at the end, and a check for new collectors. */
 const closingRequests = 2;
 
 export function convergedSection(figures: ConvergedFigures): Section {

@@ -1,9 +1,6 @@
 /**
- * Runs a whole rollout in virtual time with the real operator, the simulated service and an API server in memory. The figures come from the
- * service's journal.
- *
- * This file is also a program, so that each rollout has its own heap: `node virtual-rollout.ts '{"collectors": …}'` prints the figures as a
- * line of JSON.
+ * Runs a whole rollout in virtual time with the real operator and simulated services. Usage: `node virtual-rollout.ts
+ * '{"collectors": …}'` prints a line of JSON.
  */
 import type { Scenario } from '../../simulator/scenario.ts';
 import { World } from '../../test/support/world.ts';
@@ -13,10 +10,7 @@ export interface RolloutCase {
   /** Maximum number of rows in a page of the service. */
   readonly pageRows: number;
   readonly oldVersions: number;
-  /**
-   * True if the service offers a build that no collector runs and no policy targets. Only a list that is requested for
-   * such a build contains all collectors (U7).
-   */
+  /** True if the service offers a build that no collector runs and no policy targets (U7). */
   readonly spareBuild: boolean;
 }
 
@@ -26,13 +20,13 @@ export interface RolloutFigures extends RolloutCase {
   readonly requests: number;
   readonly requestsByOperation: Readonly<Record<string, number>>;
   readonly requestsPerCollector: number;
-  /** Virtual time in seconds from the apply to the end of the last upgrade. */
+  /** Time from the apply to the end of the last upgrade, in virtual seconds. */
   readonly lastUpgradedSeconds: number;
-  /** Virtual time in seconds from the apply to Ready=True. */
+  /** Time from the apply to Ready=True, in virtual seconds. */
   readonly readySeconds: number;
   /**
-   * Target for the time of the last upgrade in seconds: 1.05 times the minimum that the request rate and
-   * `maxInProgress` allow, plus the duration of one upgrade.
+   * Target for the end of the last upgrade: 1.05 times the minimum that request rate and `maxInProgress` allow, plus
+   * one upgrade. In seconds.
    */
   readonly allowedSeconds: number;
   readonly mostPerSecond: number;
@@ -91,7 +85,7 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   };
 }
 
-/** Counts the entries of the journal without keeping them, since a long journal would take most of the heap. */
+/** Counts the journal's entries without storing them. */
 class RunningTotals {
   readonly operations: Record<string, number> = {};
   apiRequests = 0;

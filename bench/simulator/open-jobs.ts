@@ -1,4 +1,4 @@
-/** Measures the cost of 200 open search jobs over a year of generated messages. Each job is polled and read. */
+/** Measures the cost of 200 open search jobs over a year of generated messages. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Section } from '../figures.ts';
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
@@ -14,24 +14,21 @@ export interface OpenJobsFigures {
   /** Number of messages that all jobs found together. */
   readonly messagesFound: number;
   readonly recordsKept: number;
-  /** Number of search jobs whose results the simulator dropped, because the results of all jobs together exceeded its memory limit. */
+  /** Search jobs that lost their results because of the simulator's memory limit. */
   readonly givenUp: number;
   readonly seconds: number;
   readonly processorSeconds: number;
 }
 
 const jobs = 200;
-/**
- * Query of every fifth search job. Each finds about 90,000 result rows. Together, these rows exceed the simulator's memory limit.
- */
+/** Query of every fifth search job. The results of these jobs exceed the simulator's memory limit. */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
-/** Query of the last search job, for which the simulator must examine each message. */
 const slowQuery = '_messageid=*7';
 const mostResidentMb = 200;
 const queries = ['*', 'error', '_sourceCategory=prod/*', '* | count by _sourceHost', heavyQuery];
 
-/** @param directory folder in which the simulator gets its scenario and certificates */
+/** @param directory folder for the simulator's scenario and certificates */
 export async function measureOpenJobs(directory: string): Promise<OpenJobsFigures> {
   const simulator = await startSimulator(directory, scenarioWith({}));
   const { pid } = simulator;
@@ -42,7 +39,7 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
   let [recordsKept, givenUp] = [0, 0];
   for (let index = 0; index < jobs; index++) {
     const query = index === jobs - 1 ? slowQuery : (queries[index % queries.length] as string);
-    // Each search job has a different time range, so that the simulator cannot reuse the results of another job.
+    // Time ranges differ, so that the simulator cannot reuse results.
     const to = year.to - index * 3_600_000;
     const id = await reader.createJob(query, query === heavyQuery ? to - heavyRangeMs : year.from, to);
     const { messageCount, recordCount, isGivenUp } = await settled(reader, id);
@@ -70,11 +67,11 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
 interface Settled {
   readonly messageCount: number;
   readonly recordCount: number;
-  /** True if the simulator dropped the results of the search job because of its memory limit. */
+  /** True if the job lost its results because of the memory limit. */
   readonly isGivenUp: boolean;
 }
 
-/** Polls a search job until it has finished and a status reports no new errors. */
+/** Polls a search job until it has finished and has no new errors. */
 async function settled(reader: Reader, id: string): Promise<Settled> {
   for (let isGivenUp = false; ; ) {
     const { state, messageCount, recordCount, pendingErrors } = await reader.status(id);

@@ -1,7 +1,4 @@
-/**
- * Measures reading pages of messages over TLS: the simulator is a separate process, and this process reads and discards the pages. The
- * throughput of one core is computed from the server's CPU time.
- */
+/** Measures the throughput of message pages over TLS, per core of the simulator. */
 import type { LogScenario } from '../../simulator/search/log-scenario.ts';
 import { renderSections } from '../figures.ts';
 import { processorSeconds, residentMiB } from '../process-figures.ts';
@@ -27,7 +24,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Reads pages until `megabytes` have been read. Always reads `atOnce` pages concurrently. */
+/** Reads pages, `atOnce` concurrently, until `megabytes` have been read. */
 async function readPages(reader: Reader, id: string, pageRows: number, megabytes: number, atOnce: number) {
   let offset = 0;
   let bytes = 0;
@@ -64,7 +61,6 @@ async function benchCase({ name, logs, pageRows, megabytes }: Case, directory: s
   await simulator.stop();
 }
 
-/** Starts a simulator whose scenario and certificates are files in `directory`. */
 export async function benchPages(directory: string): Promise<void> {
   for (const one of cases) await benchCase(one, directory);
   console.log(renderSections([openJobsSection(await measureOpenJobs(directory))]));

@@ -1,4 +1,4 @@
-/** Measures `logfleet ui` in a separate process, with a real API server and Chromium. */
+/** Measures `logfleet ui` with a real API server and Chromium. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -13,13 +13,13 @@ import { processorSeconds, residentMiB } from '../process-figures.ts';
 
 export interface UiFigures {
   readonly resources: number;
-  /** Times in ms from the navigation to the first contentful paint, in ascending order. */
+  /** Times from navigation to the first contentful paint, in ms, ascending. */
   readonly firstPaintMs: readonly number[];
-  /** Times in ms from the navigation to the first frame with rows of the list, in ascending order. */
+  /** Times from navigation to the first frame with rows, in ms, ascending. */
   readonly firstRowsMs: readonly number[];
-  /** Times in ms from the API server's answer to a write of a status until the page shows the status, in ascending order. */
+  /** Times from a status write until the page shows the status, in ms, ascending. */
   readonly changeMs: readonly number[];
-  /** CPU time in seconds of the command until it serves the page. */
+  /** CPU time until the command serves the page, in seconds. */
   readonly startCpuSeconds: number;
   readonly residentMiB: number;
 }
@@ -53,7 +53,7 @@ export async function measureUi(resources: number): Promise<UiFigures> {
   }
 }
 
-/** Creates exports with a status, and returns the name of the export that comes first in the list. */
+/** Creates exports with a status, and returns the name of the first listed export. */
 async function createExports(objects: ClusterObjects, resources: number): Promise<string> {
   const runs = manyRuns(resources, Date.now());
   const names = runs.map(({ metadata }) => metadata.name);
@@ -61,7 +61,7 @@ async function createExports(objects: ClusterObjects, resources: number): Promis
     ...{ apiVersion, kind, metadata: { name, namespace }, spec },
   }));
   await objects.makeAll(plural, manifests);
-  // A status that is older than its resource is ignored, because it may come from a backup.
+  // The operator ignores a status that is older than its resource.
   const time = new Date().toISOString();
   const { conditions = [], ...complete } = runs[1]?.status ?? {};
   const times = { startTime: time, completionTime: time };
@@ -100,7 +100,7 @@ async function measurePage(browser: Browser, url: string, objects: ClusterObject
   return { firstPaintMs: ascending(firstPaintMs), firstRowsMs: ascending(firstRowsMs), changeMs: ascending(changeMs) };
 }
 
-/** Script that resolves to the time of the first frame that contains a row of the list. */
+/** Script that resolves to the time of the first frame with a row. */
 const noticeRows = `window.firstRowsMs = new Promise((resolve) => {
   new MutationObserver((_, observer) => {
     if (!document.querySelector('.row a')) return;
@@ -122,11 +122,11 @@ async function loadPage(browser: Browser, url: string) {
   await page.goto(url);
   const rowsMs = await page.evaluate<number>('window.firstRowsMs');
   const firstPaintMs = await page.evaluate<number>(firstPaint);
-  // The rows cannot be visible before the first paint. The browser reports the time at which this paint appeared on the screen.
+  // The rows cannot be visible before the first paint.
   return { page, firstRowsMs: Math.max(rowsMs, firstPaintMs), firstPaintMs };
 }
 
-/** Writes a status with a new state, and returns the time in ms until the page shows the state. */
+/** Writes a new status, and returns the time in ms until the page shows it. */
 async function seeChange(page: Page, objects: ClusterObjects, name: string, change: number): Promise<number> {
   const state = `State${change}.`;
   const seen = page.evaluate<number>(`new Promise((resolve) => {
