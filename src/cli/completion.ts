@@ -1,7 +1,4 @@
-/**
- * `logfleet completion SHELL`: prints a script with which a shell completes commands, flags and fixed values. The script contains
- * all of them, so the shell need not start logfleet to complete a word.
- */
+/** `logfleet completion SHELL`: prints a script with which a shell completes commands, flags and fixed values. */
 import type { Command, Option } from 'commander';
 import { type CommandContext, exitStatus } from './context.ts';
 
@@ -15,11 +12,11 @@ export async function completionCommand(program: Command, shell: Shell, { stdout
 }
 
 interface Flag {
-  /** Names of the flag with their hyphens, such as `-o` and `--output`. */
+  /** Names of the flag, such as `-o` and `--output`. */
   readonly names: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
-  /** Values that the flag accepts. Empty if any value is possible. */
+  /** Values of the flag. Empty if any value is possible. */
   readonly values: readonly string[];
 }
 
@@ -27,7 +24,7 @@ interface Subcommand {
   readonly name: string;
   readonly description: string;
   readonly flags: readonly Flag[];
-  /** Words that the shell completes as the first argument. If there are none, the shell completes file names. */
+  /** Possible first arguments. If empty, the shell completes file names. */
   readonly words: readonly string[];
 }
 
@@ -59,13 +56,15 @@ function wordsOf(command: Command): readonly string[] {
   return argument?.name() === 'KIND/NAME' ? kinds.map((kind) => `${kind}/`) : [];
 }
 
-/** Returns the first sentence of a help text, without its full stop and without the default of the flag. */
+/** Returns the first sentence of a help text, without full stop and default. */
 function firstSentence(text: string): string {
   const sentence = /^.*?[.:](?=\s|$)/.exec(text)?.[0].slice(0, -1) ?? text;
   return sentence.replace(/ \(default$/, '');
 }
 
-/** Quotes a text for bash, zsh and fish. Apostrophes become typographic apostrophes, because each shell escapes apostrophes differently. */
+/**
+ * Quotes a text for bash, zsh and fish. Apostrophes become typographic, because each shell escapes them differently.
+ */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`;
 }
@@ -165,18 +164,18 @@ if [ "$funcstack[1]" = _logfleet ]; then _logfleet "$@"; else compdef _logfleet 
 function zshFlag({ names, description, takesValue, values }: Flag): string {
   const action = values.length > 0 ? `(${values.join(' ')})` : '_files';
   const value = takesValue ? `:value:${action}` : '';
-  // A `=` after the flag's name makes zsh also complete a value that is written as `--flag=value`.
+  // With `=`, zsh also completes `--flag=value`.
   const spelling = (name: string) => (takesValue && name.startsWith('--') ? `${name}=` : name);
   return names.map((name) => quoted(`*${spelling(name)}[${plain(description)}]${value}`)).join(' ');
 }
 
-/** Completes the first argument of a command from these words, and offers no completions for further arguments. */
+/** Completes only the first argument of a command from these words. */
 function zshWords(words: readonly string[]): string {
   const isPrefix = words.every((word) => word.endsWith('/'));
   return quoted(isPrefix ? `1:argument:compadd -S "" -- ${words.join(' ')}` : `1:argument:(${words.join(' ')})`);
 }
 
-/** Removes the characters that have a special meaning in the completion specifications of zsh. */
+/** Removes characters with a special meaning in zsh's completion specifications. */
 function plain(description: string): string {
   return description.replaceAll(/[[\]\\]/g, '').replaceAll(':', ',');
 }

@@ -1,7 +1,4 @@
-/**
- * Flags that several commands share, and parsers for the values of flags and environment variables. Parse errors tell the user what to
- * write.
- */
+/** Flags that several commands share, and parsers for their values. */
 
 import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -30,17 +27,14 @@ export function port(text: string): number {
   return number;
 }
 
-/** Returns the environment variable that replaces a flag, such as `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
+/** Returns the variable of a flag, such as `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
 export function variableOf(option: Option): string {
   return `LOGFLEET_${option.name().replace(/^no-/, '').replaceAll('-', '_').toUpperCase()}`;
 }
 
 const ofSeveral: readonly unknown[] = [fileList, volumeFlag];
 
-/**
- * Parses the value of an environment variable that replaces a flag. A flag without a value accepts spellings of `true` and `false`. A
- * repeatable flag accepts several values separated by commas. Values of other flags are parsed as on the command line.
- */
+/** Parses the value of a flag's environment variable. A repeatable flag accepts values separated by commas. */
 export function valueFromVariable(option: Option, text: string): unknown {
   const { parseArg } = option;
   if (option.isBoolean()) return switchValue(text);
@@ -55,10 +49,10 @@ function switchValue(text: string): boolean {
   throw new InvalidArgumentError('Write true or false.');
 }
 
-/** Form of a volume on the command line: `NAME=DIR`. The name follows the rules of the field `destination.volume.name`. */
+/** A volume on the command line: `NAME=DIR`. */
 const volumeForm = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)=(.+)$/;
 
-/** Parses a volume `NAME=DIR` and adds it to the volumes of earlier flags. */
+/** Parses a volume `NAME=DIR` and adds it to the earlier ones. */
 export function volumeFlag(text: string, former: Volumes | undefined): Volumes {
   const [, name, directory] = volumeForm.exec(text) ?? [];
   if (name === undefined || directory === undefined) {
@@ -78,7 +72,7 @@ export function exportPlaces(
   return { volumes, allowAmbientCredentials, environment: env };
 }
 
-/** Loads the code of a command when the command runs. The code gets arguments, flags and context, and resolves to the exit status. */
+/** Loads and runs a command. Resolves to the exit status. */
 export type Runs = (
   load: () => Promise<(...args: never[]) => Promise<number>>,
 ) => (...args: readonly unknown[]) => Promise<void>;
@@ -114,7 +108,7 @@ export function example(...lines: readonly string[]): string {
   return `\n${title}:\n${commands}`;
 }
 
-/** Defines a flag that accepts only the given values. `fallback` is the default. */
+/** Defines a flag with fixed values. `fallback` is the default. */
 export function oneOf(flags: string, help: string, choices: readonly string[], fallback?: string): Option {
   const option = new Option(flags, help).choices(choices);
   return fallback === undefined ? option : option.default(fallback);

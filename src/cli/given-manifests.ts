@@ -1,7 +1,4 @@
-/**
- * Manifests that the command line names: reads them from files, directories and standard input, checks them like `logfleet validate`,
- * decodes their resources, and finds their Secrets, also in environment variables.
- */
+/** Manifests on the command line: reads and checks them, decodes their resources, and finds their Secrets. */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -22,10 +19,7 @@ import type { SecretReader } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
 import { UsageError } from './usage-error.ts';
 
-/**
- * Returns whether manifests have no errors. Prints errors and warnings to stderr, except those for which `render` returns
- * undefined.
- */
+/** Returns whether manifests have no errors. Prints problems to stderr, except those that `render` omits. */
 export function areValid(
   sources: readonly SourceFile[],
   { stderr }: Pick<CommandContext, 'stderr'>,
@@ -34,7 +28,7 @@ export function areValid(
   return !printFindings(sources, { stderr }, render).some(({ severity }) => severity === 'error');
 }
 
-/** Checks manifests, and prints their errors and warnings like `areValid`. Returns all errors and warnings. */
+/** Checks manifests and prints their problems. Returns all problems. */
 export function printFindings(
   sources: readonly SourceFile[],
   { stderr }: Pick<CommandContext, 'stderr'>,
@@ -46,15 +40,12 @@ export function printFindings(
   return findings;
 }
 
-/** Decodes manifests. A manifest without a namespace gets `namespace`. */
+/** Decodes manifests. `namespace` is the default namespace. */
 export function decodeSources(sources: readonly SourceFile[], namespace: string): readonly DecodedFile[] {
   return sources.map(({ name, text }) => decodeManifest(name, text, () => undefined, namespace));
 }
 
-/**
- * Returns the resources of one kind in the manifests. A resource that already exists (in `placed`) keeps its uid, status and annotations.
- * Any other resource gets a new uid.
- */
+/** Returns the resources of one kind. Existing resources (in `placed`) keep uid, status and annotations. */
 export function resourcesIn<K extends KindName>(
   kind: K,
   decoded: readonly DecodedFile[],
@@ -71,22 +62,19 @@ export function resourcesIn<K extends KindName>(
     }
     const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
     const metadata = { ...key, ...identity, annotations };
-    // The cast is safe, because `spec` was validated against the schema, and its defaults are filled in.
+    // `spec` was validated against the schema.
     return { apiVersion, kind, spec, metadata } as ResourceOf<K>;
   });
 }
 
-/** Source of Secrets that the manifests do not contain, such as a cluster. */
+/** Source of Secrets outside the manifests, such as a cluster. */
 interface SecretPlace {
   readonly secrets: Pick<SecretReader, 'get'>;
-  /**
-   * True if environment variables may supply the credentials when neither the manifests nor this source of Secrets contain the
-   * Secret.
-   */
+  /** True if environment variables may supply credentials when the Secret is missing. */
   readonly takesVariables: boolean;
 }
 
-/** Returns a reader of Secrets, which looks for a Secret first in the manifests, then in `place`. */
+/** Returns a reader that looks for Secrets first in the manifests, then in `place`. */
 export async function secretsOf(
   decoded: readonly DecodedFile[],
   place: SecretPlace,
@@ -108,7 +96,9 @@ export async function secretsOf(
   };
 }
 
-/** Reads the given files and directories, and returns their texts sorted by file name. Throws a `UsageError` if a file cannot be read. */
+/**
+ * Reads files and directories, and returns their texts sorted by name. Throws a `UsageError` if a file cannot be read.
+ */
 export async function readSources(
   files: readonly string[],
   context: Pick<CommandContext, 'cwd' | 'readStdin'>,
@@ -123,10 +113,7 @@ export async function readSources(
 
 const manifestName = /\.(?:ya?ml|json)$/i;
 
-/**
- * Returns the file that an argument names, or all manifests of the directory that it names, sorted. Hidden files are omitted, because
- * logfleet keeps its own state in hidden files.
- */
+/** Returns the given file, or the sorted manifests of the given directory. Hidden files are omitted. */
 function manifestFiles(file: string, cwd: string): readonly string[] {
   const path = resolve(cwd, file);
   const stats = statSync(path, { throwIfNoEntry: false });
@@ -150,7 +137,7 @@ function readSource(path: string, cwd: string): SourceFile {
 
 const { 'ca.crt': caFileVariable, ...plainVariables } = variables;
 
-/** Returns the keys and values of the Secret that environment variables define. Undefined if none of the variables has a value. */
+/** Returns the Secret that environment variables define, if any variable has a value. */
 export async function secretFromVariables({
   env,
   cwd,

@@ -5,7 +5,6 @@ import { createTextLogger } from '../base/text-log.ts';
 import type { Output } from './context.ts';
 import type { LogOptions } from './options.ts';
 
-/** Creates a logger that writes to `output`. Its format is `usual` unless the flag `--log-format` is set. */
 export function createLogger(
   { logFormat, logLevel: level }: LogOptions,
   usual: LogOptions['logFormat'],

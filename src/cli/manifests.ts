@@ -1,9 +1,6 @@
 /**
- * `logfleet manifests`: prints the Kubernetes manifests that install logfleet, for `kubectl apply -f -`. They are the resources of
- * `manifests/cluster-wide`, or with `--namespaces` those of `manifests/namespaced`, with the role bindings repeated in each namespace.
- * `--export-jobs` adds the component `manifests/export-jobs`, and `--notification-secret` the component `manifests/notifications`.
- *
- * Invariant: `kubectl kustomize` gives the same output for the same folders. A cluster test compares both.
+ * `logfleet manifests`: prints the Kubernetes manifests that install logfleet, for `kubectl apply -f -`. `kubectl
+ * kustomize` gives the same output for the same folders.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -32,7 +29,7 @@ export async function manifestsCommand(options: ManifestsOptions, context: Comma
   return exitStatus.ok;
 }
 
-/** Reads the manifests of a kustomization, and applies the namespace and the other flags to them. */
+/** Reads the manifests of a kustomization, and applies namespace and flags. */
 function readPlaced(folder: string, options: ManifestsOptions): readonly Document[] {
   const documents = readFolder(folder);
   for (const document of documents) place(document, options.namespace, options);
@@ -50,10 +47,7 @@ function forNamespaces(namespaces: readonly string[], options: ManifestsOptions)
   return [...base, ...bindings];
 }
 
-/**
- * Adds notifications: sets the name of the webhook's Secret in the operator's Deployment, and returns the Role that permits
- * reading the Secret.
- */
+/** Sets the webhook's Secret in the operator's Deployment, and returns the Role that permits reading it. */
 function addNotifications(
   installed: readonly Document[],
   secret: string,
@@ -67,10 +61,7 @@ function addNotifications(
   return documents;
 }
 
-/**
- * Adds exports in Kubernetes Jobs: sets the image for their pods in the operator's Deployment, and returns the additional roles
- * that exports need.
- */
+/** Sets the image for export pods in the operator's Deployment, and returns the roles that they need. */
 function addExportJobs(installed: readonly Document[], options: ManifestsOptions): readonly Document[] {
   setVariable(installed, 'LOGFLEET_WORKER_IMAGE', (deployment) => deployment.getIn([...container, 'image']));
   const { namespaces } = options;
@@ -86,7 +77,6 @@ function addExportJobs(installed: readonly Document[], options: ManifestsOptions
   });
 }
 
-/** Adds an environment variable to the operator's container. */
 function setVariable(documents: readonly Document[], name: string, value: (deployment: Document) => unknown): void {
   for (const document of documents) {
     if (kindOf(document) !== 'Deployment') continue;
@@ -101,7 +91,7 @@ function render(document: Document): string {
 
 const container = ['spec', 'template', 'spec', 'containers', 0];
 
-/** Sets the namespace of a Kubernetes object, and applies the flags of `logfleet manifests` to the object. */
+/** Sets the namespace of an object, and applies the flags of `logfleet manifests`. */
 function place(document: Document, namespace: string, options: ManifestsOptions): void {
   const kind = kindOf(document);
   if (kind === 'Namespace') document.setIn(['metadata', 'name'], namespace);

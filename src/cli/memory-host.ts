@@ -1,6 +1,5 @@
 /**
- * Host (source of resources) for `logfleet export` and `logfleet plan`. It keeps resources, statuses and ledgers (stored rollout
- * state) in memory. No other process works on these resources, so the command is always the leader.
+ * Host for `logfleet export` and `logfleet plan`, which keeps resources in memory. The command is always the leader.
  */
 import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';

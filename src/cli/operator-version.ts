@@ -22,7 +22,7 @@ import { chooseCluster } from './resources/plain-cluster.ts';
 
 export interface OperatorVersion {
   readonly namespace: string;
-  /** Version that the last leader wrote. Undefined if no leader has written its version yet. */
+  /** Version of the last leader. Undefined if none wrote its version. */
   readonly version: string | undefined;
   /** Wall time in ms at which the leader renewed the Lease last. Undefined if no process holds the Lease. */
   readonly renewedMs?: number | undefined;
@@ -32,18 +32,14 @@ export interface OperatorVersion {
 const deadlineMs = 3_000;
 
 /**
- * Returns whether a cluster is configured: by a flag, an environment variable, a kubeconfig in the home directory, or a pod. Only checks
- * whether a kubeconfig exists, because reading it takes longer.
+ * Returns whether a cluster is configured by a flag, a variable, a kubeconfig or a pod. Does not read the kubeconfig.
  */
 export function namesCluster({ kubeconfig, context }: ClusterOptions, env: CommandContext['env']): boolean {
   const named = [kubeconfig, context, env['KUBECONFIG'], env['KUBERNETES_SERVICE_HOST']];
   return named.some(Boolean) || existsSync(path.join(env['HOME'] || homedir(), '.kube/config'));
 }
 
-/**
- * Prints the version of each operator, and warns about each version that differs too much. If the cluster cannot be read, prints
- * a message instead of rejecting.
- */
+/** Prints the version of each operator, and warns about large differences. An unreadable cluster is not an error. */
 export async function printOperatorVersions(
   options: VersionOptions,
   own: string,
@@ -72,7 +68,7 @@ async function openClient(options: VersionOptions, { cwd }: CommandContext): Pro
   return new ApiClient({ api, clock: systemClock, metrics: noMetrics });
 }
 
-/** Lists operators by their Leases, in a namespace or in all of them, sorted by namespace. */
+/** Lists operators by their Leases, sorted by namespace. */
 export async function listOperators(
   client: ApiClient,
   namespace?: string,
@@ -137,7 +133,7 @@ function describeUnknown(error: LogfleetError): string {
   return 'The version of the operator is unknown, because you have no permission to list its Lease. Name its namespace with --operator-namespace, or ask for the ClusterRole view there.';
 }
 
-/** Returns a warning if the major or minor versions differ. Undefined for equal and for unknown versions. */
+/** Returns a warning if the major or minor versions differ. */
 function skewWarning(own: string, { namespace, version = '' }: OperatorVersion): string | undefined {
   const [ours, theirs] = [minorVersion(own), minorVersion(version)];
   if (ours === undefined || theirs === undefined || ours === theirs) return undefined;
@@ -147,7 +143,7 @@ function skewWarning(own: string, { namespace, version = '' }: OperatorVersion):
   );
 }
 
-/** Returns the major and minor version, such as `0.1` for `0.1.4`. Undefined if the text is no version. */
+/** Returns the major and minor version, such as `0.1` for `0.1.4`. */
 function minorVersion(version: string): string | undefined {
   return /^(\d+\.\d+)\.\d+/.exec(version)?.[1];
 }

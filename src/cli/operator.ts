@@ -1,6 +1,6 @@
 /**
- * The operator: a host (source of resources), the reconcilers of all kinds, and their controllers. The same code runs in a
- * cluster, on a directory and in simulations, with different hosts, clocks and connections.
+ * The operator: a host, the reconcilers of all kinds, and their controllers. It runs in a cluster, on a directory, or
+ * in simulations.
  */
 
 import { Accounts } from '../account/accounts.ts';
@@ -28,14 +28,14 @@ export interface OperatorOptions extends Ports {
   readonly host: Host;
   readonly connect: Connect;
   readonly settings?: Partial<PolicySettings>;
-  /** Request limits of this process. If absent, the limits of the log service apply. A worker has only a share of these limits. */
+  /** Request limits of this process. Default: the limits of the log service. */
   readonly limits?: RequestLimits;
   readonly exports?: Partial<
     Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination' | 'wording' | 'part'>
   >;
 }
 
-/** Maximum time in ms for which a shutdown waits for answers to requests in flight. */
+/** Maximum time in ms for which a shutdown waits for answers. */
 const drainMs = 5_000;
 const drainPollMs = 50;
 /** Maximum number of concurrent reconciles of each kind. */
@@ -106,8 +106,8 @@ export class Operator {
   }
 
   /**
-   * Stops the operator: starts no new work, waits up to `drainMs` for answers to requests in flight, writes these answers to the
-   * ledger, and closes all connections to the log service. The caller may release the leadership afterwards.
+   * Stops the operator: waits up to `drainMs` for answers, writes them to the ledger, and closes all connections. The
+   * caller may release the leadership afterwards.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;
@@ -119,7 +119,7 @@ export class Operator {
     await this.kill();
   }
 
-  /** Stops the operator immediately, without waiting for answers to requests in flight. */
+  /** Stops the operator without waiting for answers. */
   async kill(): Promise<void> {
     this.#stop.abort(new Error('the operator stops'));
     await Promise.all(this.#reconcilers.map((reconciler) => reconciler.close()));

@@ -1,4 +1,4 @@
-/** Types of the parsed flags of each command. The attribute of a flag that was not given is absent. */
+/** Types of parsed flags. A flag that was not given has no attribute. */
 import type { ListenAddress } from '../base/flag-values.ts';
 
 /** Selects a cluster, like the flags of kubectl. */
@@ -33,28 +33,28 @@ export interface LogOptions {
 }
 
 export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptions {
-  /** Namespaces of the resources. Absent means all namespaces. Never empty. */
+  /** Namespaces of the resources. Absent: all. Never empty. */
   readonly namespaces?: readonly string[];
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /** Grace period in ms: the longest time after an upgrade until every listing of the log service shows its effect. */
+  /** Longest time in ms after an upgrade until every listing shows it. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
-  /** Secret with the webhook of notifications: its name, or namespace and name as in `logging/webhook`. */
+  /** Secret with the webhook of notifications: `webhook` or `logging/webhook`. */
   readonly notificationSecret?: string;
 }
 
 export interface ManifestsOptions {
   readonly namespace: string;
-  /** Namespaces of the resources. Absent means all namespaces. Never empty. */
+  /** Namespaces of the resources. Absent: all. Never empty. */
   readonly namespaces?: readonly string[];
   readonly image?: string;
-  /** Secrets that the operator may read. Absent means all Secrets. Never empty. */
+  /** Secrets that the operator may read. Absent: all. Never empty. */
   readonly secrets?: readonly string[];
-  /** True to add the rights and the image for exports in Kubernetes Jobs. */
+  /** True to add rights and image for exports in Kubernetes Jobs. */
   readonly exportJobs?: boolean;
-  /** Name of the Secret with the webhook of notifications, in the namespace of the operator. Absent means no notifications. */
+  /** Secret with the webhook of notifications. Absent: no notifications. */
   readonly notificationSecret?: string;
 }
 
@@ -63,7 +63,7 @@ export interface ValidateOptions {
 }
 
 export interface PlanOptions extends TargetOptions {
-  /** True if the command must fail when the user may not list the policies of all namespaces. */
+  /** True if the command must fail without permission to list all policies. */
   readonly allNamespaces?: boolean;
   /** Assumed duration of one upgrade, in ms. */
   readonly assumeUpgrade?: number;
@@ -74,7 +74,7 @@ export interface PlanOptions extends TargetOptions {
 }
 
 export interface FleetOptions extends TargetOptions {
-  /** Name of a policy, or file with a policy, whose Secret and selector the command uses. */
+  /** Policy name or file whose Secret and selector the command uses. */
   readonly policy?: string;
   readonly output: 'table' | 'wide' | 'json' | 'csv';
   /** Maximum wait for the log service, in ms. */
@@ -88,9 +88,9 @@ export interface GetOptions extends TargetOptions {
 }
 
 export interface VersionOptions extends ClusterOptions {
-  /** True if `logfleet version` must not connect to a cluster. */
+  /** True to print only the local version. */
   readonly client?: boolean;
-  /** Namespace of the operator whose version is printed. Absent to find operators in all namespaces. */
+  /** Namespace of the operator. Absent: operators of all namespaces. */
   readonly operatorNamespace?: string;
 }
 
@@ -107,7 +107,7 @@ export interface StoreOptions {
   readonly insecure?: boolean;
 }
 
-/** Flags of `logfleet export`. Flags that set a field of the spec are defined in `field-flags.ts`, and most of them have no type here. */
+/** Flags of `logfleet export`. `field-flags.ts` defines the flags for fields of the spec. */
 export interface ExportOptions extends StoreOptions, LogOptions {
   readonly query?: string;
   readonly from?: string;
@@ -116,7 +116,7 @@ export interface ExportOptions extends StoreOptions, LogOptions {
   readonly compression?: string;
   readonly partitionBy?: string;
   readonly [field: string]: unknown;
-  /** Name of the export. With several exports in the manifests, it selects one of them. */
+  /** Name of the export. Selects one of several exports. */
   readonly name?: string;
   readonly namespace?: string;
   readonly secret?: readonly string[];
@@ -128,14 +128,14 @@ export interface ExportOptions extends StoreOptions, LogOptions {
 export interface VerifyOptions extends StoreOptions {
   /** True if the argument is the folder of a schedule. */
   readonly schedule?: boolean;
-  /** True if `verify` must not read the data files of a schedule's runs, only their manifests. */
+  /** True if `verify` reads only the manifests of a schedule's runs, not their data files. */
   readonly manifestsOnly?: boolean;
   readonly from?: string;
   readonly to?: string;
   readonly output: 'table' | 'json';
 }
 
-/** Directories of volumes, by the name of the volume. */
+/** Directories of volumes by name. */
 export type Volumes = ReadonlyMap<string, string>;
 
 export interface ExportPlaceOptions {

@@ -1,11 +1,8 @@
-/**
- * Finds files that logfleet reads at run time, such as `crds/`. Paths start at the folder of logfleet's package.json, because that
- * folder has the same content in a checkout and in an installed package. Only the place of the code differs: `src/` or `dist/`.
- */
+/** Finds logfleet's own files, such as `crds/`, in a checkout and in an installed package. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** Returns the absolute path of a file of logfleet's package. `file` is relative to the folder of package.json. */
+/** Returns the absolute path of a file. `file` is relative to the folder of package.json. */
 export function inPackage(file: string): string {
   return path.join(packageFolder, file);
 }

@@ -1,17 +1,17 @@
 /**
- * `CommandContext` of the real process. The first SIGINT, SIGTERM or SIGHUP asks the command to clean up and end. A second signal
- * ends the process immediately. This is safe, because all state that the next start needs is already stored.
+ * `CommandContext` of the real process. The first signal asks the command to clean up and end. A second signal ends the
+ * process immediately, which loses no state.
  */
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus, type Output, type StopSignal } from './context.ts';
 
 /**
- * Maximum time in ms between two signals that count as one. Ctrl-C in a terminal sends a signal to this process and to the launcher
- * (`bin/logfleet.js`), which forwards its signal to this process.
+ * Maximum time in ms between two signals that count as one. Ctrl-C reaches this process twice, also through
+ * `bin/logfleet.js`.
  */
 const sameWishMs = 300;
 
-/** Exit status after the reader of stdout has closed the pipe: 128 plus the number of SIGPIPE, as in shells. */
+/** Exit status when the reader of stdout closes the pipe: 128 plus SIGPIPE. */
 const brokenPipe = 141;
 
 export function processContext(): CommandContext {
@@ -29,7 +29,7 @@ export function processContext(): CommandContext {
   };
 }
 
-/** Resolves when all output has been written. Needed before `process.exit`, which does not wait for output. */
+/** Resolves when all output is written. `process.exit` does not wait for output. */
 export async function flushed(): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise<void>((done) => stream.write('', () => done()))),
@@ -39,9 +39,9 @@ export async function flushed(): Promise<void> {
 function output(stream: NodeJS.WriteStream): Output {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
-    // A write error here means that the terminal was closed. It is ignored, because SIGHUP lets the command clean up and end.
+    // The terminal was closed. SIGHUP lets the command end.
     if (error.code === 'EIO' && stream.isTTY) return;
-    // If stderr cannot be written, for example to a full disk, its lines are lost and the command continues.
+    // Lines for stderr are lost, and the command continues.
     if (stream === process.stderr) return;
     process.stderr.write(
       `logfleet: cannot write to standard output: ${error.message}; free space, or redirect the output\n`,
@@ -71,7 +71,7 @@ function stopSignal(): AbortSignal {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // SIGHUP means that the terminal was closed. It is handled like SIGTERM.
+  // The terminal was closed.
   process.on('SIGHUP', () => onSignal('SIGTERM'));
   return stop.signal;
 }

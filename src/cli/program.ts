@@ -1,8 +1,4 @@
-/**
- * Defines the command line: commands, flags and help. The code of a command is loaded only when the command runs, so that `--help` is fast.
- *
- * Invariant: `runProgram` always resolves to one of `exitStatus`, and writes the cause of a failure to stderr.
- */
+/** Defines commands, flags and help. A command's code is loaded only when it runs. */
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
 import { fileList, listenAddress } from '../base/flag-values.ts';
@@ -29,7 +25,7 @@ import { flagsOfS3, isContainerAddress } from './store-address.ts';
 import { UsageError, wrongUsage } from './usage-error.ts';
 import { packageVersion } from './version.ts';
 
-/** Runs one logfleet command. `argv` does not contain the name of the program. Resolves to the exit status. */
+/** Runs one logfleet command. `argv` does not contain the program's name. Resolves to the exit status. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   const run: Run = { status: exitStatus.ok, failed: exitStatus.failed, command: 'logfleet' };
   const program = createProgram(context, run);
@@ -44,12 +40,12 @@ export async function runProgram(argv: readonly string[], context: CommandContex
 /** Command that was run, and its exit status. */
 export interface Run {
   status: number;
-  /** Exit status if the command fails for another reason than wrong usage. */
+  /** Exit status for failures other than wrong usage. */
   failed: number;
   command: string;
 }
 
-/** Returns the command-line parser. `run` receives the exit status of the command. */
+/** Returns the command-line parser. `run` receives the exit status. */
 export function createProgram(context: CommandContext, run: Run): Command {
   const program = new Command('logfleet')
     .description(
@@ -63,7 +59,6 @@ export function createProgram(context: CommandContext, run: Run): Command {
     (load) =>
     async (...args) => {
       const command = await load();
-      // Commander passes the command itself as the last argument of an action.
       run.status = await command(...([...args.slice(0, -1), context] as never[]));
     };
   addRun(program, runs);
@@ -104,7 +99,7 @@ export function createProgram(context: CommandContext, run: Run): Command {
   program.hook('preAction', (_, command) => {
     run.command = nameOf(command);
     readVariables(command, context.env);
-    // With `--exit-code`, exit status 1 means that there is something to do. So errors need another exit status.
+    // With `--exit-code`, 1 means that something is to do, so errors need another status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
   return program;
@@ -197,10 +192,7 @@ function addManifests(program: Command, runs: Runs): void {
     .action(runs(() => import('./manifests.ts').then(({ manifestsCommand }) => manifestsCommand)));
 }
 
-/**
- * Throws a `UsageError` for flags of a cluster together with a directory, and for flags of a directory together with a cluster,
- * because these flags would be silently ignored.
- */
+/** Throws a `UsageError` if flags of a cluster and of a directory are mixed. */
 function refuseMixedHosts(command: Command): void {
   const [directory] = command.args;
   if (isGiven(command, 'dir'))
@@ -225,12 +217,11 @@ function refuseMixedHosts(command: Command): void {
   if (flag) throw new UsageError(`${flag} is for a cluster, but ${directory} is a directory: remove one of them`);
 }
 
-/** Returns whether a flag is on the command line. `attribute` is the flag's name in the parsed options. */
+/** Returns whether a flag is on the command line. `attribute` is its name in the options. */
 function isGiven(command: Command, attribute: string): boolean {
   return command.getOptionValueSource(attribute) === 'cli';
 }
 
-/** Returns the first of these flags that is on the command line. */
 function flagAmong(command: Command, attributes: readonly string[]): string | undefined {
   const attribute = attributes.find((each) => isGiven(command, each));
   return command.options.find((option) => option.attributeName() === attribute)?.long;
@@ -351,7 +342,7 @@ function addForget(program: Command, runs: Runs): void {
     .action(runs(() => import('./person/forget.ts').then(({ forgetCommand }) => forgetCommand)));
 }
 
-/** Adds the command `pause` or `resume`, for one resource or for the whole operator. */
+/** Adds the command `pause` or `resume`. */
 function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', description: string): void {
   const examples = [`logfleet ${name} sx/errors -n logging`, `logfleet ${name} --all`];
   const command: Command = addPersonCommand(program, name, description, '[KIND/NAME]', ...examples)
@@ -364,7 +355,7 @@ function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', descr
     .action(runs(() => import('./person/pause.ts').then((commands) => commands[`${name}Command`])));
 }
 
-/** Throws a `UsageError` for a resource name together with `--all`, and for flags that the command would ignore. */
+/** Throws a `UsageError` for a resource name together with `--all`, and for ignored flags. */
 function refuseMixedTargets(command: Command): void {
   const { all, dir } = command.opts<PauseOptions>();
   const [target] = command.args;
@@ -415,7 +406,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
       'Destination of the files: a directory, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, or https://HOST/CONTAINER/FOLDER (Azure). With -, the rows go to stdout.',
     );
   for (const { option } of fieldFlags) command.addOption(option);
-  // If a manifest is given, flags that define an export are an error, because the manifest already defines the export.
+  // With a manifest, flags that define an export are errors.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
     .option('--name <name>', 'Name of the export (default: export). With FILE, selects one of several exports.')
@@ -426,7 +417,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
       volumeFlag,
     )
     .option('--secret <file>', 'File with Secrets. Repeatable.', fileList);
-  // On a terminal, only errors are logged by default, because warnings would repeat what the live view shows.
+  // On a terminal, the live view already shows warnings.
   addLogOptions(command, isOnTerminal ? 'warn' : 'error')
     .addHelpText(
       'after',
@@ -441,10 +432,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
     .action(runs(() => import('./export/export.ts').then(({ exportCommand }) => exportCommand)));
 }
 
-/**
- * Throws a `UsageError` for flags that the command would ignore: some flags apply only to an export with a manifest, others only
- * to an export without one.
- */
+/** Throws a `UsageError` for flags that do not apply with, or without, a manifest. */
 function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): void {
   const [file] = command.args;
   if (file !== undefined) {
@@ -469,10 +457,7 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
   throw new UsageError(`an export without a manifest needs ${flags}: add ${flags}, or name a manifest`);
 }
 
-/**
- * Returns the attributes (in the parsed options) of flags for object stores that have no effect on this destination, such as
- * `region` for a local directory.
- */
+/** Returns the attributes of store flags that have no effect on this destination. */
 function unusedAttributes(place: string | undefined): readonly string[] {
   if (place?.startsWith('s3://')) return [];
   const isOtherStore = place !== undefined && (place.startsWith('gs://') || isContainerAddress(place));
@@ -590,9 +575,7 @@ With DIR, the credentials are in a Secret manifest there, or in the variables
 LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
 
-/**
- * Configures the parser (commander): it writes to the streams of the context, and throws errors instead of ending the process.
- */
+/** Makes the parser write to the context's streams, and throw errors instead of ending the process. */
 function settle(command: Command, context: CommandContext): void {
   const name = nameOf(command);
   command.exitOverride().configureOutput({
@@ -613,7 +596,7 @@ function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** Sets the flags that the command line omits, from environment variables. An empty variable counts as not set. */
+/** Sets omitted flags from environment variables. An empty variable counts as unset. */
 function readVariables(command: Command, env: CommandContext['env']): void {
   for (const option of command.options) {
     const attribute = option.attributeName();
@@ -631,15 +614,12 @@ function readVariables(command: Command, env: CommandContext['env']): void {
   }
 }
 
-/**
- * True for the flag `-o` of `export`, which no environment variable sets. For other commands, the variable of `-o` is an output
- * format such as `json`, which `export` must not take as the name of a folder.
- */
+/** True for `-o` of `export`. For other commands, its variable contains an output format such as `json`. */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';
 }
 
-/** Codes of errors that are caused by wrong input of the user, such as a wrong directory, kubeconfig or bucket. */
+/** Error codes of wrong input, such as a wrong directory, kubeconfig or bucket. */
 const unusableInput: readonly string[] = [
   ...['host.directory', 'host.misconfigured', 'host.noCluster'],
   ...['destination.invalid', 'destination.name', 'destination.missing', 'destination.absent'],

@@ -1,4 +1,4 @@
-/** `logfleet simulate`: simulates the log service. The simulator defines its flags and its run (`simulator/command.ts`). */
+/** `logfleet simulate`: simulates the log service (`simulator/command.ts`). */
 import type { Command } from 'commander';
 import { defineSimulate } from '../../simulator/command.ts';
 import { type CommandContext, exitStatus } from './context.ts';

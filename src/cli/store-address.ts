@@ -1,27 +1,24 @@
 /**
- * Reads addresses of object stores on the command line: `s3://BUCKET/FOLDER`, `gs://BUCKET/FOLDER` for Google Cloud Storage, and
- * `https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER` for Azure Blob Storage.
+ * Reads addresses of object stores: `s3://BUCKET/FOLDER`, `gs://BUCKET/FOLDER`, and
+ * `https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER`.
  */
 import { UsageError } from './usage-error.ts';
 
-/** Folder in an object store. `folder` has no slashes at its ends, and is empty for the bucket or container itself. */
+/** Folder in an object store. `folder` is empty for the whole bucket or container. */
 export type StoreAddress = { readonly folder: string } & (
   | { readonly kind: 's3' | 'gcs'; readonly bucket: string }
-  /** `endpoint` is the address of the blob service. It replaces `account` if the address does not follow from the name of the account. */
+  /** `endpoint` replaces `account` if the address contains no account name. */
   | { readonly kind: 'azureBlob'; readonly account?: string; readonly endpoint?: string; readonly container: string }
 );
 
-/** Attributes (in the parsed options) of the flags that apply only to S3 stores. */
+/** Flags that apply only to S3 stores. */
 export const flagsOfS3 = ['region', 'pathStyle'] as const;
 
 export function isContainerAddress(text: string): boolean {
   return /^https?:\/\//.test(text);
 }
 
-/**
- * Returns the parts of an address. Undefined if the text is a path. `endpoint` is the value of `--endpoint`, for blob services whose address
- * has a path, such as those of emulators.
- */
+/** Returns the parts of an address. Undefined if the text is a path. `endpoint` is the value of `--endpoint`. */
 export function readStoreAddress(text: string, endpoint: string | undefined): StoreAddress | undefined {
   if (isContainerAddress(text)) return readContainerAddress(text, endpoint);
   const [, scheme, bucket = '', folder = ''] = /^(s3|gs):\/\/([^/]*)\/?(.*)$/.exec(text) ?? [];

@@ -1,10 +1,7 @@
-/**
- * Error in the arguments of a command, such as an unknown kind or conflicting flags. The program prints the message with the name of the
- * command, and ends with exit status 2.
- */
+/** Error in the arguments of a command. The program ends with exit status 2. */
 import { LogfleetError } from '../base/errors.ts';
 
-/** Reason of every error that wrong usage of a command line causes, in logfleet and in its simulator. */
+/** Reason of all errors from wrong usage of a command line. */
 export const wrongUsage = 'WrongUsage';
 
 export class UsageError extends LogfleetError {

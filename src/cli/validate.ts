@@ -1,7 +1,6 @@
 /**
- * `logfleet validate FILE…`: checks manifests by the rules of an API server, and by further rules of logfleet. It prints one line
- * for each error or warning to stdout (`file:line:column: path: problem; remedy`), or a list with `-o json`. A summary goes to
- * stderr.
+ * `logfleet validate FILE…`: checks manifests by the rules of API servers and of logfleet. It prints one line for each
+ * problem (`file:line:column: path: problem; remedy`).
  */
 
 import { checkCredentialsSecret } from '../account/secret-check.ts';
@@ -13,7 +12,7 @@ import { type CommandContext, exitStatus } from './context.ts';
 import { readSources } from './given-manifests.ts';
 import type { ValidateOptions } from './options.ts';
 
-/** Runs `logfleet validate`. Resolves to exit status 2 if a manifest is invalid. Warnings alone do not change the exit status. */
+/** Runs `logfleet validate`. Resolves to 2 if a manifest is invalid. Warnings do not change the exit status. */
 export async function validateCommand(
   files: readonly string[],
   { output }: ValidateOptions,
@@ -30,10 +29,7 @@ export async function validateCommand(
   return report.findings.some(({ severity }) => severity === 'error') ? exitStatus.usage : exitStatus.ok;
 }
 
-/**
- * Errors and warnings about manifests as JSON. The fields of each error or warning are the parts of the line that is printed
- * without `-o json`.
- */
+/** Errors and warnings as JSON. */
 function renderJson(findings: readonly PlacedFinding[]): string {
   const list = findings.map(({ file, line, column, path, severity, reason, problem, remedy }) => {
     return { file, line, column, path, severity, reason, problem, fix: remedy };

@@ -1,4 +1,4 @@
-/** `logfleet version`: prints the versions of logfleet and of Node, and the version of the operator in the cluster of the kubeconfig. */
+/** `logfleet version`: prints the versions of logfleet, Node and the operator. */
 import { readFileSync } from 'node:fs';
 import { type CommandContext, exitStatus } from './context.ts';
 import type { VersionOptions } from './options.ts';

@@ -1,7 +1,4 @@
-/**
- * Converts the flags of `logfleet export` to the text of a manifest, which is then checked like the text of a manifest file. Messages about
- * errors in this manifest name the flags instead of its fields.
- */
+/** Converts the flags of `logfleet export` to a manifest. Messages about this manifest name the flags. */
 
 import path from 'node:path';
 import { Document } from 'yaml';
@@ -18,10 +15,7 @@ import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
 import { fieldFlags, flagOf, storePath } from './field-flags.ts';
 
-/**
- * Place to which `logfleet export` writes the rows when flags define the export: a folder, a bucket, a container of Azure Blob Storage, or
- * stdout.
- */
+/** Destination of an export that flags define: a folder, a bucket, a container or stdout. */
 export type ExportSink =
   | { readonly kind: 'stdout' }
   | { readonly kind: 'folder'; readonly folder: string }
@@ -32,14 +26,13 @@ interface FlagManifest {
   readonly volumes: Volumes;
 }
 
-/** File name of the manifest that was made from flags. Users never see the name, because messages show the flag instead. */
+/** File name of the manifest made from flags. Users never see it. */
 const flagSource = 'the command line';
 const volumeName = 'output';
 const secretName = 'log-service';
 
 export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
-  // An empty value is an error, because it usually comes from a shell variable that is not set. As a path, it would mean the
-  // current folder.
+  // An empty value usually comes from an unset shell variable. As a path, it would mean the current folder.
   if (!output)
     throw new UsageError(
       'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o gs://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
@@ -49,20 +42,17 @@ export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
 }
 
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
-  /** Folder that holds the rows for stdout until the export has proven that no row is missing. */
+  /** Folder for the rows until the export has checked that no row is missing. */
   readonly folder: string;
-  /** Current wall time in ms. Times in flags such as `now` and `-24h` are relative to it. */
+  /** Current wall time in ms. `now` and `-24h` are relative to it. */
   readonly nowMs: number;
-  /** Secret with the credentials of the log service. Undefined if environment variables hold the credentials instead. */
+  /** Secret with the service's credentials. Undefined if environment variables contain them. */
   readonly secret: GivenSecret | undefined;
 }
 
 export interface GivenSecret {
   readonly name: string;
-  /**
-   * Namespace in the manifest of the Secret. Undefined if the manifest has none: the Secret then counts as being in the export's
-   * namespace.
-   */
+  /** Namespace in the manifest of the Secret. Default: the namespace of the export. */
   readonly namespace: string | undefined;
 }
 
@@ -98,10 +88,7 @@ export function flagManifest(
 
 type Field = readonly [path: string, value: unknown];
 
-/**
- * Returns the manifest fields that describe an object store: its bucket or container, folder, endpoint and region. Other code
- * sets the fields that only S3 stores have.
- */
+/** Returns the manifest fields of an object store: bucket or container, folder, endpoint and region. */
 function storeFields(address: StoreAddress, options: ExportOptions, env: CommandContext['env']): readonly Field[] {
   const { kind, folder, ...place } = address;
   const { endpoint, region, insecure } = options;
@@ -110,7 +97,7 @@ function storeFields(address: StoreAddress, options: ExportOptions, env: Command
   return members.map(([name, value]) => [`spec.destination.${kind}.${name}`, value]);
 }
 
-/** Throws a `UsageError` if the flags ask for a format, a compression or partitions that stdout does not support. */
+/** Throws a `UsageError` if stdout does not support the format, compression or partitions. */
 function refuseForStdout({ format, compression, compressionLevel, partitionBy }: ExportOptions): void {
   if (partitionBy !== undefined && partitionBy !== 'None') {
     throw new UsageError(
@@ -132,8 +119,8 @@ function refuseForStdout({ format, compression, compressionLevel, partitionBy }:
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Converts a time on the command line to the form of manifests: `now`, a time before now such as `-24h`, or a date, which means midnight.
- * Returns any other text unchanged.
+ * Converts a time on the command line (`now`, `-24h`, or a date for midnight) to the form of manifests. Returns other
+ * texts unchanged.
  */
 export function momentText(text: string, nowMs: number): string {
   if (text === 'now') return isoText(nowMs);
@@ -142,9 +129,7 @@ export function momentText(text: string, nowMs: number): string {
   return beforeMs === undefined ? text : isoText(nowMs - beforeMs);
 }
 
-/**
- * Flags that select the same time range when the command is started again. Empty unless `--from` or `--to` is relative to the current time.
- */
+/** Flags with which the next start selects the same time range. Empty unless `--from` or `--to` is relative to now. */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
   { spec }: SearchExport,
@@ -154,12 +139,12 @@ export function fixedRangeFlags(
 }
 
 /**
- * Renders an error or warning about an export's manifest, with the flag that caused it, or with its place in the file. Undefined
- * if the error or warning does not apply to `logfleet export`.
+ * Renders a problem of an export's manifest with its flag, or its place in the file. Undefined if the problem does not
+ * apply to `logfleet export`.
  */
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
   const { file, path: place, severity, problem, remedy } = finding;
-  // A warning about missing credentials of an object store is not shown, because `logfleet export` uses the credentials of the user.
+  // `logfleet export` uses the user's credentials for object stores.
   if (storePlaces.has(place) && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
   const flag = flagOf(place) ?? place;
@@ -169,9 +154,9 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
   return `${flag}: ${mark}${explanation}`;
 }
 
-/** Fields that describe an object store. A warning that names one of these fields is about missing credentials of the store. */
+/** Fields of object stores whose warnings are about missing credentials. */
 const storePlaces: ReadonlySet<string> = new Set(['s3', 'azureBlob', 'gcs'].map((kind) => `spec.destination.${kind}`));
 
-/** Hint that flags accept some forms of times that manifests do not. */
+/** Hint that flags accept short forms of times. */
 const shortTimes =
   '--from and --to also accept a date such as 2026-11-01, the word now, and a time before now such as -24h';

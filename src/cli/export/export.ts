@@ -1,9 +1,8 @@
 /**
- * `logfleet export`: runs one SearchExport, which a manifest or flags define, with the code of the operator. The command ends
- * when the export ends. After an interruption, the next start continues with the intervals that are not at the destination yet.
+ * `logfleet export`: runs one SearchExport from a manifest or from flags. After an interruption, the next start exports
+ * the missing intervals.
  *
- * With `-o -`, the rows are kept in a temporary folder until all of them are proven, and are then written to stdout. The folder
- * is removed when the process ends, but not after SIGKILL or a crash of the machine.
+ * With `-o -`, rows stay in a temporary folder until all are checked, and then go to stdout.
  */
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -54,20 +53,20 @@ import { flagOf } from './field-flags.ts';
 import { provenRows } from './proven-rows.ts';
 import { workerOf } from './worker.ts';
 
-/** Interval of status updates in ms. It can be short, because nothing outside this process reads the status. */
+/** Interval of status updates in ms. It is short, because only this process reads the status. */
 const statusIntervalMs = 1_000;
 
 interface Run {
   readonly sources: readonly SourceFile[];
   readonly volumes: Volumes;
-  /** Destination of the export that flags define. Undefined if a manifest defines the export. */
+  /** Destination of an export that flags define. Undefined with a manifest. */
   readonly sink?: ExportSink;
   readonly secrets: readonly SourceFile[];
   readonly options: ExportOptions;
   readonly context: CommandContext;
 }
 
-/** Runs the export in the manifest `file`. Without `file`, runs the export that the flags define. */
+/** Runs the export in the manifest `file`, or the export that the flags define. */
 export async function exportCommand(
   file: string | undefined,
   options: ExportOptions,
@@ -93,9 +92,7 @@ function exportByFlags(secrets: readonly SourceFile[], options: ExportOptions, c
   return { sources: [source], volumes, sink };
 }
 
-/**
- * Returns the only Secret with the key `baseURL`, which marks the credentials of the log service. Secrets of object stores lack this key.
- */
+/** Returns the only Secret with the key `baseURL`. Secrets of object stores lack this key. */
 function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): GivenSecret | undefined {
   const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
   const [one, ...others] = all.filter(({ members }) => members.has('baseURL'));
@@ -126,7 +123,6 @@ async function work(run: Run): Promise<number> {
   if (refused !== undefined) return refused;
   const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
   if (unused !== undefined) context.stderr.write(`logfleet export: ${unused}\n`);
-  // Credentials of a paused export are not checked, because a paused export sends no requests.
   const isChecked = pausedByOf(resource) === undefined && !worker;
   const problem = isChecked ? await credentialsProblem(resource, given) : undefined;
   if (problem) {
@@ -152,7 +148,7 @@ async function work(run: Run): Promise<number> {
   return worker && status !== exitStatus.interrupted ? worker.end(ended) : status;
 }
 
-/** Returns the export with execution mode `Operator`, because this process runs the export whatever `spec.execution` says. */
+/** Returns the export with execution mode `Operator`, because this process runs it. */
 function inThisProcess(resource: SearchExport): SearchExport {
   const { persistentVolumeClaim: claim } = resource.spec.destination;
   if (!claim) return { ...resource, spec: { ...resource.spec, execution: { mode: 'Operator' } } };
@@ -173,10 +169,10 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // Rows are written before success is reported, because this process ends without success if the reader of the rows closes the pipe.
+  // The rows come first: the process fails if the reader of the rows closes the pipe.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
-  // The whole result is printed here, because no later command can read the status: this process keeps it in memory.
+  // No later command can read the status, which is in memory.
   const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
   stderr.write(text.map((line) => `${line}\n`).join(''));
@@ -184,7 +180,7 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
   return lacksSecret(ended) ? exitStatus.usage : exitStatus.failed;
 }
 
-/** Returns the wording of messages about the export. Messages name manifest fields, or flags if no manifest was given. */
+/** Returns the wording of messages, which name manifest fields or flags. */
 function wordingOf(sink: ExportSink | undefined): ExportWording {
   const flagName = (field: WordedField) => flagOf(`spec.${field}`) ?? `spec.${field}`;
   const fieldName = sink === undefined ? resourceWording.fieldName : flagName;
@@ -192,18 +188,14 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 }
 
 const ports = { clock: systemClock, random: systemRandom };
-/**
- * Messages tell users to edit the manifest, because commands such as `logfleet resume` cannot reach an export that runs in this
- * process.
- */
+/** Commands such as `logfleet resume` cannot reach an export in this process. */
 const stepOptions: StepOptions = { byManifest: true };
 
-/** Returns the export that `--name` and `--namespace` select among the exports of the given manifests. */
+/** Returns the export that `--name` and `--namespace` select. */
 function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // `--namespace` selects an export only if there are several. For a single export, the flag only sets the namespace of manifests
-  // that specify none.
+  // For a single export, `--namespace` only sets the default namespace of manifests.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;
@@ -217,7 +209,8 @@ function theOne(found: readonly SearchExport[], { options: { name, namespace }, 
 }
 
 /**
- * Throws a `UsageError` if the folder of a volume is missing. A missing folder can mean a disk that is not mounted, so it is not created.
+ * Throws a `UsageError` if the folder of a volume is missing. The folder is not created, because a disk may not be
+ * mounted.
  */
 function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
   const folder = path.resolve(cwd, directory);
@@ -235,7 +228,7 @@ function makeFolder(directory: string): void {
   }
 }
 
-/** Creates a temporary folder, which is removed when the process exits for any reason except SIGKILL. */
+/** Creates a temporary folder, which is removed when the process exits. */
 function temporaryFolder(): string {
   try {
     const folder = mkdtempSync(path.join(tmpdir(), 'logfleet-export-'));
@@ -248,7 +241,7 @@ function temporaryFolder(): string {
   }
 }
 
-/** Writes all rows of the complete export to stdout. `location` is the folder that contains the export's files. */
+/** Writes all rows of the complete export to stdout. `location` is the folder of its files. */
 async function writeRows(location: string, { writeBytes, env, signal }: CommandContext): Promise<void> {
   const directory = fileURLToPath(location);
   const writer = await Writer.ours(systemRandom);
@@ -266,7 +259,7 @@ async function writeRows(location: string, { writeBytes, env, signal }: CommandC
   }
 }
 
-/** Returns what is wrong with an export's credentials for the log service. Undefined if they are complete and have a valid form. */
+/** Returns why an export's credentials are incomplete or malformed, if they are. */
 async function credentialsProblem(
   { metadata: { namespace }, spec }: SearchExport,
   secrets: SecretReader,
@@ -283,8 +276,7 @@ async function credentialsProblem(
 }
 
 /**
- * Returns a warning about Secrets of `--secret` that the export does not use. Returns undefined if the Secret with the
- * credentials of the log service is among the given Secrets.
+ * Returns a warning about Secrets of `--secret` that the export does not use.
  *
  * @param byFlags true if flags define the export, so that no manifest names a Secret
  */

@@ -1,7 +1,4 @@
-/**
- * Table of the flags of `logfleet export` that set a field of the export. The table defines the flags, and converts them to a manifest.
- * Messages about an export without a manifest name the flag instead of the field.
- */
+/** Flags of `logfleet export` that set a field of the export. */
 import { InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../../base/flag-values.ts';
 import { nameList } from '../flags.ts';
@@ -17,8 +14,8 @@ interface FieldFlag {
 export const storePath = 'spec.destination.s3.';
 
 /**
- * Defines the flag that sets a field of the spec. `value` is the placeholder in the help, empty for a flag without a value. The flag is
- * named after the field, such as `--time-zone` for `timeRange.timeZone`.
+ * Defines the flag for a field of the spec. Its name comes from the field, such as `--time-zone` for
+ * `timeRange.timeZone`. `value` is the placeholder in the help.
  */
 function field(
   path: string,
@@ -36,10 +33,7 @@ function kebab(path: string): string {
   return path.replace(/^.*\./, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/**
- * Defines a flag with fixed values, which users can write in upper or lower case. The default is `fallback`, or else the first
- * value.
- */
+/** Defines a flag with fixed values in any case. The default is `fallback`, or the first value. */
 function choice(path: string, value: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
   return field(path, value, `${help}: ${values.join(', ')} (default: ${fallback}).`, (text) => {
     const meant = values.find((each) => each.toLowerCase() === text.toLowerCase());
@@ -94,10 +88,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   ...storeFlags('With -o s3://'),
 ];
 
-/**
- * Flags for an object store, shared by `logfleet export` and `logfleet verify`. Their help texts begin with `withS3`, which says when they
- * apply.
- */
+/** Flags for an object store. Help texts begin with `withS3`. */
 export function storeFlags(withS3: string): readonly FieldFlag[] {
   const path = 'destination.s3';
   return [
@@ -114,14 +105,14 @@ export function storeFlags(withS3: string): readonly FieldFlag[] {
   ];
 }
 
-/** Returns the flag that sets this field of the spec, or the field that contains it. Undefined if there is no such flag. */
+/** Returns the flag for this field of the spec or for its parent, if there is one. */
 export function flagOf(path: string): string | undefined {
   return fieldPaths.find(
     ([prefix]) => path === prefix || path.startsWith(`${prefix}.`) || path.startsWith(`${prefix}[`),
   )?.[1];
 }
 
-/** Flags by the path of their field. If several flags set the same field, the first flag in the table is used. */
+/** Flags by the path of their field. Of several flags for a field, the first is used. */
 const fieldPaths: readonly (readonly [path: string, flag: string | undefined])[] = [
   ['metadata.name', '--name'],
   ['metadata.namespace', '-n'],

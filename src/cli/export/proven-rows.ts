@@ -1,9 +1,8 @@
 /**
- * Prints the rows of a complete export to stdout, from the oldest to the newest. Printing starts after the manifest of the export is
- * written, so the reader gets all rows or none. Each file begins with its newest rows, so it is read backwards from its end. A record is a
- * line of NDJSON, or a row of CSV, which can contain line breaks in quotes (RFC 4180).
+ * Prints the rows of a complete export to stdout, oldest first. Files begin with their newest rows, so they are read
+ * backwards.
  *
- * Invariant: memory use is bounded by one chunk and the longest record, whatever the size of the file.
+ * Memory is limited to one chunk and the longest record.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -17,9 +16,7 @@ const usualPieceBytes = 1024 * 1024;
 const newline = 0x0a;
 const quote = 0x22;
 
-/**
- * Yields all rows of the export in order of time, in chunks of whole records. CSV gets one header. `folder` is the folder of the export.
- */
+/** Yields all rows of the export in order of time, in chunks of whole records. CSV gets one header. */
 export async function* provenRows(folder: string, manifest: Manifest): AsyncGenerator<Uint8Array> {
   const { output, results } = manifest.export;
   const format: RecordFormat = output.format === 'CSV' ? 'CSV' : 'NDJSON';
@@ -37,7 +34,7 @@ async function* records(file: string, format: RecordFormat): AsyncGenerator<Uint
   yield* createReadStream(file, { start });
 }
 
-/** Yields the records of a file in reverse order, in chunks, without the CSV header. */
+/** Yields the records of a file in reverse order, without the CSV header. */
 export async function* reversedRecords(
   file: string,
   format: RecordFormat,
@@ -79,13 +76,10 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
   return bytes;
 }
 
-/** Splits the bytes of a file, which is read from its end, into whole records in reverse order. */
+/** Splits the bytes of a file, read backwards, into whole records. */
 class RecordSplitter {
   readonly #countsQuotes: boolean;
-  /**
-   * True if the part of the CSV file that was read so far begins inside quotes. The file is read from its end, and counting
-   * quotes from the end gives the right result, because quotes come in pairs.
-   */
+  /** True if the bytes read so far begin inside quotes. Quotes come in pairs, so they can be counted from the end. */
   #isQuoted = false;
   /** End of a record whose beginning was not read yet. */
   #carry: Uint8Array = new Uint8Array();
@@ -94,7 +88,7 @@ class RecordSplitter {
     this.#countsQuotes = format === 'CSV';
   }
 
-  /** Adds the bytes that precede the bytes added so far. Returns the records that are complete now. */
+  /** Adds the preceding bytes of the file. Returns the records that are complete now. */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];
     let end = piece.length;
@@ -110,7 +104,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** Returns the first record of the file. Call it only after `before` has received the whole file, because the file is read backwards. */
+  /** Returns the first record, after `before` has received the whole file. */
   first(): Uint8Array {
     return this.#carry;
   }

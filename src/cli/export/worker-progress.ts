@@ -1,7 +1,6 @@
 /**
- * Writes the progress of a worker (a pod of an export's Kubernetes Job), and the reason if it is blocked, to `status.workers` of
- * the SearchExport, at most every 10 s. A worker without a token for the API server shows nothing. If an update fails, the export
- * continues, because the operator also reads the worker's final report.
+ * Writes the progress of a worker pod to `status.workers` of the SearchExport, at most every 10 s. A failed update does
+ * not stop the export. Without a token for the API server, the worker writes nothing.
  */
 import { findCondition } from '../../api/conditions.ts';
 import type { WorkerStatus } from '../../api/generated/search-export.ts';
@@ -21,12 +20,12 @@ import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 export interface WorkerIdentity {
   readonly index: number;
   readonly job: string;
-  /** Uid of the SearchExport, so that progress is never written to a later export of the same name. */
+  /** Uid of the SearchExport. A later export of the same name gets no progress. */
   readonly exportUid: string;
 }
 
 export interface WorkerProgressOptions {
-  /** Host (source of resources) in which the worker finds the current status of its export. */
+  /** Source of the export's current status. */
   readonly host: Pick<Host, 'resources'>;
   readonly resource: SearchExport;
   readonly worker: WorkerIdentity;
@@ -35,28 +34,22 @@ export interface WorkerProgressOptions {
   readonly log: Logger;
 }
 
-/** Part of a worker's entry in `status.workers` that changes while the worker runs. */
+/** The part of `status.workers` that changes while the worker runs. */
 type ShownWork = Pick<WorkerStatus, 'progress' | 'obstacle'>;
 
-/** Interval in ms at which the worker checks whether its entry in `status.workers` still shows the state of the export. */
+/** Interval in ms at which the worker compares `status.workers` with its progress. */
 const intervalMs = 10_000;
-/**
- * Time in ms after which an unchanged entry in `status.workers` is written again, because the operator may have removed the entry
- * before it noticed the worker's pod.
- */
+/** Time in ms after which an unchanged entry is written again, because the operator may have removed it. */
 const repeatMs = 60_000;
 const deadlineMs = 5_000;
-/** Maximum length in characters of the message that says what blocks the worker. */
+/** Maximum length of the message that says what blocks the worker. */
 const maxMessage = 1_024;
 
 export class WorkerProgress {
   readonly #options: WorkerProgressOptions;
   readonly #client: ApiClient;
   #timer: Timer | undefined;
-  /**
-   * Progress that this worker wrote to the status last. Undefined until its first write, because the status may still show the progress of
-   * an earlier pod with the same index.
-   */
+  /** Progress that this worker wrote last. Undefined before its first write. */
   #applied: ShownWork | undefined;
   #appliedAtMs = Number.NEGATIVE_INFINITY;
   #isEnded = false;
@@ -67,7 +60,7 @@ export class WorkerProgress {
     this.#plan();
   }
 
-  /** Stops showing progress, and closes the connection to the API server. */
+  /** Stops writing progress, and closes the connection to the API server. */
   async close(): Promise<void> {
     this.#isEnded = true;
     this.#timer?.cancel();
@@ -84,8 +77,7 @@ export class WorkerProgress {
       const shown = shownWork(host.resources('SearchExport').get(resource.metadata));
       if (this.#isDue(shown)) await this.#send(shown);
     } catch (error) {
-      // No further progress is written after these errors: without permission, every request would fail, and a conflict means
-      // that another export has the name now.
+      // Without permission, each request would fail. A conflict means that another export has this name now.
       if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#isEnded = true;
       log.info('the progress of this worker cannot be shown in status', { error: asLogfleetError(error) });
     }

@@ -1,7 +1,6 @@
 /**
- * Worker: `logfleet export` in a pod of a Kubernetes Job. The operator passes Secrets as mounted folders, and the worker's share
- * of the request limits as environment variables. The worker writes a report as the termination message of its container. Its
- * exit status tells Kubernetes whether another pod may succeed.
+ * Worker: `logfleet export` in a pod of a Kubernetes Job. Secrets are mounted folders. A report goes to the container's
+ * termination message, and the exit status tells Kubernetes whether another pod may succeed.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -30,18 +29,18 @@ export interface Worker {
   readonly limits: RequestLimits;
   readonly secrets: SecretReader;
   readonly part: WorkerPart;
-  /** Shows the progress of the export in its status. Resolves to undefined if this pod has no token for the API server. */
+  /** Writes the progress of the export to its status. Undefined without a token for the API server. */
   progressOf(resource: SearchExport, host: Host, ports: ProgressPorts): Promise<WorkerProgress | undefined>;
-  /** Writes the final report of the worker, and returns the exit status of its process. */
+  /** Writes the worker's final report, and returns the exit status. */
   end(ended: SearchExport): number;
   /**
-   * Checks that the Secret still belongs to the same user of the log service as when the Kubernetes Job was created. If it does not, writes
-   * a report and returns the exit status. Returns undefined if the export can start.
+   * Checks that the Secret still belongs to the user for whom the Job was created. If not, writes a report and returns
+   * the exit status.
    */
   refuse(resource: SearchExport): Promise<number | undefined>;
 }
 
-/** Returns the worker that environment variables define. Undefined if this process does not run in a pod of an export's Kubernetes Job. */
+/** Returns the worker that environment variables define. Undefined outside of an export's Job. */
 export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefined {
   const file = env[workerVariables.report];
   if (!file) return undefined;
@@ -76,7 +75,7 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
   };
 }
 
-/** Part of the export's work that this pod does, if several pods run the export. */
+/** Work of this pod, if several pods run the export. */
 function partIn(env: CommandContext['env']): WorkerPart {
   const workers = positive(env, workerVariables.workers);
   const index = Number(env[workerVariables.index]);
@@ -92,12 +91,12 @@ function positive(env: CommandContext['env'], name: string): number {
   throw new UsageError(`the environment variable ${name} must be a number above 0, such as 2`);
 }
 
-/** Secrets in the folders that Kubernetes mounts: one folder for each Secret, one file for each key. */
+/** Mounted Secrets: one folder for each Secret, one file for each key. */
 function folderSecrets(folder: string): SecretReader {
   return {
     get: async ({ name }) => {
       const place = path.join(folder, name);
-      // Names that begin with two dots are skipped: Kubernetes keeps the files in a hidden folder, and links to them from visible names.
+      // Kubernetes keeps the files in hidden folders and links to them.
       const keys = namesIn(place)?.filter((key) => !key.startsWith('..'));
       return keys && new Map(keys.map((key) => [key, new SecretText(readFileSync(path.join(place, key), 'utf8'))]));
     },
@@ -113,9 +112,7 @@ function namesIn(folder: string): readonly string[] | undefined {
   }
 }
 
-/**
- * Returns the user of the log service whose credentials the Secret of an export contains. Undefined if the Secret is missing or invalid.
- */
+/** Returns the service user of an export's Secret. Undefined if the Secret is missing or invalid. */
 async function userOf({ metadata, spec }: SearchExport, secrets: SecretReader): Promise<string | undefined> {
   const key = { namespace: metadata.namespace, name: spec.credentialsSecretRef.name };
   const members = await secrets.get(key);
@@ -127,7 +124,7 @@ async function userOf({ metadata, spec }: SearchExport, secrets: SecretReader): 
   }
 }
 
-/** Returns the report about an export that is complete, failed or stalled. */
+/** Returns the report about a complete, failed or stalled export. */
 export function reportOf({ status }: SearchExport): WorkerReport {
   const has = (type: 'Complete' | 'Failed') => findCondition(status?.conditions, type) !== undefined;
   const ready = findCondition(status?.conditions, 'Ready');

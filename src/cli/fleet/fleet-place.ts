@@ -1,7 +1,4 @@
-/**
- * Opens the source of policies and Secrets for `logfleet fleet`: a cluster, a directory, or neither. In a cluster, the command has the
- * permissions of the user.
- */
+/** Opens the source of policies and Secrets for `logfleet fleet`: a cluster, a directory, or neither. */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
@@ -10,14 +7,14 @@ import type { TargetOptions } from '../options.ts';
 import { openView, warnOfErrors } from '../resources/directory-access.ts';
 
 export interface FleetPlace {
-  /** Name of the cluster or directory in messages. Undefined if no flag selects one. */
+  /** Name of the cluster or directory in messages, if any. */
   readonly label: string | undefined;
   /** Namespace of manifests without a namespace. */
   readonly namespace: string;
-  /** Lists the policies of the namespace that the flags select, or of all namespaces of a directory. */
+  /** Lists the policies of the selected namespace, or of all namespaces of a directory. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables may supply the credentials when neither the cluster nor the directory contains the Secret. */
+  /** True if environment variables may supply credentials when the Secret is missing. */
   readonly takesVariables: boolean;
   close(): Promise<void>;
 }

@@ -1,8 +1,6 @@
 /**
- * Reads all collectors of an account of the log service once, in the same way as the operator: with the same requests, retries and request
- * budget.
- *
- * Invariant: a read ends at the latest after its timeout.
+ * Reads all collectors of a service account once, with the operator's request budget and retries. A read ends at its
+ * timeout.
  */
 import { unlessAborted } from '../../base/aborted.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -22,20 +20,14 @@ export interface FleetReadingOptions {
 
 export interface ReadFleet {
   readonly collectors: readonly Collector[];
-  /**
-   * Version whose collectors may be missing from the log service's list. If the service offers only one build, the list can omit
-   * collectors that run this build. Undefined if the list is complete.
-   */
+  /** Version whose collectors may be missing from the list, because the service offers only one build. */
   readonly omittedVersion: string | undefined;
 }
 
 /** Maximum time in ms for which failures of the log service are retried. */
 const patienceMs = 30_000;
 
-/**
- * Reads the collectors. Rejects on errors that a person must fix, on failures that last too long, after the timeout, and when the
- * signal is aborted.
- */
+/** Reads the collectors. Rejects on errors that need a user, on long failures, after the timeout, and on abort. */
 export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet> {
   const { service, clock, signal, timeoutMs } = options;
   const listing = new FleetListing({
@@ -59,10 +51,7 @@ export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet
   }
 }
 
-/**
- * Resolves the promise `read` when all collectors have been listed. Rejects the promise when listing them has failed for too
- * long.
- */
+/** Resolves `read` when all collectors are listed. Rejects it when listing has failed for too long. */
 function follow(
   listing: FleetListing,
   { clock, onTrouble }: FleetReadingOptions,

@@ -1,7 +1,6 @@
 /**
- * Finds the Secret and the selector for `logfleet fleet`. With `--policy`, both come from that policy, unless the command line has a
- * selector. Without `--policy`, the selector comes from the command line, and the credentials come from environment variables, or from the
- * only Secret that the policies of a cluster or directory use.
+ * Finds the Secret and the selector for `logfleet fleet`. `--policy` names a policy with both. Otherwise, the selector
+ * comes from the command line, and the credentials from environment variables or the only Secret of the policies.
  */
 
 import { variables } from '../../account/credential-place.ts';
@@ -25,7 +24,7 @@ export interface FleetTarget {
   /** Secret with the credentials of the service. */
   readonly secret: ResourceKey;
   readonly secrets: SecretReader;
-  /** Selects the collectors to show. Undefined if all collectors are shown. */
+  /** Selects the shown collectors. Undefined for all. */
   readonly matches: Matcher | undefined;
 }
 
@@ -35,7 +34,7 @@ interface TargetArguments {
   readonly policy: string | undefined;
 }
 
-/** Finds the Secret and the selector. A selector on the command line takes precedence over the selector and exclusions of the policy. */
+/** Finds the Secret and the selector. A selector on the command line overrides the policy's. */
 export async function fleetTarget(
   { selector, policy: named }: TargetArguments,
   place: FleetPlace,
@@ -51,7 +50,7 @@ export async function fleetTarget(
   return { secret: secretOf(policy), secrets, matches: written ?? compileSelection(ofPolicy, exclude) };
 }
 
-/** Returns whether the value of `--policy` is the name of a file. The name of a policy has no slash, and no suffix such as `.yaml`. */
+/** Returns whether `--policy` names a file. Policy names have no slash and no suffix such as `.yaml`. */
 function isFile(text: string): boolean {
   return text === '-' || /[/\\]|\.(?:ya?ml|json)$/i.test(text);
 }
@@ -98,8 +97,8 @@ async function existingPolicy(name: string, place: FleetPlace): Promise<Collecto
 }
 
 /**
- * Returns the only Secret that the policies in the cluster or directory use. If there are no policies and environment variables contain the
- * credentials, returns a fixed name for them. Throws a `UsageError` if there are no credentials.
+ * Returns the only Secret of the policies. Without policies, returns a fixed name for credentials from environment
+ * variables. Throws a `UsageError` without credentials.
  */
 async function onlySecret(place: FleetPlace, secrets: SecretReader): Promise<ResourceKey> {
   const policies = await place.policies();
@@ -135,7 +134,7 @@ function namesOf(policies: readonly CollectorVersionPolicy[]): string {
 const file = 'SELECTOR';
 const path = ['spec', 'selector'];
 
-/** Parses a selector. Prints warnings about it to stderr, and throws a `UsageError` if the selector is invalid. */
+/** Parses a selector. Prints warnings, and throws a `UsageError` if the selector is invalid. */
 export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'stderr'>): CollectorSelector {
   const { documents, problems } = parseManifestFile(text);
   const [document] = documents;
@@ -153,7 +152,7 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
   return document.value as CollectorSelector;
 }
 
-/** Returns a valid policy with this selector, so that the selector is validated by the same rules as the selector of a policy. */
+/** Returns a valid policy with this selector, for validation by the rules of policies. */
 function policyWith(selector: unknown): object {
   return {
     apiVersion,

@@ -1,4 +1,4 @@
-/** Renders collectors with the share of each version, as a table, JSON or CSV. */
+/** Renders collectors and their versions as a table, JSON or CSV. */
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { groupedText, wordFor } from '../../base/number-text.ts';
 import { compareText } from '../../base/text-order.ts';
@@ -28,7 +28,7 @@ export function byName(left: Collector, right: Collector): number {
   return compareText(left.name, right.name) || compareText(left.id, right.id);
 }
 
-/** Renders the table of collectors, and below it their number and the share of each version. */
+/** Renders the table of collectors, their number, and the counts of their versions. */
 export function renderFleet(fleet: ShownFleet, { wide, width, nowMs }: TableOptions): readonly string[] {
   const shown = columns.filter((column) => wide || !column.onlyWide);
   const headings = shown.map(({ heading }) => heading);
@@ -77,14 +77,14 @@ function renderVersions(collectors: readonly Collector[]): readonly string[] {
 }
 
 interface VersionShare {
-  /** Version that these collectors run. Undefined for hosted collectors, which have no version. */
+  /** Version of these collectors. Undefined for hosted collectors. */
   readonly version: string | undefined;
   readonly count: number;
   /** Fraction of all shown collectors, from 0 to 1. */
   readonly share: number;
 }
 
-/** Returns the number and the share of collectors for each version, newest version first. */
+/** Returns number and fraction of collectors for each version, newest first. */
 function versionShares(collectors: readonly Collector[]): readonly VersionShare[] {
   const groups = Map.groupBy(collectors, ({ collectorVersion }) => collectorVersion || undefined);
   const shares = Array.from(groups, ([version, { length: count }]) => ({
@@ -95,14 +95,14 @@ function versionShares(collectors: readonly Collector[]): readonly VersionShare[
   return shares.sort((left, right) => newestFirst(left.version, right.version));
 }
 
-/** Compares versions for sorting, newest first. Texts that are not versions follow, and a missing version comes last. */
+/** Sorts versions, newest first. Texts that are not versions follow. */
 function newestFirst(left = '', right = ''): number {
   const [former, latter] = [parseBuildVersion(left), parseBuildVersion(right)];
   if (former && latter) return compareBuildVersions(latter, former);
   return Number(latter !== undefined) - Number(former !== undefined) || compareText(right, left);
 }
 
-/** Fields of a collector in JSON and CSV. They have the same names as in selectors. */
+/** Fields of a collector in JSON and CSV, named as in selectors. */
 const fieldNames = [
   ...(['id', 'name', 'hostName', 'collectorVersion', 'collectorType', 'alive', 'lastSeenAlive', 'osName'] as const),
   ...(['osVersion', 'osArch', 'timeZone', 'ephemeral', 'sourceSyncMode'] as const),
@@ -131,7 +131,7 @@ export function fleetDocument({ selected, total }: ShownFleet): object {
   };
 }
 
-/** Yields a CSV file with one line per collector. Cells that a spreadsheet would run as formulas begin with an apostrophe. */
+/** Yields a CSV file with one line per collector. Cells that look like formulas begin with an apostrophe. */
 export function* fleetCsv({ selected }: ShownFleet): Generator<Uint8Array> {
   const spool = new ByteSpool();
   const set = {

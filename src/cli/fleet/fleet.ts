@@ -1,7 +1,4 @@
-/**
- * `logfleet fleet [SELECTOR]`: lists all collectors of the log service, or those that match a selector, with the share of each
- * version. Writes nothing.
- */
+/** `logfleet fleet [SELECTOR]`: lists the collectors of the log service and their versions. Writes nothing. */
 
 import { Accounts } from '../../account/accounts.ts';
 import { systemClock } from '../../base/clock.ts';

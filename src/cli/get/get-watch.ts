@@ -1,7 +1,6 @@
 /**
- * Output of `logfleet get --watch`. On a terminal, lines are redrawn in place, and a single resource is shown in the live view.
- * Any other output gets a line for each change. `-o json` and `-o yaml` print a document for each change: JSON on one line, YAML
- * after `---`.
+ * Output of `logfleet get --watch`. A terminal is redrawn in place. Other outputs get a line or document for each
+ * change.
  */
 import { type AnyResource, type KindName, referenceOf } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -18,11 +17,11 @@ import { columnWidths, renderRow } from '../render/table.ts';
 import { printable, renderAge } from '../render/text.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
 
-/** Resources that the arguments of `logfleet get` select, and how the command reads and shows them. */
+/** Resources that `logfleet get` shows, and how to read and show them. */
 export interface GetRequest {
   readonly kinds: readonly KindName[];
   readonly name: string | undefined;
-  /** Namespace whose resources are shown. Undefined for all namespaces. */
+  /** Namespace of the shown resources. Undefined for all namespaces. */
   readonly namespace: string | undefined;
   readonly options: GetOptions;
   readonly reader: ResourceReader;
@@ -32,11 +31,8 @@ export interface GetRequest {
 
 interface Presenter {
   show(resources: readonly AnyResource[]): void;
-  /**
-   * Warns that the shown resources may be outdated, because their changes cannot be read. Without `message`, removes the warning.
-   */
+  /** Warns that changes cannot be read. Without `message`, removes the warning. */
   trouble(message: string | undefined): void;
-  /** Warns that no operator process works on the directory, and names the command that starts one. Without `note`, removes the warning. */
   idle(note: string | undefined): void;
   end(): void;
 }
@@ -75,17 +71,17 @@ function nothingThere({ name, kinds: [kind], options }: GetRequest): string {
   return `${reference} does not exist${inNamespace}. Waiting until it is created.`;
 }
 
-/** Interval in ms at which the ages of resources on the screen are updated. */
+/** Interval in ms at which shown ages are updated. */
 const redrawIntervalMs = 1_000;
 
-/** Output for a terminal: redraws the resources in place. Warnings above them say why they may be outdated. */
+/** Output for a terminal: redraws resources in place, with warnings above them. */
 function screenPresenter(
   stdout: Output,
   clock: Clock,
   render: (resources: readonly AnyResource[], nowMs: number) => readonly string[],
 ): Presenter {
   const screen = new Screen(stdout);
-  // Resources on the screen. Undefined until the first list of resources has been read.
+  // Resources on the screen. Undefined until the first list is read.
   let resources: readonly AnyResource[] | undefined;
   let trouble: { readonly message: string; readonly sinceMs: number } | undefined;
   let idleNote: string | undefined;
@@ -121,10 +117,7 @@ function screenPresenter(
   };
 }
 
-/**
- * Output for a stream that is not a terminal: prints new, changed and deleted resources. A resource counts as changed if `textOf`
- * returns another text than before. Warnings go to stderr, so that stdout contains only resources.
- */
+/** Output for other streams: prints new, changed and deleted resources. Warnings go to stderr. */
 function changePresenter(
   { stderr }: CommandContext,
   clock: Clock,
@@ -160,8 +153,7 @@ function changePresenter(
 
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // To detect changes, ages are rendered as of the start of the command. Current ages would make every line differ from the line
-  // before.
+  // Ages are rendered as of the start. Otherwise each line would change all the time.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {

@@ -1,7 +1,4 @@
-/**
- * `logfleet get`: shows the status of resources in a cluster or a directory. Without a name, it prints the same table as `kubectl get`.
- * With a name, it prints all details of the resource.
- */
+/** `logfleet get`: shows the status of resources in a cluster or a directory. */
 import { type AnyResource, type KindName, kindNames, kinds } from '../../api/kinds.ts';
 import { type Clock, sleep, systemClock } from '../../base/clock.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
@@ -78,10 +75,7 @@ async function show(request: GetRequest): Promise<void> {
   if (note !== undefined) stderr.write(`${note}\n`);
 }
 
-/**
- * Returns a warning that no operator process works on the directory, because the shown statuses may then be outdated. Undefined
- * if a process works on the directory, or if nothing is left to do for any resource.
- */
+/** Warns that no operator process works on the directory. Undefined if one does, or if nothing is left to do. */
 async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceReader): Promise<string | undefined> {
   const isDone = (resource: AnyResource) => holds(resource.status, 'Ready') && renderBehind(resource) === undefined;
   const open = resources.filter((resource) => !isDone(resource) && !isComplete(resource));
@@ -133,9 +127,9 @@ async function follow(request: GetRequest): Promise<void> {
           byKind.set(kind, resources);
           show();
         };
-        // A broken connection ends the watches of all kinds, so only the watch of the first kind reports the failure.
+        // A broken connection ends all watches. Only the first reports it.
         const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
-        // If the watch of one kind of resources ends, by a signal or an error, the watches of the other kinds end too.
+        // If one watch ends, the watches of other kinds end too.
         return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
       }),
     ]);
@@ -144,7 +138,7 @@ async function follow(request: GetRequest): Promise<void> {
   }
 }
 
-/** Interval in ms at which the command checks whether an operator process works on the directory. */
+/** Interval in ms of checks for an operator process. */
 const idleCheckMs = 5_000;
 
 async function repeat(look: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Runs the operator in this process with a live view of its resources, for `logfleet run DIR` and `logfleet export`. A resource is shown
- * without its status until this run of logfleet has written or confirmed the status, because the status of an earlier run may be outdated.
+ * Runs the operator in this process with a live view. A resource shows its status only after this process wrote or
+ * confirmed it, because an old status may be outdated.
  */
 
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
@@ -21,7 +21,7 @@ export class LiveOperator {
   readonly clock = systemClock;
   readonly random = systemRandom;
   readonly log: Logger;
-  /** Metrics of the operator, which also supply the request rate for the live view. */
+  /** Metrics of the operator. They supply the request rate of the live view. */
   readonly metrics: Metrics;
   readonly #view: LiveView;
   readonly #context: CommandContext;
@@ -36,15 +36,15 @@ export class LiveOperator {
     this.#context = context;
     const isJson = options.logFormat === 'json' && !stderr.isTTY;
     this.log = createLogger(options, 'text', stderr, isJson ? stderr : { write: (line) => this.#view.print(line) });
-    // If the log is in JSON, progress is logged instead of printed, so that each line of the output is JSON.
+    // With a JSON log, progress is logged, so that each output line is JSON.
     const output = isJson ? { ...stderr, write: (text: string) => this.log.info(text.trimEnd()) } : stderr;
     this.#view = new LiveView({ output, clock: systemClock, flagsOf, resumeAll });
     this.metrics = countingRequests(metrics, () => this.#view.request());
   }
 
   /**
-   * Runs the operator until no resource has anything left to do or, if `isEndless` is true, until a signal. Then stops the operator, and
-   * resolves when no request is in flight.
+   * Runs the operator until nothing is left to do or, if `isEndless`, until a signal. Resolves when no request is in
+   * flight.
    */
   async run(
     host: Host,
@@ -68,14 +68,14 @@ export class LiveOperator {
 }
 
 interface ShownHost {
-  /** Host (source of resources) for the operator. It forwards all calls to the given host, and updates the live view. */
+  /** Host for the operator. It also updates the live view. */
   readonly host: Host;
-  /** Shows the stored status of every resource. Call it when nothing is left to do, because every stored status is current then. */
+  /** Shows all stored statuses, which are current when nothing is left to do. */
   settled(): void;
 }
 
 export function showHost(view: LiveView, host: Host): ShownHost {
-  /** UIDs of the resources to show with their status, because this run of logfleet has written or confirmed the status. */
+  /** UIDs of resources whose status this process wrote or confirmed. */
   const known = new Set<string>();
   const show = (kind: KindName, key: ResourceKey) => {
     const resource = host.resources(kind).get(key);

@@ -1,9 +1,6 @@
 /**
- * Live view of policies and exports for `logfleet run DIR`, `logfleet export` and the demo. On a terminal, the same lines are redrawn in
- * place. Any other output gets a line when a state or a number changes, and the reason when nothing changes for a long time.
- * `render/resource-view.ts` renders the lines.
- *
- * Invariant: a terminal is redrawn at most four times a second, however often resources change.
+ * Live view of policies and exports. A terminal is redrawn in place, at most four times a second. Other outputs get a
+ * line for each change, and a reason when nothing changes for long.
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -18,20 +15,17 @@ import { RequestPace, UpdatePace } from './rates.ts';
 export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
-  /** Returns the flags with which another logfleet command finds this resource. */
+  /** Returns the flags with which other commands find this resource. */
   readonly flagsOf?: ((resource: AnyResource) => StepOptions) | undefined;
-  /** Returns the instruction that resumes the whole operator. Undefined if the operator is not paused. */
+  /** Returns how to resume the whole operator. Undefined if it is not paused. */
   readonly resumeAll?: (() => string | undefined) | undefined;
 }
 
 const shortestRedrawMs = 250;
-/** Interval in ms at which the screen is redrawn to update ages and rates while no resource changes. */
+/** Interval in ms at which shown ages and rates are updated. */
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
-/**
- * Time in ms without a new line about a resource, after which the reason for the lack of progress is printed. The time doubles
- * with each report. On a terminal, the live view always shows the reason.
- */
+/** Time in ms without a new line, after which the reason is printed. It doubles with each report. */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
 
@@ -39,9 +33,7 @@ interface Shown {
   resource: AnyResource;
   readonly events: LiveEvent[];
   readonly updates: UpdatePace;
-  /**
-   * State and numbers in the last line that was printed for this resource. A further line is printed only if they have changed.
-   */
+  /** State and numbers of the last printed line. Only a change prints another line. */
   lineKey: string | undefined;
   /** Reason for waiting that was printed last. */
   message: string | undefined;
@@ -72,7 +64,7 @@ export class LiveView {
     this.#begunMs = clock.monotonic();
   }
 
-  /** Shows a resource that is new or has changed. Without a terminal, nothing is printed until the resource has a status. */
+  /** Shows a new or changed resource. Outside of terminals, it must have a status. */
   show(resource: AnyResource): void {
     const key = keyOf({ kind: resource.kind, ...resource.metadata });
     const shown = this.#shown.get(key) ?? {
@@ -105,12 +97,12 @@ export class LiveView {
     if (this.#screen) this.#drawSoon();
   }
 
-  /** Counts a request to the log service for the shown request rate. Called when the request starts. */
+  /** Counts a request to the log service for the shown rate. */
   request(): void {
     this.#requests.add(this.#clock.monotonic());
   }
 
-  /** Prints a line, for example of the log. On a terminal, the line appears above the live view. */
+  /** Prints a line. On a terminal, it appears above the live view. */
   print(text: string): void {
     const line = text.trimEnd();
     if (this.#screen) {
@@ -119,7 +111,7 @@ export class LiveView {
     } else this.#write(line);
   }
 
-  /** Draws the final state of all resources, and restores the terminal. */
+  /** Draws the final state, and restores the terminal. */
   end(): void {
     if (this.#ended) return;
     this.#draw();
@@ -149,7 +141,7 @@ export class LiveView {
 
   #lines(): readonly string[] {
     const count = this.#shown.size;
-    // Empty lines separate the views of several resources. The last line of the window must stay free for the cursor.
+    // Empty lines separate the resources. The last line stays free for the cursor.
     const height = Math.floor((this.#output.rows() - 1 - (count - 1)) / count);
     const options = { width: this.#output.columns() - 1, height, colour: this.#output.colour };
     const requestsPerSecond = this.#requests.perSecond(this.#drawnMs);
@@ -171,8 +163,7 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
-      // No new line is printed, because state and numbers are the same. But the resource may have stopped making progress, so the
-      // reason is printed later.
+      // The resource may make no progress, so the reason is printed later.
       if (shown.reminder === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }
@@ -182,7 +173,6 @@ export class LiveView {
     this.#scheduleReason(shown, firstQuietMs);
   }
 
-  /** After `quietMs` without another line about the resource, prints why the resource makes no progress. */
   #scheduleReason(shown: Shown, quietMs: number): void {
     shown.reminder?.cancel();
     shown.reminder = undefined;

@@ -1,13 +1,10 @@
-/** Rates for live views: requests per second to the log service, and upgraded collectors per minute. */
+/** Rates for live views: requests per second, and upgraded collectors per minute. */
 import type { AnyResource } from '../../api/kinds.ts';
 import type { Metrics } from '../../base/metrics.ts';
 
 const startsMetric = 'logfleet_service_budget_wait_seconds';
 
-/**
- * Returns metrics that call `onStart` before each request to the log service. They count a request whenever the request budget
- * records how long the request waited, because it records this once per request (B1).
- */
+/** Returns metrics that call `onStart` before each request to the log service (B1). */
 export function countingRequests(metrics: Metrics, onStart: () => void): Metrics {
   return {
     counter: (...args) => metrics.counter(...args),
@@ -28,13 +25,10 @@ export function countingRequests(metrics: Metrics, onStart: () => void): Metrics
 
 const longestSeconds = 5;
 
-/**
- * Measures the requests per second to the log service over the last whole seconds. A shorter time could show a rate above the limit of the
- * service, because the limit applies to whole seconds.
- */
+/** Measures requests per second over whole seconds. Shorter times could show a rate above the service's limit. */
 export class RequestPace {
   #firstMs: number | undefined;
-  /** Times in ms at which the requests of the last `longestSeconds` seconds started. */
+  /** Start times in ms of the requests in the last `longestSeconds` seconds. */
   #startsMs: readonly number[] = [];
 
   add(nowMs: number): void {
@@ -54,19 +48,16 @@ const periodMs = 60_000;
 
 /** Measures how many collectors of a policy reached their target in the last minute. */
 export class UpdatePace {
-  /**
-   * Counts of upgraded collectors in the last minute, each with its time, oldest first. One count from before that minute is kept
-   * as the starting point.
-   */
+  /** Counts of upgraded collectors in the last minute with their times, and one earlier count. */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 
-  /** Adds the current number of collectors that run the target of a policy. Does nothing if the status lacks this number. */
+  /** Adds the current number of upgraded collectors, if the status has it. */
   add(atMs: number, resource: AnyResource): void {
     const total = resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
     if (total !== undefined && this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });
   }
 
-  /** Returns the collectors upgraded per minute, at least 0. Undefined in the first second. */
+  /** Returns the upgraded collectors per minute. Undefined in the first second. */
   perMinute(nowMs: number): number | undefined {
     while (this.#samples[1] && this.#samples[1].atMs <= nowMs - periodMs) this.#samples.shift();
     const [first] = this.#samples;

@@ -1,7 +1,4 @@
-/**
- * `logfleet approve`: approves a stage that waits for approval. The approval names the rollout and the stage, so that it cannot
- * approve a later stage or rollout by mistake.
- */
+/** `logfleet approve`: approves a stage. The approval names rollout and stage and cannot approve a later one. */
 
 import { annotations, parseApproval } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
@@ -27,7 +24,7 @@ export const approveCommand = personCommand(
   }),
 );
 
-/** Returns the stage that waits for an approval, or that was stopped because none of its collectors reached the target version. */
+/** Returns the stage that waits for an approval, or in which no collector reached the target. */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
   const { id } = rollout;
   const stage = stages.find(({ name, state }) => state === 'AwaitingApproval' || isInconclusive(rollout, name));
@@ -43,10 +40,7 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
   throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${stageStates}); ${advice}`);
 }
 
-/**
- * Returns the stage of an earlier approval that the operator has not read yet. A new approval would replace it, because the annotation
- * holds only one.
- */
+/** Returns the stage of an earlier approval that the operator has not read yet. A new approval would replace it. */
 function unreadApprovalBefore(
   { metadata }: CollectorVersionPolicy,
   { id, actions = [] }: Rollout,
@@ -66,10 +60,7 @@ function isInconclusive({ stopped }: Rollout, name: string): boolean {
   return stopped?.reason === reasons.stageInconclusive && stopped.stage === name;
 }
 
-/**
- * Returns a suffix that makes the approval differ from an earlier approval of the stage. The earlier approval has lost its effect
- * after a retry, or if no collector of the stage reached the target.
- */
+/** Returns a suffix that makes a second approval of the stage differ from the first. */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;
   const retry = actions.findLast(({ action }) => action === 'Retry');
@@ -124,10 +115,7 @@ function approve(
   );
 }
 
-/**
- * Renders how many collectors of the stage can be upgraded after the approval. Collectors that already run the target version are
- * not counted.
- */
+/** Renders how many collectors of the stage the approval lets upgrade. */
 function renderMembers({ members, updated }: StageStatus): string {
   const left = Math.max(0, members - updated);
   const verb = left === 1 ? 'is' : 'are';
@@ -136,7 +124,7 @@ function renderMembers({ members, updated }: StageStatus): string {
     : `${left} of its ${members} collectors ${verb}`;
 }
 
-/** Returns a sentence about the offline collectors of the whole policy, because the status does not count them for each stage. */
+/** Returns a sentence about offline collectors. The status counts them only for the whole policy. */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;
   return offline === 0

@@ -1,9 +1,6 @@
 /**
- * Pauses and resumes the whole operator in a cluster, by the ConfigMap `logfleet-settings` in the operator's namespace, with the rights of
- * the user.
- *
- * Invariant: the command does not silently write a ConfigMap that no operator reads. Without `--operator-namespace`, it chooses the
- * namespace that contains the Lease of an operator. With the flag, it warns if that namespace has no such Lease.
+ * Pauses and resumes the operator in a cluster, with the ConfigMap `logfleet-settings` in the operator's namespace. The
+ * command writes only ConfigMaps that an operator reads, or warns.
  */
 
 import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
@@ -32,7 +29,7 @@ export async function openClusterSwitch(options: PauseOptions, context: CommandC
   }
 }
 
-/** Finds the namespace of the operator to pause or resume. Throws a `UsageError` if it is unclear which operator the user means. */
+/** Finds the namespace of the operator. Throws a `UsageError` if several are possible. */
 export async function findSwitch(
   client: ApiClient,
   { operatorNamespace, kubeconfig, context: contextName }: PauseOptions,
@@ -81,7 +78,7 @@ async function listLeases(client: ApiClient, advice: string): Promise<readonly s
   }
 }
 
-/** Returns whether the namespace has the Lease of an operator. Also returns true if the user may not read Leases. */
+/** Returns whether the namespace has an operator's Lease. Also true if the user may not read Leases. */
 async function hasLease(client: ApiClient, namespace: string): Promise<boolean> {
   try {
     return (await client.find(objectPath('leases', namespace, operatorLeaseName))) !== undefined;
@@ -97,29 +94,26 @@ async function pausedBy(client: ApiClient, namespace: string): Promise<string | 
   return readPause(data[pausedMember]) && `the ConfigMap ${settingsName} in namespace ${namespace}`;
 }
 
-/** Sets `paused` in the ConfigMap with the operator's settings, and keeps the other keys. Creates the ConfigMap if it is missing. */
+/** Sets `paused` in the operator's ConfigMap. Creates the ConfigMap if it is missing. */
 async function write(client: ApiClient, namespace: string, paused: boolean): Promise<void> {
   const metadata = { name: settingsName, namespace };
   await client.call({
     method: 'PATCH',
     path: objectPath('configmaps', namespace, settingsName),
-    // With `force`, the key is changed even if another field manager owns it (server-side apply).
+    // `force` also changes a key that another field manager owns.
     query: { fieldManager: 'logfleet-cli', force: 'true' },
     contentType: 'application/apply-patch+yaml',
     body: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [pausedMember]: String(paused) } },
   });
 }
 
-/**
- * Pauses and resumes the whole operator, for `pause --all` and `resume --all`. In a cluster, it writes a ConfigMap. In a
- * directory of manifests, it writes a request file. A ConfigMap among these manifests can pause the operator as well.
- */
+/** Pauses and resumes the whole operator. In a cluster, it writes a ConfigMap; in a directory, a request file. */
 export interface OperatorSwitch {
-  /** Text that says where the paused resources are, for use after the word "everything". Example: `in ./policies`. */
+  /** Where the resources are, for use after "everything", such as `in ./policies`. */
   readonly scope: string;
-  /** Flags with which another command selects the same operator. Each flag has a space before it. */
+  /** Flags that select the same operator, each after a space. */
   readonly flags: string;
-  /** Cause of the operator's pause, for use after the words "paused by". Undefined if the operator is not paused. */
+  /** Cause of the operator's pause, for use after "paused by". Undefined without a pause. */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
   /**

@@ -1,6 +1,6 @@
 /**
- * `logfleet forget`: requests that logfleet discards the stored state of a resource whose manifest was deleted from a directory (D4). The
- * operator process that works on the directory carries out the request, now or when it is started.
+ * `logfleet forget`: discards the state of a resource whose manifest was deleted (D4). The operator process carries out
+ * the request.
  */
 import { referenceOf } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * `logfleet pause` and `logfleet resume`: for one resource, they set and remove an annotation. With `--all`, they pause and resume the whole
- * operator. A pause does not stop upgrades in flight, because the log service cannot cancel them.
+ * `logfleet pause` and `logfleet resume`: for one resource, or for the whole operator with `--all`. Upgrades in flight
+ * continue, because the log service cannot cancel them.
  */
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
@@ -31,11 +31,11 @@ const resumeOne = personCommand((resource, options, reader) => {
   return { annotation, report: renderResumption(resource, already, everything, options), isIneffective };
 });
 
-/** Pauses the resource `target`. If `target` is undefined (`--all`), pauses the whole operator. */
+/** Pauses the resource `target`, or the whole operator without `target`. */
 export const pauseCommand: PersonCommand<PauseOptions, string | undefined> = (target, options, context, ...ports) =>
   target === undefined ? pauseAllCommand(true, options, context) : pauseOne(target, options, context, ...ports);
 
-/** Resumes the resource `target`. If `target` is undefined (`--all`), resumes the whole operator. */
+/** Resumes the resource `target`, or the whole operator without `target`. */
 export const resumeCommand: typeof pauseCommand = (target, options, context, ...ports) =>
   target === undefined ? pauseAllCommand(false, options, context) : resumeOne(target, options, context, ...ports);
 
@@ -62,10 +62,7 @@ function renderResumption(
   return `${done}, but the whole operator is paused: ${everything} To resume: logfleet resume --all${targetFlags(where)}`;
 }
 
-/**
- * Returns a sentence that says what pauses the whole operator, or undefined if this is not known. In a cluster, the cause is read from the
- * status of the resource, which does not show it if the resource itself is paused.
- */
+/** Returns what pauses the whole operator, if known. In a cluster, it is read from the status. */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {
     const { pausedBy } = reader.pauseOfAll();
@@ -95,7 +92,7 @@ export async function pauseAllCommand(
 }
 
 interface Outcome {
-  /** Result of the command, which is printed after words such as "everything in ./policies: ". */
+  /** Result, printed after words such as "everything in ./policies: ". */
   readonly report: string;
   readonly status: number;
 }
@@ -108,7 +105,7 @@ async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
   return { report, status: exitStatus.ok };
 }
 
-/** Resumes the whole operator. Fails if a manifest pauses it, because the command does not change manifests, which may be in Git. */
+/** Resumes the whole operator. Fails if a manifest pauses it, because the command changes no manifests. */
 async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
   if ((await operator.pausedBy()) === undefined) return { report: 'was not paused.', status: exitStatus.ok };
   await operator.set(false);

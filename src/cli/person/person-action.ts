@@ -1,6 +1,6 @@
 /**
- * Shared code of the commands `pause`, `resume`, `approve`, `retry` and `abort`. Each command writes one annotation of a resource, not its
- * spec, because a GitOps tool that manages the spec would undo the change.
+ * Code of the commands `pause`, `resume`, `approve`, `retry` and `abort`. They write annotations, because a GitOps tool
+ * would undo changes of the spec.
  */
 
 import type { Rollout } from '../../api/generated/collector-version-policy.ts';
@@ -16,11 +16,11 @@ import type { Annotation, ResourceReader } from '../resources/resource-reader.ts
 import { UsageError } from '../usage-error.ts';
 
 export interface PersonAction {
-  /** Annotation that the command writes. Undefined if the resource already has it. */
+  /** Annotation to write. Undefined if the resource already has it. */
   readonly annotation: Annotation | undefined;
-  /** Result of the command, which is printed after the name of the resource, as in "cvp/production in namespace logging: ". */
+  /** Result, printed after the name of the resource. */
   readonly report: string;
-  /** True if the command could not do what the user wants. The exit status is then 1. */
+  /** True if the command has no effect. The exit status is then 1. */
   readonly isIneffective?: boolean;
 }
 
@@ -32,7 +32,7 @@ export type PersonCommand<Options, Target = string> = (
   clock?: Clock,
 ) => Promise<number>;
 
-/** Creates a command that writes the annotation which `decide` returns for a resource. Nothing is written if `decide` throws. */
+/** Creates a command that writes the annotation which `decide` returns. */
 export function personCommand<Options extends TargetOptions>(decide: Decide<Options>): PersonCommand<Options> {
   return async (target, options, context, open = openResources, clock = systemClock) => {
     const { kind, name } = parseReference(target);
@@ -56,10 +56,7 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
 
 type Decide<Options> = (resource: AnyResource, options: Options, reader: ResourceReader, clock: Clock) => PersonAction;
 
-/**
- * Returns a function that calls `decide` with the current rollout of a policy. The function throws an error for other kinds and
- * for policies without a rollout.
- */
+/** Returns a function that calls `decide` with a policy's current rollout, and throws without one. */
 export function rolloutAction<Options extends TargetOptions>(
   name: 'approve' | 'retry' | 'abort',
   decide: (policy: CollectorVersionPolicy, rollout: Rollout, options: Options, clock: Clock) => PersonAction,
@@ -85,18 +82,18 @@ export function rolloutAction<Options extends TargetOptions>(
   };
 }
 
-/** Returns a sentence that says that the resource is paused and how to resume it. Empty if the resource is not paused. */
+/** Returns how to resume a paused resource. Empty if it is not paused. */
 export function renderPaused(resource: AnyResource, options: TargetOptions): string {
   const resume = resumeStep(resource, options);
   return resume === undefined ? '' : ` The resource is paused. To resume: ${resume}`;
 }
 
-/** Returns the error for a command that has nothing to do. `message` says why, and what to do instead. */
+/** Returns the error for a command that has nothing to do. `message` says why. */
 export function nothingToDo(resource: AnyResource, message: string): LogfleetError {
   return failure('wait', 'cli.nothingToDo', `${referenceOf(resource.kind, resource.metadata)}: ${message}`);
 }
 
-/** Returns a sentence about upgrades and searches in flight, which a pause does not stop. Empty if nothing is in flight. */
+/** Returns a sentence about upgrades and searches in flight, which a pause does not stop. */
 export function renderInFlight(resource: AnyResource): string {
   const text = resource.status && viewOf(resource).inFlight(resource.status);
   return text === undefined ? '' : `; ${text}`;

@@ -1,6 +1,6 @@
 /**
- * `logfleet retry` and `logfleet abort`: write a user's request about the current rollout, or about failed runs of a schedule, into an
- * annotation. The request contains its time, so that a second request differs from the first.
+ * `logfleet retry` and `logfleet abort`: write a request into an annotation. The time in the request makes each request
+ * different.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -59,12 +59,12 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   };
 }
 
-/** Returns how many failed and stalled runs of a schedule `logfleet retry` starts again. */
+/** Returns how many runs of a schedule `logfleet retry` starts again. */
 function runsToRetry({ status: { gaps = [], runs = [] } = {} }: SearchExportSchedule) {
   return { failed: gaps.length, stalled: runs.filter(({ state }) => state === 'Stalled').length };
 }
 
-/** Returns whether `logfleet retry` would start anything again: the rollout of a policy, or runs of a schedule. */
+/** Returns whether `logfleet retry` would start anything again. */
 export function canRetry(resource: AnyResource): boolean {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {
@@ -80,7 +80,7 @@ export function canRetry(resource: AnyResource): boolean {
   }
 }
 
-/** Returns whether the resource has a rollout that `logfleet abort` can abort. */
+/** Returns whether the resource has a rollout that can be aborted. */
 export function canAbort(resource: AnyResource): boolean {
   return (
     resource.kind === 'CollectorVersionPolicy' &&
@@ -103,8 +103,7 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, options: Targ
 }
 
 /**
- * Returns whether there is any collector that a retry would upgrade: its upgrade failed, or the log service refused the upgrade.
- * All counts of the status are read, because its lists of collectors can be incomplete.
+ * Returns whether a retry would upgrade any collector. Reads counts, because the lists in the status can be incomplete.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;
@@ -114,12 +113,10 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 
-/**
- * Reasons of skipped collectors that a retry would upgrade. In the status, a message of the log service may follow the reason.
- */
+/** Reasons of skipped collectors that a retry would upgrade. */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
-/** Returns how the rollout has ended, such as `is already aborted`. Undefined if the rollout can still be aborted. */
+/** Returns how the rollout ended, such as `is already aborted`. Undefined if it can still be aborted. */
 function overBy({ status }: CollectorVersionPolicy): string | undefined {
   if (status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';
   return conditionOf(status, 'Ready')?.reason === reasons.rolledBack ? 'is already rolled back' : undefined;

@@ -1,8 +1,7 @@
 /**
- * Plans exports with the planning code of the operator (`export-planning.ts`). A few requests let the log service count the
- * matching rows. No other search is started, and nothing is written.
+ * Plans exports. A few requests let the log service count the rows. Nothing is written.
  *
- * Invariant: planning ends at the latest after its timeout, and closes every search job that it opens.
+ * Planning ends at its timeout, and closes all its search jobs.
  */
 
 import type { Account, Accounts } from '../../account/accounts.ts';
@@ -29,9 +28,9 @@ interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];
   readonly accounts: Accounts;
   readonly clock: Clock;
-  /** Cause of the pause of the whole operator, for use after the words "paused by". Undefined if the operator is not paused. */
+  /** Cause of the operator's pause, for use after "paused by". Undefined without a pause. */
   readonly pausedBy: string | undefined;
-  /** Maximum time in ms that planning waits for the log service, measured from `startedMs`. */
+  /** Maximum time in ms for the planning, from `startedMs`. */
   readonly timeoutMs: number;
   readonly startedMs: number;
   readonly signal: AbortSignal;
@@ -39,10 +38,7 @@ interface ExportPlanningOptions {
   readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
-/**
- * Result of planning one export. `complete`: the export has already ended. `waiting`: all data to export is too new, so the first
- * search can start at `untilMs` (E11).
- */
+/** Plan of one export. `complete`: the export has ended. `waiting`: all data is too new until `untilMs` (E11). */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'plan'; readonly plan: PlannedSearches }
   | { readonly kind: 'complete' }
@@ -50,48 +46,42 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
   | Problem<SearchExport>
 );
 
-/** Estimated rows, searches, requests and duration of an export, including what it has already exported. */
+/** Estimated rows, searches, requests and duration, including what is already exported. */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
-  /** Time up to which messages are old enough to be searched now. Newer messages are searched later. */
+  /** Messages before this time are old enough to be searched. */
   readonly settledMs: number;
   readonly toMs: number;
-  /** Planned number of search jobs of the export, including jobs that only count rows. */
+  /** Planned number of search jobs, including jobs that only count. */
   readonly jobs: number;
   readonly parallelism: number;
   readonly requestsPerSecond: number;
-  /** Number of bytes that the planned searches scan. Undefined if the log service does not report it. */
+  /** Bytes that the planned searches scan. Undefined if unknown. */
   readonly bytesToScan: number | undefined;
-  /**
-   * Cost of the digest, in which the log service sums up the rows, so that logfleet can compare the files with it (E6). Undefined
-   * without a digest.
-   */
+  /** Cost of the digest, with which the exported rows are checked (E6). Undefined without a digest. */
   readonly digest: PlannedDigest | undefined;
   readonly durationMs: number;
-  /** One sentence for each obstacle that prevents the start or the completion of the export. */
+  /** One sentence for each obstacle of the export. */
   readonly hindrances: readonly string[];
 }
 
 interface PlannedDigest {
   readonly jobs: number;
   readonly requests: number;
-  /** Bytes that the log service scans to compute the digest. Undefined if the service does not report them. */
+  /** Bytes that the log service scans for the digest. Undefined if unknown. */
   readonly bytes: number | undefined;
 }
 
-/** Maximum time in ms for which failures of the log service are retried, because it may still be starting. */
+/** Maximum time in ms for which failures of the log service are retried. */
 const patienceMs = 30_000;
 const retryDelayMs = 2_000;
-/** Maximum rounding error in ms of the log service's clock, which shows whole seconds (E11). */
+/** Maximum rounding error of the service's clock in ms. It shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
 
-/**
- * Approximate number of an export's requests that planning has already sent, so that they do not add to the export's estimated
- * duration.
- */
+/** Approximate number of requests that planning already sent. */
 const requestsOfPlanning = 6;
 
-/** Plans the exports, and resolves to the results in the same order. Rejects if the signal is aborted, and on unexpected errors. */
+/** Plans the exports, and resolves to the plans in the same order. Rejects on abort and on unexpected errors. */
 export function planExports(options: ExportPlanningOptions): Promise<readonly ExportOutlook[]> {
   return Promise.all(options.exports.map((resource) => planInTime(resource, options)));
 }
@@ -152,7 +142,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
-/** Returns the query and time range that the export must search. `serviceHost` does not affect the planned searches. */
+/** Returns query and time range of the export. `serviceHost` does not matter for planning. */
 function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;
@@ -164,17 +154,14 @@ function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
   return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: isoText(toMs) } } };
 }
 
-/** Returns the cost of an export's digest, which is one aggregation over the whole time range. */
+/** Returns the cost of an export's digest: one aggregation over the whole time range. */
 function digestOf({ identity, isSplittable }: ExportTask, bytes: number | undefined): PlannedDigest | undefined {
   if (identity.results === 'Records' || !isSplittable) return undefined;
   return { jobs: 1, requests: requestsOfCount, bytes };
 }
 
 interface KnownBeforehand {
-  /**
-   * Time in ms that planning this export took. The duration of the export is estimated from it, because planning runs one search
-   * and one count like those of the export.
-   */
+  /** Time that planning took, in ms. The export's duration is estimated from it. */
   readonly planningMs: number;
   readonly digest: PlannedDigest | undefined;
 }
@@ -249,8 +236,7 @@ function hindrancesOf(
   }
   const isOneSearch = areCounted && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
-    // After an export has reached `maxMessages`, it still finishes its running searches, so it can write more than `maxMessages`
-    // rows.
+    // Running searches are finished, so an export can exceed `maxMessages`.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
     sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before its end.`);
   }

@@ -1,7 +1,4 @@
-/**
- * Converts plans to the data that `logfleet plan` prints as JSON or YAML. docs/cli.md describes the format. Times are in RFC
- * 3339, durations in the format of Kubernetes.
- */
+/** Converts plans to the JSON or YAML of `logfleet plan` (docs/cli.md). */
 
 import { renderDuration } from '../../base/duration.ts';
 import { isoText } from '../../base/time-text.ts';
@@ -12,7 +9,7 @@ import { renderMoment } from '../render/text.ts';
 import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 
-/** Returns the plans as plain data, with fields in a readable order. JSON and YAML omit undefined fields. */
+/** Returns the plans as plain data. Undefined fields are omitted. */
 export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {
   return {
     changes: hasChanges(outlooks, exports),
@@ -21,7 +18,7 @@ export function planDocument(outlooks: readonly Outlook[], exports: readonly Exp
   };
 }
 
-/** Returns whether any policy will upgrade collectors, or any export will start searches, now or later. */
+/** Returns whether any policy will upgrade collectors, or any export will search. */
 export function hasChanges(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): boolean {
   const hasUpgrades = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
   return hasUpgrades || exports.some(({ kind }) => kind === 'plan' || kind === 'waiting');
@@ -134,7 +131,7 @@ function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }:
   };
 }
 
-/** Returns a word with a capital first letter, as enumeration values of the API are written. */
+/** Returns a word with a capital first letter. */
 function capitalised(word: string): string {
   return word.replace(/^./, (first) => first.toUpperCase());
 }

@@ -1,6 +1,6 @@
 /**
- * Renders plans as Markdown for comments on pull requests, in the dialect that GitHub and GitLab share. Each resource with
- * changes gets a table with the contents of its plan. All other resources are named in one line.
+ * Renders plans as Markdown for comments on pull requests. Each resource with changes gets a table; the others share
+ * one line.
  */
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -13,7 +13,7 @@ import type { Outlook } from './planner.ts';
 import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
 import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
 
-/** First line of the output. A later CI run finds its earlier comment with a plan by this line. Markdown does not show the line. */
+/** First line of the output. A later CI run finds its earlier comment by this line. */
 export const planMarker = '<!-- logfleet plan -->';
 
 interface AllPlans {
@@ -22,7 +22,7 @@ interface AllPlans {
   readonly schedules: readonly ScheduleOutlook[];
 }
 
-/** Renders all plans as one Markdown document, with the warnings about their manifests. */
+/** Renders all plans as a Markdown document, with warnings about their manifests. */
 export function renderPlanMarkdown(
   { outlooks, exports, schedules }: AllPlans,
   warnings: readonly PlacedFinding[],
@@ -43,7 +43,7 @@ export function renderPlanMarkdown(
   return joinBlocks(blocks);
 }
 
-/** Renders the errors and warnings of manifests that cannot be planned, because at least one of them has an error. */
+/** Renders problems of manifests that cannot be planned. */
 export function renderInvalidMarkdown(findings: readonly PlacedFinding[]): string {
   return joinBlocks([
     `${planMarker}\n### Plan of logfleet: no plan, because the manifests have errors`,
@@ -138,7 +138,7 @@ function renderTable(headings: readonly string[], rows: readonly (readonly strin
   return [line(headings), `|${' --- |'.repeat(headings.length)}`, ...rows.map(line)].join('\n');
 }
 
-/** Renders a list that is collapsed until a reader expands it. */
+/** Renders a list that readers can expand. */
 function renderDetails(title: string, items: readonly string[]): readonly string[] {
   if (items.length === 0) return [];
   return [`<details><summary>${title}</summary>\n\n${renderList(items)}\n\n</details>`];
@@ -148,18 +148,18 @@ function renderList(items: readonly string[]): string {
   return items.map((item) => `- ${escapeMarkdown(item)}`).join('\n');
 }
 
-/** Renders a name as code. Names of resources have only letters, digits, hyphens, dots and one slash. */
+/** Renders a resource's name as code. */
 function code(name: string): string {
   return `\`${name}\``;
 }
 
 const formatting = /[\\`*_{}[\]<>|~]/g;
-/** Matches a character that begins a Markdown heading or list at the start of a line. */
+/** Characters that begin a Markdown heading or list. */
 const leadingSign = /^(?=[-+#])/;
-/** Characters that mention a person, an issue or a label on GitHub or GitLab if a word follows them. */
+/** Characters that mention a person, an issue or a label on GitHub or GitLab. */
 const mentions = /([@#!$%&])(?=\w)/g;
 
-/** Returns a text that Markdown shows as it is, on one line. A zero-width space after `@` and `#` prevents mentions. */
+/** Returns a text that Markdown shows unchanged, on one line. Zero-width spaces prevent mentions. */
 export function escapeMarkdown(text: string): string {
   const escaped = printable(text).replaceAll(formatting, '\\$&').replace(leadingSign, '\\');
   return escaped.replaceAll(mentions, '$1\u200B').replaceAll('&', '&amp;');

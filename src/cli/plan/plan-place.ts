@@ -1,6 +1,6 @@
 /**
- * Opens the source of existing resources for `logfleet plan`: a directory, a cluster, or neither. `plan` only reads. In a cluster it has
- * the permissions of the user, and warns about everything that the user may not read.
+ * Opens the source of existing resources for `logfleet plan`: a directory, a cluster, or neither. It only reads, and
+ * warns about what the user may not read.
  */
 import { renderFinding } from '../../api/finding.ts';
 import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
@@ -20,11 +20,11 @@ const nouns: Readonly<Record<PlannedKind, string>> = { SearchExport: 'export', S
 export interface PlanPlace {
   readonly namespace: string;
   policies(): Promise<readonly CollectorVersionPolicy[]>;
-  /** Returns the existing export or schedule with its status, or undefined if it does not exist. */
+  /** Returns the existing export or schedule with its status, if there is one. */
   find<K extends PlannedKind>(kind: K, key: ResourceKey): Promise<ResourceOf<K> | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables may supply the credentials when neither the cluster nor the directory contains the Secret. */
+  /** True if environment variables may supply credentials when the Secret is missing. */
   readonly takesVariables: boolean;
   settings(): OperatorSettings;
   close(): Promise<void>;
@@ -55,7 +55,7 @@ export const nowhere: PlanPlace = {
   close: async () => {},
 };
 
-/** Opens a directory of manifests. Warns on stderr about unusable manifests, because the plan leaves out their policies. */
+/** Opens a directory of manifests. Warns about unusable manifests, whose policies are not planned. */
 async function placeInDirectory(
   dir: string,
   namespace = defaultNamespace,
@@ -76,11 +76,11 @@ async function placeInDirectory(
   };
 }
 
-/** Opens a cluster. The plan does not tell whether the whole operator is paused, because no flag of `plan` names the operator. */
+/** Opens a cluster. The plan ignores pauses of the whole operator, which no flag names. */
 function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: CommandContext): PlanPlace {
   const namespace = options.namespace ?? reader.defaultNamespace;
   const { ledgers } = reader;
-  /** Awaits a read from the cluster. If the user lacks permission, prints the warning and returns the result of `instead`. */
+  /** Awaits a read from the cluster. Without permission, prints the warning and returns `instead`. */
   const ifAllowed = <T>(read: Promise<T>, warning: string, instead: () => T | Promise<T>): Promise<T> =>
     read.catch((error: unknown) => {
       if (!hasCode(error, 'host.forbidden')) throw error;
@@ -93,7 +93,7 @@ function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: C
   return {
     ...nowhere,
     namespace,
-    // Policies of all namespaces are listed, because a policy of another namespace can select the same collectors.
+    // A policy of another namespace can select the same collectors.
     policies: () => (options.allNamespaces ? list() : ifAllowed(list(), onlyHere, () => list(namespace))),
     find: async <K extends PlannedKind>(kind: K, key: ResourceKey) => {
       const noun = nouns[kind];

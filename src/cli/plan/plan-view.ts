@@ -1,7 +1,4 @@
-/**
- * Renders plans as text. The plan of a policy shows estimates, its stages with their collectors, and why other collectors are
- * left out. The plan of an export shows estimates, obstacles, and the number of rows over time.
- */
+/** Renders the plans of policies and exports as text. */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { DestinationSpec, SearchExportSpec } from '../../api/generated/search-export.ts';
@@ -31,7 +28,6 @@ import type { Outlook } from './planner.ts';
 interface ViewOptions {
   readonly width: number;
   readonly colour: boolean;
-  /** True to list all collectors of a stage, not only the first few. */
   readonly wide: boolean;
 }
 
@@ -44,14 +40,14 @@ interface Cells {
 const namedCollectors = 5;
 const namedWindows = 3;
 const widestHistogram = 60;
-/** Number of intervals that the plan of an export lists without `-o wide`. */
+/** Number of intervals listed without `-o wide`. */
 const listedIntervals = 5;
 const factsLayout = { margin: 2, nameWidth: 11 };
 
 /** Plan of a resource whose planning did not fail. */
 export type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
 
-/** Renders the plans of policies and exports, with an empty line between plans. Resources whose planning failed are omitted. */
+/** Renders plans, separated by empty lines. Resources whose planning failed are omitted. */
 export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], options: ViewOptions): readonly string[] {
   const paint = paintWith(options.colour);
   return outlooks
@@ -63,7 +59,6 @@ export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], opti
     });
 }
 
-/** Returns the lines of a plan, and the text that follows the resource's name in the title of the plan. */
 function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly [string, readonly string[]] {
   const title = titleOf(outlook);
   if (outlook.kind === 'waiting' && 'message' in outlook) {
@@ -84,7 +79,7 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   return [title, [...facts, ...sections]];
 }
 
-/** Returns the text that follows the resource's name in the title of a plan. */
+/** Returns the text after the resource's name in the title of a plan. */
 export function titleOf(outlook: Plan): string {
   if (outlook.kind === 'complete') return ': nothing to do, it is complete';
   if ('untilMs' in outlook)
@@ -96,9 +91,7 @@ export function titleOf(outlook: Plan): string {
   return ` to ${plan.target}${channel === undefined ? '' : ` (${channel})`}`;
 }
 
-/**
- * Returns the lines of a plan that have a name and a value, such as its requests and duration. Empty if there is nothing to do.
- */
+/** Returns the named values of a plan, such as requests and duration. Empty if nothing is to do. */
 export function factsOf(outlook: Plan): readonly Fact[] {
   if (outlook.kind !== 'plan') return [];
   if ('rolloutId' in outlook.plan) {
@@ -170,7 +163,7 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
   return `about ${duration}, until ${end}, if an upgrade takes ${upgradeTime}${sources[upgrade.source]}`;
 }
 
-/** Renders the first maintenance windows of a plan. No upgrade starts in the last `lastMs` of each window. */
+/** Renders the first maintenance windows of a plan. No upgrade starts in the last `lastMs` of a window. */
 function describeWindows({ forecast }: RolloutPlan, lastMs: number): string | undefined {
   const windows = forecast?.windows ?? [];
   if (windows.length === 0) return undefined;
@@ -187,7 +180,7 @@ function stageTable(plan: RolloutPlan, { width }: ViewOptions): readonly string[
   return cells === undefined ? [] : renderTable(cells.headings, cells.rows, width - 2);
 }
 
-/** Returns the table of a rollout's stages. Columns without values are omitted. Undefined if the policy has no stages. */
+/** Returns the table of a rollout's stages. Undefined without stages. */
 export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined {
   if (stages.every(({ name }) => name === undefined)) return undefined;
   const time = (ms: number | undefined) =>
@@ -225,7 +218,7 @@ function firstUpgrades(plan: RolloutPlan, options: ViewOptions): readonly string
   return upgradesByStage(plan).flatMap((text) => wrapped(text, options));
 }
 
-/** Returns one text for each stage, with the names of the first collectors to upgrade. */
+/** Returns the first collectors to upgrade, one text for each stage. */
 export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
@@ -236,7 +229,7 @@ function firstLeftOut(plan: RolloutPlan, options: ViewOptions): readonly string[
   return leftOutByReason(plan).flatMap((text) => wrapped(text, options));
 }
 
-/** Returns one text for each reason why collectors are not upgraded, with the names of the first of these collectors. */
+/** Returns the first collectors that are not upgraded, one text for each reason. */
 export function leftOutByReason({ leftOut }: RolloutPlan): readonly string[] {
   return leftOut.map((group) => `${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`);
 }
@@ -294,7 +287,7 @@ function section(title: string, lines: readonly string[], paint: Paint): readonl
   return lines.length === 0 ? [] : [`  ${paint('bold', `${title}:`)}`, ...lines.map((line) => `    ${line}`)];
 }
 
-/** Returns the destination as shown to users: a volume, a PersistentVolumeClaim, or the address of a bucket or container. */
+/** Returns the destination: a volume, a PersistentVolumeClaim, a bucket or a container. */
 function destinationText({ volume, s3, azureBlob, gcs, persistentVolumeClaim: claim }: DestinationSpec): string {
   if (claim) return `PersistentVolumeClaim ${claim.claimName}`;
   const { prefix } = s3 ?? azureBlob ?? gcs ?? {};

@@ -1,7 +1,5 @@
 /**
- * `logfleet plan FILE…`: shows what the policies, exports and schedules in these manifests would do now: collectors of each
- * stage, collectors that are left out, rows and searches of exports, runs of schedules, and durations. It reads from the log
- * service and from the cluster or directory, and writes nothing.
+ * `logfleet plan FILE…`: shows what the policies, exports and schedules in manifests would do now. It writes nothing.
  */
 
 import { Accounts } from '../../account/accounts.ts';
@@ -52,8 +50,8 @@ interface Plans extends Planned {
 const defaultTimeoutMs = 10 * 60_000;
 
 /**
- * Runs `logfleet plan`. Resolves to exit status 2 if a manifest is invalid, and to 1 if the plan of a resource fails. With `--exit-code`, 1
- * means that there is something to do, and a failed plan resolves to 2.
+ * Runs `logfleet plan`. Resolves to 2 for an invalid manifest and to 1 for a failed plan. With `--exit-code`, 1 means
+ * that something is to do, and a failed plan resolves to 2.
  */
 export async function planCommand(
   files: readonly string[],
@@ -83,7 +81,7 @@ export async function planCommand(
   return isAnyLeft ? exitStatus.failed : exitStatus.ok;
 }
 
-/** Returns the results of planning one sample run of each schedule. */
+/** Returns the plan of each schedule's sample run. */
 function outlooksOf(schedules: readonly ScheduleOutlook[]): readonly ExportOutlook[] {
   return schedules.flatMap(({ outlook }) => outlook ?? []);
 }
@@ -112,7 +110,7 @@ async function plan(
   const secrets = await secretsOf(decoded, place, context);
   const settings = settingsOf(decoded, place);
   const common = { clock, log: silentLogger, metrics: noMetrics };
-  // All planned resources share one request budget, so that the plan respects the limits of the log service (B1).
+  // All plans share one request budget (B1).
   const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect });
   const lines = new TroubleLines(clock, (line) => context.stderr.write(`${printable(line)}\n`));
   const onTrouble = ({ metadata }: AnyResource, { reason, message }: LogfleetError) =>
@@ -123,8 +121,7 @@ async function plan(
     const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Exports are planned after policies, not at the same time, because the plan of an export measures how fast the log service
-    // answers.
+    // Exports are planned after policies, because their plans measure how fast the service answers.
     const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });
@@ -141,7 +138,7 @@ async function plan(
   }
 }
 
-/** Returns the policies in the manifests, and the existing policies, which can select the same collectors. */
+/** Returns the policies in the manifests and the existing policies. */
 async function policiesAmong(
   decoded: readonly DecodedFile[],
   place: PlanPlace,
@@ -155,7 +152,7 @@ async function policiesAmong(
   return { host, wanted: given.map(({ metadata: { namespace, name } }) => ({ namespace, name })) };
 }
 
-/** Returns the resources of a kind in the manifests. A resource that already exists gets its current status. */
+/** Returns the resources of a kind in the manifests, with their current status. */
 async function placedAmong<K extends PlannedKind>(
   kind: K,
   decoded: readonly DecodedFile[],

@@ -1,8 +1,6 @@
 /**
- * Plans policies: runs the reconciler of the operator without write access until the plan of every policy is known. The list of collectors,
- * the ownership of collectors and the ledgers (stored rollout state) are read as in the operator.
- *
- * Invariant: planning ends at the latest after its timeout, and every policy in `wanted` then has a result.
+ * Plans policies with the operator's reconciler, but without write access. Planning ends at its timeout with a result
+ * for each policy in `wanted`.
  */
 
 import type { Accounts } from '../../account/accounts.ts';
@@ -26,9 +24,9 @@ import type { NextBuild } from '../../policy/rollout/target.ts';
 export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly host: Host;
   readonly accounts: Accounts;
-  /** Policies to plan. Other policies are read only because they can select the same collectors. */
+  /** Policies to plan. Others are read because they can select the same collectors. */
   readonly wanted: readonly ResourceKey[];
-  /** Assumed duration of one upgrade in ms. If undefined, planning uses the measured duration, or else a default. */
+  /** Assumed duration of an upgrade in ms. Default: the measured duration. */
   readonly upgradeMs: number | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -43,7 +41,7 @@ export interface Problem<R> {
   readonly message: string;
 }
 
-/** Result of planning one policy. `waiting`: the policy has no target version yet, because no build has reached `minAge`. */
+/** Plan of one policy. `waiting`: no build has reached `minAge` yet. */
 export type Outlook = { readonly resource: CollectorVersionPolicy } & (
   | { readonly kind: 'plan'; readonly plan: RolloutPlan }
   | { readonly kind: 'waiting'; readonly nextBuild: NextBuild; readonly message: string }
@@ -53,15 +51,15 @@ export type Outlook = { readonly resource: CollectorVersionPolicy } & (
 export interface Planned {
   /** Results of planning, in the order of `wanted`. */
   readonly outlooks: readonly Outlook[];
-  /** Problems of existing policies that are not in `wanted`. These policies are left out of the plan. */
+  /** Problems of policies that are not planned. */
   readonly others: readonly Problem<CollectorVersionPolicy>[];
 }
 
-/** Maximum time in ms for which failures of the log service are retried, because it may still be starting. */
+/** Maximum time in ms for which failures of the log service are retried. */
 const patienceMs = 30_000;
 const workers = 16;
 
-/** Plans the policies. Rejects if the signal is aborted, and on unexpected errors. */
+/** Plans the policies. Rejects on abort and on unexpected errors. */
 export async function planPolicies(options: PlanningOptions): Promise<Planned> {
   return new Planning(options).run();
 }
@@ -71,7 +69,6 @@ class Planning {
   readonly #reconciler: PolicyReconciler;
   readonly #controller: Controller;
   readonly #outlooks = new Map<string, Outlook>();
-  /** Current failure of each policy whose planning fails, and the time of its first failure. */
   readonly #troubles = new Map<string, { readonly sinceMs: number; readonly error: LogfleetError }>();
   readonly #ended = Promise.withResolvers<void>();
 
@@ -124,9 +121,7 @@ class Planning {
     if (outlook) this.#settle(outlook);
   }
 
-  /**
-   * Returns the plan of a policy, or the problem that prevents it. Returns undefined until the policy's collectors and rollout are known.
-   */
+  /** Returns the plan of a policy or its problem. Undefined while it is unknown. */
   #outlook(policy: CollectorVersionPolicy, gathered: Ready | Unready): Outlook | undefined {
     if (gathered.kind === 'ready') {
       const { heldBy, notOffered } = gathered.input.observation;
@@ -142,9 +137,7 @@ class Planning {
     return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
   }
 
-  /**
-   * Returns the problem of a policy whose planning fails. A problem that a retry may solve is returned only after `patienceMs`.
-   */
+  /** Returns the problem of a policy. A temporary problem is returned only after `patienceMs`. */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);
     const nowMs = this.#options.clock.monotonic();
@@ -155,7 +148,7 @@ class Planning {
     return isOver ? problemOf(policy, error) : undefined;
   }
 
-  /** Wraps a reconciler, so that its errors are recorded as failures of their policy. An unexpected error ends the planning. */
+  /** Wraps a reconciler to record the errors of its policies. */
   #watched(reconciler: Reconciler): Reconciler {
     return {
       reconcile: async (key, signal) => {

@@ -1,4 +1,4 @@
-/** Renders plans of schedules: as text for people, and as JSON or YAML for programs. */
+/** Renders plans of schedules as text, JSON or YAML. */
 import { renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
 import { groupedText } from '../../base/number-text.ts';
@@ -17,7 +17,7 @@ export function renderSchedulePlan(
   ];
 }
 
-/** Returns the text that follows the schedule's name in the title of its plan. */
+/** Returns the text after the schedule's name in the title of its plan. */
 export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending } = planned;
   const isEnded = planned.nextDueMs === undefined;
@@ -28,7 +28,7 @@ export function scheduleTitle(planned: ScheduleOutlook): string {
   return pending === 0 ? later : `${due}, and ${later}`;
 }
 
-/** Returns the lines of a schedule's plan. Each line has a name and a value, such as the number of runs and their duration. */
+/** Returns the named values of a schedule's plan, such as its number of runs. */
 export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
   const { sample, failed, pending, nextDay, nextDueMs, outlook, resource } = planned;
   const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};

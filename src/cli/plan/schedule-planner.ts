@@ -1,6 +1,6 @@
 /**
- * Plans schedules of exports: the runs that are due now (the backfill), the runs of the next 24 hours, and their requests. One
- * sample run is planned like a single export, and all runs are assumed to need as much.
+ * Plans schedules: the due runs (backfill) and the runs of the next 24 hours. One sample run is planned, and all runs
+ * are assumed to be like it.
  */
 
 import { scheduleRange } from '../../api/export-schedule-check.ts';
@@ -16,46 +16,43 @@ import { union } from '../../schedule/time-spans.ts';
 import type { ExportOutlook } from './export-planner.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Maximum rounding error in ms of the log service's clock, which shows whole seconds (E11). */
+/** Maximum rounding error of the service's clock in ms. It shows whole seconds (E11). */
 const clockRoundingMs = 2_000;
-/**
- * Periods in ms over which the number of runs per day is averaged. The longer period is used if the schedule fires less than once
- * a day in the shorter one.
- */
+/** Periods over which runs per day are averaged, in ms. The longer one is for infrequent schedules. */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */
 export const mostPending = 100_000;
 
 export interface ScheduleRuns {
   readonly resource: SearchExportSchedule;
-  /** Number of runs that become due in the next 24 hours. */
+  /** Runs that become due in the next 24 hours. */
   readonly nextDay: number;
-  /** Number of runs that are due and neither complete nor failed, counted up to `mostPending`. */
+  /** Due runs that are neither complete nor failed, at most `mostPending`. */
   readonly pending: number;
-  /** Number of failed runs. A failed run is repeated only if a user requests it. */
+  /** Failed runs. Only a user can start them again. */
   readonly failed: number;
-  /** Time at which the next run becomes due; undefined if the schedule has ended. */
+  /** Due time of the next run. Undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
-  /** Mean number of runs per day over the next weeks, without regard to the end of the schedule. */
+  /** Mean number of runs per day over the next weeks. */
   readonly meanPerDay: number;
-  /** Sample run, from which all runs are estimated. Undefined if no run is left to do. */
+  /** Sample run, from which all runs are estimated. Undefined if no run is left. */
   readonly sample: ScheduleSample | undefined;
 }
 
-/** Sample run of a schedule. It is planned like a single export, and all runs are assumed to need as much. */
+/** Sample run of a schedule. It is planned like a single export. */
 export interface ScheduleSample {
   readonly span: TimeRange;
-  /** True if the sample is from a time before the first run, because no run of the schedule has complete data yet. */
+  /** True if the sample is before the first run, because no run has complete data yet. */
   readonly isOlder: boolean;
   readonly export: SearchExport;
 }
 
-/** Result of planning one schedule. `outlook` is the result of planning its sample run. */
+/** Plan of a schedule. `outlook` is the plan of its sample run. */
 export interface ScheduleOutlook extends ScheduleRuns {
   readonly outlook: ExportOutlook | undefined;
 }
 
-/** Counts the runs of a valid schedule that are due, failed or upcoming, and chooses a sample run. */
+/** Counts the runs of a schedule, and chooses a sample run. */
 export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleRuns {
   const { spec, status } = resource;
   const zone = timeZone(spec.timeZone);
@@ -87,13 +84,13 @@ function lengthOf(items: Iterable<unknown>): number {
   return count;
 }
 
-/** Number of ticks (times of the cron schedule) after `afterMs`, up to and including `untilMs`. */
+/** Number of ticks (times of the cron schedule) in (`afterMs`, `untilMs`]. */
 function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): number {
   return untilMs <= afterMs ? 0 : lengthOf(calendar.divide({ fromMs: afterMs, toMs: untilMs + 1 })) - 1;
 }
 
 /**
- * Number of runs that become due after `afterMs`, up to and including `untilMs`. The schedule's end can make a run due between two ticks.
+ * Number of runs that become due in (`afterMs`, `untilMs`]. The schedule's end can make a run due between two ticks.
  */
 function dueIn({ calendar, startMs, endMs, settleDelayMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
   const [fromMs, toMs] = [afterMs - settleDelayMs, untilMs - settleDelayMs];
@@ -111,9 +108,7 @@ function meanPerDay(calendar: TickCalendar, nowMs: number): number {
 }
 
 /**
- * Chooses the latest run whose data is complete, preferably a run from one tick (time of the cron schedule) to the next. If no
- * run has complete data yet, chooses the latest period between two ticks that has complete data. Returns undefined if there are
- * no two past ticks.
+ * Chooses the latest run with complete data, or the latest past period between two ticks. Undefined if there is none.
  */
 function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
   const { calendar, startMs, endMs, settleDelayMs } = times;
@@ -138,24 +133,21 @@ function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: n
 export interface RowFigures {
   readonly requests: number;
   readonly rows: number;
-  /** Bytes that the searches scan. Undefined if the log service does not report them. */
+  /** Bytes that the searches scan. Undefined if unknown. */
   readonly bytesToScan: number | undefined;
 }
 
-/** Estimates for a schedule. They assume that every run is like the sample run. */
+/** Estimates for a schedule, all from its sample run. */
 export interface ScheduleFigures {
   readonly perRun: RowFigures;
   readonly nextDay: RowFigures;
-  /**
-   * Estimates for all runs that are due now. Undefined if no run is due. `durationMs` is undefined if new runs alone need the
-   * whole allowed request rate.
-   */
+  /** Estimates for all due runs. `durationMs` is undefined if new runs need the whole request rate. */
   readonly backfill: (RowFigures & { readonly durationMs: number | undefined }) | undefined;
-  /** Average part of the allowed request rate that the schedule needs, as a ratio. Undefined if the schedule has ended. */
+  /** Fraction of the allowed request rate that the schedule needs. Undefined if the schedule has ended. */
   readonly share: number | undefined;
 }
 
-/** Returns the estimates for a schedule. Undefined if its sample run could not be planned. */
+/** Returns the estimates for a schedule. Undefined without a plan of its sample run. */
 export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;
@@ -166,7 +158,7 @@ export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined
   });
   const share = nextDueMs === undefined ? undefined : (meanPerDay * requests) / (requestsPerSecond * (dayMs / 1_000));
   const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
-  // Runs that are due now can only use the part of the request rate that new runs do not need.
+  // Due runs use the request rate that new runs leave free.
   const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
   const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
   const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);

@@ -1,7 +1,4 @@
-/**
- * Renders bars and histograms as text: the states of a policy's collectors, the progress of an export, and its rows over time. Each state
- * has its own character, so that the bars are readable without colours.
- */
+/** Renders bars and histograms as text. Each state has its own character, to be readable without colours. */
 
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
 import type { TimeRange } from '../../api/time-range.ts';
@@ -14,10 +11,7 @@ interface CollectorState {
   readonly colour: Colour;
 }
 
-/**
- * States of collectors, in the order in which the bar of a policy shows them. The numbers of collectors in these states add up to
- * `matched`, the number of all collectors of the policy.
- */
+/** States of collectors in the order of the bar. Their numbers add up to `matched`. */
 export const collectorStates: readonly CollectorState[] = [
   { member: 'updated', label: 'updated', mark: '█', colour: 'green' },
   { member: 'inProgress', label: 'in progress', mark: '▓', colour: 'cyan' },
@@ -29,7 +23,7 @@ export const collectorStates: readonly CollectorState[] = [
   { member: 'foreign', label: 'foreign', mark: '~', colour: 'blue' },
 ];
 
-/** Renders the bar of collector states, such as `[████▓▓░░]`, with exactly `width` columns. The bar is empty if there are no collectors. */
+/** Renders the bar of collector states, such as `[████▓▓░░]`, with exactly `width` columns. */
 export function renderBar(counts: CollectorCounts, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
   const cells = apportion(
@@ -42,7 +36,7 @@ export function renderBar(counts: CollectorCounts, width: number, paint: Paint):
   return `[${inside}${' '.repeat(room - sum(cells))}]`;
 }
 
-/** Renders the legend of the bar, such as `█ updated 80  ▓ in progress 6  …`, in lines of at most `width` columns, without empty states. */
+/** Renders the legend of the bar, such as `█ updated 80  ▓ in progress 6`, without empty states. */
 export function renderLegend(counts: CollectorCounts, width: number, paint: Paint): readonly string[] {
   const lines: string[] = [];
   for (const { member, label, mark, colour } of collectorStates) {
@@ -56,8 +50,8 @@ export function renderLegend(counts: CollectorCounts, width: number, paint: Pain
 }
 
 /**
- * Divides the columns of a bar (`cells`) in proportion to `amounts`, with the largest remainder method. A small amount above 0 gets a
- * column from the largest amount, so that one failed collector of ten thousand is visible.
+ * Divides the columns of a bar in proportion to `amounts`. Even a small amount gets a column: one failed collector of
+ * ten thousand is visible.
  */
 export function apportion(amounts: readonly number[], cells: number): readonly number[] {
   const total = sum(amounts);
@@ -83,10 +77,7 @@ function sum(amounts: readonly number[]): number {
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
-/**
- * Renders a progress bar such as `[████▌     ]`, with exactly `width` columns. `part` is the completed fraction. The bar is only
- * full if the fraction is 1.
- */
+/** Renders a progress bar such as `[████▌     ]` with exactly `width` columns. It is only full if `part` is 1. */
 export function renderProgressBar(part: number, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
   const done = Math.floor(Math.min(1, Math.max(0, part)) * room * 8);
@@ -94,17 +85,17 @@ export function renderProgressBar(part: number, width: number, paint: Paint): st
   return `[${paint('green', inside)}${' '.repeat(room - inside.length)}]`;
 }
 
-/** Part of a histogram's time range, with its number of rows. */
+/** A time range with its number of rows. */
 interface Piece extends TimeRange {
   readonly rows: number;
 }
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
-/** Character for a histogram column whose number of rows is unknown. */
+/** Column with an unknown number of rows. */
 const unknown = '·';
 const empty = ' ';
 
-/** Renders a histogram of rows over time in `width` columns. The rows of each time range are distributed evenly over its columns. */
+/** Renders a histogram of rows over time in `width` columns. */
 export function renderHistogram(pieces: readonly Piece[], range: TimeRange, width: number): string {
   const lengthMs = (range.toMs - range.fromMs) / width;
   const columns = Array.from({ length: width }, (_, column) => {
@@ -121,10 +112,7 @@ function block(rows: number, highest: number): string {
   return heights[Math.max(0, Math.ceil((rows / highest) * heights.length) - 1)] ?? heights[0];
 }
 
-/**
- * Returns the number of rows in the time range of a histogram column. Undefined if more than half of this time range is unknown, and no
- * rows were found in the rest.
- */
+/** Returns the number of rows in a histogram column. Undefined if most of its time range is unknown. */
 function rowsWithin({ fromMs, toMs }: TimeRange, pieces: readonly Piece[]): number | undefined {
   let [rows, knownMs] = [0, 0];
   for (const piece of pieces) {

@@ -1,4 +1,4 @@
-/** Renders the conditions of a resource of any kind as text. */
+/** Renders the conditions of a resource. */
 import { type Condition, type ConditionType, findCondition } from '../../api/conditions.ts';
 import type { AnyResource } from '../../api/kinds.ts';
 import { printable, renderAgeSince } from './text.ts';
@@ -15,14 +15,14 @@ export function holds(status: WithConditions | undefined, wanted: ConditionType)
   return conditionOf(status, wanted)?.status === 'True';
 }
 
-/** True if logfleet is working on the resource, or if the resource has no conditions yet. */
+/** True if logfleet is working on the resource, or if it has no conditions yet. */
 export function isAtWork(status: WithConditions | undefined): boolean {
   return !status?.conditions?.length || holds(status, 'Reconciling');
 }
 
 /**
- * Meaning of a resource's state for a person, which decides the colour of the state. `stalled`: a person must act. `waiting`: the
- * resource is paused, or waits for an approval. `working`: logfleet is working on the resource. `ready`: nothing is left to do.
+ * What a state means for a user: `stalled` (a user must act), `waiting` (paused, or needs an approval), `working`, or
+ * `ready` (nothing is left to do).
  */
 export type Tone = 'stalled' | 'waiting' | 'working' | 'ready';
 
@@ -32,7 +32,7 @@ export function toneOf({ status }: AnyResource): Tone {
   return isAtWork(status) && status?.summary?.state !== 'AwaitingApproval' ? 'working' : 'waiting';
 }
 
-/** Renders the conditions of a resource. A message that several conditions share is shown only below the first of them. */
+/** Renders conditions. A message that several conditions share is shown once. */
 export function renderConditions({ conditions = [] }: WithConditions, nowMs: number): readonly string[] {
   const shown = new Set(['']);
   return conditions.flatMap(({ type, status, reason, message, lastTransitionTime }) => {
@@ -43,7 +43,7 @@ export function renderConditions({ conditions = [] }: WithConditions, nowMs: num
   });
 }
 
-/** Returns a warning that the status describes an older version of the spec. Undefined if it describes the current spec. */
+/** Returns a warning that the status describes an older spec, if it does. */
 export function renderBehind(resource: {
   readonly metadata: { readonly generation: number };
   readonly status?: { readonly observedGeneration?: number };

@@ -1,7 +1,4 @@
-/**
- * Renders an export: the exported part of its time range, rows and their rate, the histogram, the reason for waiting, running searches,
- * incomplete intervals, errors, the query and the destination. All functions are pure.
- */
+/** Renders an export: progress, rates, histogram, running searches, errors, query and destination. */
 
 import { reasons } from '../../api/conditions.ts';
 import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
@@ -25,7 +22,7 @@ import {
 } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum number of lines that the view of an export shows for each kind of detail. */
+/** Maximum number of lines for each kind of detail. */
 interface Detail {
   readonly jobs: number;
   readonly problems: number;
@@ -33,7 +30,7 @@ interface Detail {
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Levels of detail of the live view. The first one is for a large window, the last one for a small window. */
+/** Levels of detail of the live view, from large to small windows. */
 const details: readonly Detail[] = [
   { jobs: 10, problems: 5, events: 5 },
   { jobs: 6, problems: 3, events: 3 },
@@ -48,8 +45,7 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // If the output is not a terminal, a line is printed when the progress changes. A change of the number of rows prints no line,
-  // because this number changes all the time.
+  // A changed number of rows prints no line, because it changes all the time.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');
@@ -104,14 +100,14 @@ export function renderIncomplete(intervals: readonly IncompleteInterval[] = []):
   });
 }
 
-/** Returns a line for each blocked pod of the export's Kubernetes Job, with the reason. */
+/** Returns a line for each blocked pod of the export's Job, with the reason. */
 function renderObstacles({ workers = [] }: SearchExportStatus): readonly string[] {
   return workers.flatMap(({ index, obstacle }) =>
     obstacle ? [`Pod ${index}, ${obstacle.reason}: ${obstacle.message}`] : [],
   );
 }
 
-/** Renders the exported part of the time range as a bar, with the histogram of the rows below it. Both have the same width if possible. */
+/** Renders the progress bar, with the histogram of rows below it. */
 function coverage(status: SearchExportStatus, width: number, paint: Paint): readonly string[] {
   const { progress, timeRange } = status;
   if (!progress) return [];
@@ -135,7 +131,7 @@ function pace(status: SearchExportStatus, { nowMs, requestsPerSecond }: Moment, 
   return [renderDone(status) ?? '', speed].filter((line) => line !== '').flatMap((line) => wrap(line, width));
 }
 
-/** Renders the completed part of an export, such as `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`. */
+/** Renders the progress, such as `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`. */
 function renderDone({ progress }: SearchExportStatus): string | undefined {
   if (!progress) return undefined;
   const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, duplicatesDropped } = progress;
@@ -145,7 +141,7 @@ function renderDone({ progress }: SearchExportStatus): string | undefined {
   return `${rows}, ${size} of files, in ${intervals}${dropped}`;
 }
 
-/** Renders the download rate (before compression), such as `41,000 rows and 9.8 MiB received a second`. Undefined if there is no rate. */
+/** Renders the download rate, such as `41,000 rows and 9.8 MiB received a second`. */
 function renderRates({ progress }: SearchExportStatus): string | undefined {
   const { rowsPerSecond, bytesPerSecond } = progress ?? {};
   const parts = [
@@ -155,14 +151,14 @@ function renderRates({ progress }: SearchExportStatus): string | undefined {
   return parts.length === 0 ? undefined : `${parts.join(' and ')} received a second`;
 }
 
-/** Renders the start and end of a time range with the same precision. */
+/** Renders start and end of a time range with the same precision. */
 function renderSpan(from: string, to: string): string {
   const timesMs = [from, to].map((time) => Date.parse(time));
   const isWhole = (unitMs: number) => timesMs.every((timeMs) => timeMs % unitMs === 0);
   return timesMs.map(isWhole(60_000) ? renderMinute : isWhole(1_000) ? renderMoment : isoText).join(' to ');
 }
 
-/** Renders the histogram of an export's rows over time as a line of blocks. Undefined while no number of rows is known. */
+/** Renders rows over time as a line of blocks. Undefined while no count is known. */
 function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
   if (rowHistogram.every((count) => count === 0) || !timeRange || width < 10) return undefined;
   const range = { fromMs: Date.parse(timeRange.startTime), toMs: Date.parse(timeRange.endTime) };
@@ -174,7 +170,7 @@ function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width:
   return renderHistogram(pieces, range, width);
 }
 
-/** Returns the reason why an unfinished export runs no search at the moment. Undefined if it runs one. */
+/** Returns why an unfinished export runs no search. Undefined if it runs one. */
 function waiting(status: SearchExportStatus): string | undefined {
   const isSearching = (status.jobs?.length ?? 0) > 0 && status.outageStartTime === undefined;
   const isWaiting = !isSearching && !holds(status, 'Ready') && holds(status, 'Reconciling');

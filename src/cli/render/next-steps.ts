@@ -1,6 +1,6 @@
 /**
- * Finds out what a person can do to let a resource continue: resume it, approve a stage, or retry failures. Each step is a command to be
- * pasted into a shell, or a change of a manifest.
+ * Finds what a user can do for a resource: resume it, approve a stage, or retry failures. Each step is a shell command
+ * or a change of a manifest.
  */
 
 import { join } from 'node:path';
@@ -13,21 +13,21 @@ import type { TargetOptions } from '../options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
 export interface StepOptions extends TargetOptions {
-  /** True if commands such as `logfleet retry` cannot reach the resource. A person must then edit its manifest. */
+  /** True if commands cannot reach the resource. A user must then edit its manifest. */
   readonly byManifest?: true;
 }
 
-/** Steps that a person can take now for one resource. A step that does not apply is undefined. */
+/** Steps that a user can take now. A step that does not apply is undefined. */
 export interface NextSteps {
   /** Instruction that ends a pause of the resource. */
   readonly resume?: string | undefined;
-  /** Command that approves the stage of the rollout that waits for an approval. */
+  /** Command that approves the waiting stage. */
   readonly approve?: string | undefined;
   /** Command that continues a stopped rollout. */
   readonly retry?: string | undefined;
 }
 
-/** Finds the steps for a resource. `resumeAll` is the instruction that resumes the whole operator, if the operator is paused. */
+/** Finds the steps for a resource. `resumeAll` says how to resume the whole operator, if it is paused. */
 export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll?: string): NextSteps {
   const pauses = [resumeStep(resource, options), resumeAll].filter((step) => step !== undefined);
   return {
@@ -37,19 +37,15 @@ export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll
   };
 }
 
-/**
- * Returns a sentence that says how to end a pause, or how to give an approval. Empty if the resource is not paused and waits for no
- * approval.
- */
+/** Returns how to end a pause or give an approval. Empty if the resource waits for neither. */
 function renderNextStep({ resume, approve }: NextSteps): string {
   if (resume !== undefined) return ` To resume: ${resume}`;
   return approve === undefined ? '' : ` To approve: ${approve}`;
 }
 
 /**
- * Returns a message about a resource that waits for a person, followed by the command or instruction that this person needs. For
- * a stopped rollout, the cause of the stop replaces `message`, because `message` already contains a command without the flags
- * that select the resource.
+ * Returns a message about a resource that waits for a user, and the command to run. For a stopped rollout, the cause of
+ * the stop replaces `message`.
  */
 export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
   const stop = kind === 'CollectorVersionPolicy' ? status?.rollout?.stopped : undefined;
@@ -58,10 +54,7 @@ export function renderMessage({ kind, status }: AnyResource, message: string, st
   return `${cause} Set another target, or run: ${steps.retry}`;
 }
 
-/**
- * Returns the instruction that ends all pauses of a resource, such as a pause by its annotation. Undefined if the resource is
- * complete or not paused.
- */
+/** Returns how to end all pauses of a resource. Undefined if it is complete or not paused. */
 export function resumeStep(resource: AnyResource, options: StepOptions): string | undefined {
   if (isComplete(resource)) return undefined;
   const steps = [
@@ -78,7 +71,7 @@ function removalOfAnnotation(resource: AnyResource, { byManifest, ...options }: 
 }
 
 function approveStep(resource: AnyResource, options: TargetOptions): string | undefined {
-  // Without a rollout, for example while all collectors run the target version, `logfleet approve` has nothing to approve.
+  // Without a rollout, there is nothing to approve.
   if (resource.kind !== 'CollectorVersionPolicy' || !resource.status?.rollout) return undefined;
   const stage = resource.status.stages?.find(({ state }) => state === 'AwaitingApproval');
   return stage && `${commandLine('approve', resource, options)} --stage ${shellWord(stage.name)}`;
@@ -92,17 +85,15 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
 
 /** One cause of a pause of the whole operator. */
 interface PauseOfAll {
-  /** Directory of the manifests, as written on the command line. */
+  /** Directory of the manifests, as on the command line. */
   readonly directory: string;
-  /** File that pauses the operator, relative to the directory of the manifests. */
+  /** File that pauses the operator, relative to the directory. */
   readonly manifest: string;
-  /**
-   * Kind of the file that pauses the operator: a ConfigMap among the manifests, a request of `logfleet pause --all`, or an unreadable file.
-   */
+  /** Kind of this file: a ConfigMap, a request of `logfleet pause --all`, or unreadable. */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
-/** Returns the instruction that ends all causes of a pause of the whole operator. Undefined if there is no cause. */
+/** Returns how to end all pauses of the whole operator. Undefined without a pause. */
 export function resumeAllStep(causes: readonly PauseOfAll[]): string | undefined {
   return causes.length === 0 ? undefined : causes.map(stepFor).join(', and ');
 }
@@ -119,12 +110,12 @@ export function isComplete({ kind, status }: AnyResource): boolean {
   return kind === 'SearchExport' && holds(status, 'Complete');
 }
 
-/** True if the resource has the annotation that `logfleet pause` sets. */
+/** True if the resource has the annotation of `logfleet pause`. */
 export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
 }
 
-/** Returns the flags that select a resource's directory or cluster, each with a space before it. */
+/** Returns the flags that select a resource's directory or cluster, each after a space. */
 export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
   const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
   return Object.entries(flags)
@@ -132,7 +123,7 @@ export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptio
     .join('');
 }
 
-/** Returns another logfleet command about the same resource, ready to be pasted into a shell. */
+/** Returns another logfleet command about the same resource, for use in a shell. */
 export function commandLine(command: string, resource: AnyResource, options: TargetOptions): string {
   return `logfleet ${command} ${referenceOf(resource.kind, resource.metadata)}${targetFlags(options)}`;
 }

@@ -1,7 +1,4 @@
-/**
- * Renders a policy: the states of its collectors, the upgrade rate, the reason for waiting, stages, versions, upgrades in flight, failures,
- * actions of people, and former rollouts. All functions are pure.
- */
+/** Renders a policy: collectors, rates, stages, versions, upgrades in flight, failures, and former rollouts. */
 import { reasons } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
@@ -20,7 +17,7 @@ import { aligned } from './table.ts';
 import { clip, type Paint, printable, renderAgeSince, renderEnd, renderExamples, widthOf, wrap } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum number of lines that the view of a policy shows for each kind of detail. */
+/** Maximum number of lines for each kind of detail. */
 interface Detail {
   readonly stages: number;
   readonly versions: number;
@@ -31,7 +28,7 @@ interface Detail {
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Levels of detail of the live view. The first one is for a large window, the last one for a small window. */
+/** Levels of detail of the live view, from large to small windows. */
 const details: readonly Detail[] = [
   { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
   { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },
@@ -105,10 +102,7 @@ function figuresOf(status: CollectorVersionPolicyStatus): string {
   return parts.filter(Boolean).join(', ');
 }
 
-/**
- * Returns the reason why a policy starts no upgrade now: a stop or another cause that needs a person, an outage of the log service (H2), or
- * what the rollout waits for. Undefined if upgrades are in flight.
- */
+/** Returns why a policy starts no upgrade now (H2). Undefined if upgrades are in flight. */
 function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   if (status.outageStartTime !== undefined || holds(status, 'Stalled')) return conditionOf(status, 'Ready')?.message;
   const { rollout, collectors } = status;
@@ -129,7 +123,7 @@ export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): Co
   };
 }
 
-/** Renders a line with the upgrade rate and the remaining time of a rollout. Returns no line if logfleet is not working on the policy. */
+/** Renders the upgrade rate and the remaining time, if logfleet is working on the policy. */
 function pace(
   status: CollectorVersionPolicyStatus,
   { updatedPerMinute, requestsPerSecond, nowMs }: Moment,
@@ -143,7 +137,7 @@ function pace(
   return parts.length === 0 ? [] : [parts.join(', ')];
 }
 
-/** Renders a line with the maintenance window, and with the id of the rollout for use in commands. */
+/** Renders the maintenance window and the rollout id. */
 function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, width: number): readonly string[] {
   const { rollout } = status;
   const window = renderWindow(status, nowMs);
@@ -157,7 +151,7 @@ function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, w
   return lines.flatMap((one) => wrap(printable(one), width));
 }
 
-/** Returns the reason why a policy that is not paused or stopped starts no upgrade at the moment. Undefined if there is no reason. */
+/** Returns why a policy that is not paused or stopped starts no upgrade. Undefined without a reason. */
 function waiting(status: CollectorVersionPolicyStatus, nowMs: number): string | undefined {
   if (holds(status, 'Ready') || !holds(status, 'Reconciling')) return undefined;
   if (status.outageStartTime !== undefined) return conditionOf(status, 'Ready')?.message;
@@ -172,7 +166,7 @@ function versions(
   paint: Paint,
 ): readonly string[] {
   if (most === 0) return [];
-  // Lines are sorted by version. If they were sorted by number of collectors, they would change places during a rollout.
+  // Sorted by version, because numbers of collectors change during a rollout.
   const shown = counts.slice(0, most).sort(oldestFirst);
   const labels = aligned(shown.map(({ version }) => printable(version) || '(none)'));
   const largest = Math.max(1, ...shown.map(({ count }) => count));
@@ -188,7 +182,7 @@ function versions(
   return [...lines, `and ${counted(rest.length, 'more version')} with ${counted(collectors, 'collector')}`];
 }
 
-/** Compares versions for sorting, oldest first. Texts that are not versions come last. */
+/** Sorts versions, oldest first. Texts that are not versions come last. */
 function oldestFirst(left: VersionCount, right: VersionCount): number {
   const [leftVersion, rightVersion] = [parseBuildVersion(left.version), parseBuildVersion(right.version)];
   if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
@@ -202,7 +196,7 @@ function tasksInFlight(
 ): readonly string[] {
   const open = tasks.filter(({ endTime }) => endTime === undefined);
   const lines = taskLines(open.slice(0, most), nowMs);
-  // The status lists only some of the upgrades in flight, so their number is taken from a count in the status.
+  // The status lists only some upgrades in flight, but counts all.
   const more = Math.max(open.length, collectors?.inProgress ?? 0) - lines.length;
   return more > 0 && lines.length > 0 ? [...lines, `and ${more} more`] : lines;
 }
@@ -223,7 +217,7 @@ function reasonLines(all: readonly ReasonCount[] = [], most: number, paint: Pain
   });
 }
 
-/** Renders former rollouts, one line each. Below each line are the actions of people on that rollout. */
+/** Renders former rollouts and the actions of users on them. */
 function history({ history: records = [] }: CollectorVersionPolicyStatus, nowMs: number): readonly string[] {
   return records.flatMap(({ id, outcome, updated, failed, startTime, completionTime, actions = [] }) => {
     const took = renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime)));

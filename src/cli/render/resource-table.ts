@@ -1,6 +1,6 @@
 /**
- * Renders resources as the table of `kubectl get`, as single rows, as JSON or as YAML. The CRDs define the columns of the table
- * (`additionalPrinterColumns`), so `logfleet get` and `kubectl get` show the same table.
+ * Renders resources as a table, JSON or YAML. The columns are the CRDs' `additionalPrinterColumns`, as in `kubectl
+ * get`.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -14,15 +14,15 @@ import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
 
 export interface TableOptions {
-  /** True (`-o wide`) if the table also has the columns whose priority is above 0. */
+  /** True (`-o wide`) to show columns with a priority above 0. */
   readonly wide: boolean;
   readonly withNamespace: boolean;
   readonly nowMs: number;
-  /** Width of the terminal in columns. Undefined if the output is not a terminal. */
+  /** Width of the terminal in columns, if the output is one. */
   readonly width?: number;
 }
 
-/** Renders one table for each kind of resource, with an empty line between the tables. */
+/** Renders a table for each kind of resource, separated by empty lines. */
 export function renderResourceTable(resources: readonly AnyResource[], options: TableOptions): readonly string[] {
   const kindsPresent = [...new Set(resources.map(({ kind }) => kind))];
   return kindsPresent.flatMap((kind, index) => {
@@ -49,7 +49,7 @@ function columnsOf(kind: KindName, wide: boolean): readonly PrinterColumn[] {
   return wide ? columns : columns.filter(({ priority = 0 }) => priority === 0);
 }
 
-/** Renders the resource itself if `single` is true, otherwise a `List` of resources, as kubectl does. The text ends with a line break. */
+/** Renders the resource if `single` is true, otherwise a `List`. The text ends with a line break. */
 export function renderDocuments(resources: readonly AnyResource[], format: 'json' | 'yaml', single: boolean): string {
   const document = single ? resources[0] : { apiVersion: 'v1', kind: 'List', items: resources };
   return format === 'json' ? `${JSON.stringify(document, undefined, 2)}\n` : renderYaml(document);
@@ -61,11 +61,9 @@ export function renderYaml(document: unknown): string {
 
 interface PrinterColumn {
   readonly name: string;
-  /** Type of the column in the CRD. Values of the type `date` are shown as ages. */
+  /** Type of the column in the CRD. A `date` is shown as an age. */
   readonly type: string;
-  /**
-   * JSON path from the resource to the value of the column. It may filter by one field: `.status.conditions[?(@.type=="Ready")].message`.
-   */
+  /** JSON path of the value, such as `.status.conditions[?(@.type=="Ready")].message`. */
   readonly jsonPath: string;
   readonly priority?: number;
 }
@@ -79,7 +77,7 @@ interface Crd {
 
 const crdFolder = inPackage('crds');
 
-/** Returns the table columns that the newest version of a CRD defines. The name of the resource is not among them. */
+/** Returns the columns of a CRD's newest version, without the name. */
 export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   for (const file of readdirSync(crdFolder)) {
     if (!file.endsWith('.yaml')) continue;
@@ -89,7 +87,6 @@ export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   assert(false, `crds/ holds no CRD of the kind ${kind}`);
 }
 
-/** Returns the text of a table cell. Empty if the resource has no value, as in kubectl. */
 export function renderCell(column: PrinterColumn, resource: unknown, nowMs: number): string {
   const value = valueAt(column.jsonPath, resource);
   if (value === undefined || value === null) return '';

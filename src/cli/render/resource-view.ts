@@ -1,4 +1,4 @@
-/** Renders a resource of any kind, either completely or in one line. */
+/** Renders a resource of any kind, completely or in one line. */
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import { conditionOf, holds } from './condition-lines.ts';
@@ -19,17 +19,14 @@ export function viewOf({ kind }: AnyResource): KindView<AnyResource> {
 }
 
 interface StateLine {
-  /**
-   * State and progress of the resource, as a text. If the output is not a terminal, a line is printed only when this text has
-   * changed.
-   */
+  /** State and progress. Outside of terminals, only a change of this text prints a line. */
   readonly key: string;
   readonly line: string;
-  /** Reason why the resource waits, as shown at the end of the line. */
+  /** Why the resource waits, for the end of the line. */
   readonly wait: string | undefined;
 }
 
-/** Renders the state of a resource in one line, with the reason for waiting. Undefined if the resource has no status. */
+/** Renders the state of a resource in one line. Undefined without a status. */
 export function renderLine(resource: AnyResource): StateLine | undefined {
   const { metadata, status } = resource;
   if (status === undefined) return undefined;
@@ -44,10 +41,7 @@ export function renderLine(resource: AnyResource): StateLine | undefined {
   return { key, line: wait === undefined ? line : `${line}: ${wait}`, wait };
 }
 
-/**
- * Returns the reason why a resource makes no progress, for outputs that are not a terminal. Undefined if the resource is ready,
- * or has upgrades in flight.
- */
+/** Returns why a resource makes no progress. Undefined if it is ready or has upgrades in flight. */
 export function renderReason(resource: AnyResource): string | undefined {
   const { status } = resource;
   const ready = conditionOf(status, 'Ready');

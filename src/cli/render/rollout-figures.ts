@@ -1,7 +1,4 @@
-/**
- * Renders a rollout as text: its stages with state, bar and numbers of collectors, what the rollout waits for, and the actions of
- * people.
- */
+/** Renders a rollout: its stages, what it waits for, and the actions of users. */
 
 import { reasons } from '../../api/conditions.ts';
 import type {
@@ -19,11 +16,11 @@ import { aligned } from './table.ts';
 import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
 
 interface StageLinesOptions {
-  /** Maximum number of stages that the view shows. The stage that the rollout has reached is always shown. */
+  /** Maximum number of shown stages. The current stage is always shown. */
   readonly most: number;
   readonly width: number;
   readonly nowMs: number;
-  /** Command that approves the stage of the rollout that waits for an approval. */
+  /** Command that approves the waiting stage. */
   readonly approve?: string | undefined;
 }
 
@@ -38,7 +35,7 @@ const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
 };
 
 const widestBar = 40;
-/** Minimum length of a bar in columns. A shorter bar would show nothing more than the numbers beside it. */
+/** Minimum length of a bar. A shorter bar shows less than the numbers beside it. */
 const shortestBar = 6;
 const gap = '  ';
 
@@ -81,7 +78,6 @@ export function renderStages(
   ];
 }
 
-/** Returns the index of the first stage to show. If there is space, this is the stage before the one that the rollout has reached. */
 function firstShown(stages: readonly StageStatus[], most: number): number {
   const current = stages.findIndex(({ state }) => state !== 'Completed');
   const wanted = (current === -1 ? stages.length : current) - Math.min(1, most - 1);
@@ -97,12 +93,12 @@ const analysisColours: Readonly<Record<StageAnalysisStatus['state'], Colour>> = 
   Inconclusive: 'yellow',
 };
 
-/** Maximum number of collectors that the view names because they sent too few messages after their upgrade. */
+/** Maximum number of named collectors that sent too few messages after their upgrade. */
 const maxQuiet = 3;
 
 const noReason = 'no reason is known';
 
-/** Renders the result of a stage's message analysis. Returns no lines before the analysis begins. */
+/** Renders a stage's message analysis. Empty before the analysis begins. */
 export function renderAnalysis({ analysis }: StageStatus): readonly string[] {
   if (!analysis) return [];
   const { state, judged = 0, quiet = 0, unjudged = 0, quietest = [], message = noReason, recovery } = analysis;
@@ -136,8 +132,7 @@ export function renderAnalysis({ analysis }: StageStatus): readonly string[] {
 }
 
 /**
- * Renders the message analysis after a rollback: how many collectors send enough messages again.
- * @param compared number of collectors whose messages were counted again
+ * Renders the message analysis after a rollback. @param compared number of collectors whose messages were counted again
  */
 function renderRecovery(
   { state, recovered = 0, message = noReason, period }: RecoveryStatus,
@@ -178,12 +173,9 @@ export function renderCounts(stage: StageStatus): string {
   ].join(', ');
 }
 
-/**
- * Renders the failures of a stage, such as `2 failed, 3 send too few messages`. If collectors failed repeatedly, the number of failed
- * upgrades is added. Undefined without failures.
- */
+/** Renders the failures of a stage, such as `2 failed, 3 send too few messages`. Undefined without failures. */
 function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = { state: 'Pending' } }: StageStatus) {
-  // Collectors that send too few messages count as failures of the stage, although their upgrades succeeded.
+  // Collectors that send too few messages count as failures, although their upgrades succeeded.
   const attempts = failedAttempts - quiet;
   const text = counted(attempts, 'attempt');
   const failures =
@@ -195,12 +187,12 @@ function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = 
   return texts.length === 0 ? undefined : texts.join(', ');
 }
 
-/** States in which a stage starts no more upgrades. Collectors without the target version are then offline, or cannot be upgraded. */
+/** States in which a stage starts no more upgrades. */
 const overStates: readonly StageStatus['state'][] = ['Soaking', 'Failed', 'Completed'];
 
 /**
- * Renders the bar of a stage's collectors, such as `[███▓×░░]`, with exactly `width` columns. If the stage starts no more upgrades, dots
- * stand for the remaining collectors: `[███▓×··]`.
+ * Renders a stage's bar, such as `[███▓×░░]`, with exactly `width` columns. Dots are collectors that are not upgraded
+ * any more: `[███▓×··]`.
  */
 export function renderStageBar(
   { members, updated, inProgress = 0, failed, state }: Omit<StageStatus, 'name'>,
@@ -220,7 +212,10 @@ export function renderStageBar(
   return `[${parts.join('')}${' '.repeat(room - done - running - lost - rest)}]`;
 }
 
-/** Returns what the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if it waits for nothing. */
+/**
+ * Returns what the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if it does not
+ * wait.
+ */
 export function renderWait(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const waitingFor = status?.rollout?.waitingFor;
   if (!status || waitingFor === undefined) return undefined;
@@ -228,7 +223,7 @@ export function renderWait(status: CollectorVersionPolicyStatus | undefined, now
   return untilMs === undefined ? waitingFor : `${waitingFor}, ${renderAge(untilMs - nowMs)} left`;
 }
 
-/** Returns the time until which the rollout waits: the end of the soak or the start of the next maintenance window. */
+/** Returns when the wait ends: at the end of the soak, or at the start of the next maintenance window. */
 function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersionPolicyStatus, nowMs: number) {
   const reason = conditionOf({ conditions }, 'Ready')?.reason;
   const soaked = stages?.find(({ name }) => name === rollout?.stage)?.soakedUntil;
@@ -239,8 +234,8 @@ function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersion
 }
 
 /**
- * Renders the maintenance window, such as `maintenance window open for another 3h, until …`. The text also says if the window depends on
- * the collectors' time zones, or is too short to start an upgrade. Undefined without a window.
+ * Renders the maintenance window, such as `maintenance window open for another 3h, until …`. Undefined without a
+ * window.
  */
 export function renderWindow(
   { nextWindow, conditions }: CollectorVersionPolicyStatus,
@@ -266,7 +261,7 @@ const done: Readonly<Record<PersonAction['action'], string>> = {
   Abort: 'aborted',
 };
 
-/** Renders what people did to a rollout, such as approving a stage, one line per action. */
+/** Renders the actions of users on a rollout, one line each. */
 export function renderActions(actions: readonly PersonAction[], nowMs: number): readonly string[] {
   const ages = aligned(actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`));
   return actions.map((action, index) => printable(`${ages[index]}  ${renderAction(action)}`));

@@ -1,7 +1,4 @@
-/**
- * Renders a schedule: the time up to which all data is exported, gaps, the latest runs, their query, and the cron schedule with its
- * start and end. All functions are pure.
- */
+/** Renders a schedule: exported data, gaps, latest runs, their query, and times. */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type {
   RunStatus,
@@ -15,14 +12,14 @@ import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
 import { paintWith, printable, renderAgeSince, renderBytes, renderCount, renderMoment } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum numbers of lines that the view of a schedule shows for each kind of detail. */
+/** Maximum number of lines for each kind of detail. */
 interface Detail {
   readonly runs: number;
   readonly gaps: number;
   readonly events: number;
 }
 
-/** Levels of detail of the live view. The first one is for a large window, the last one for a small window. */
+/** Levels of detail of the live view, from large to small windows. */
 const details: readonly Detail[] = [
   { runs: 8, gaps: 5, events: 3 },
   { runs: 4, gaps: 3, events: 1 },
@@ -87,7 +84,7 @@ function renderRuns(runs: readonly RunStatus[], most: number): readonly string[]
   return rows.map((row) => renderRow(row, widths, 2));
 }
 
-/** End of the schedule in UTC; undefined if it has none. */
+/** End of the schedule in UTC, if it has one. */
 function endOf(spec: SearchExportScheduleSpec): string | undefined {
   const range = scheduleRange(spec);
   return spec.endTime === undefined || 'problem' in range ? spec.endTime : renderMoment(range.toMs);

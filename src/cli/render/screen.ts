@@ -1,8 +1,7 @@
 /**
- * Draws lines at the bottom of a terminal, and redraws them in place. The lines above scroll as usual. When drawing ends, the last lines
- * stay.
+ * Redraws lines at the bottom of a terminal. The lines above scroll as usual.
  *
- * Invariant: the redrawn lines always fit into the window, because scrolling and wrapping would move them to unknown places.
+ * The redrawn lines must fit into the window, because scrolling and wrapping would move them.
  */
 import type { Output } from '../context.ts';
 import { clip } from './text.ts';
@@ -31,13 +30,13 @@ export class Screen {
     this.#height = shown.length;
   }
 
-  /** Writes a line above the redrawn lines, which are removed from the terminal until the next `draw`. */
+  /** Writes a line above the redrawn lines, which disappear until the next `draw`. */
   print(line: string): void {
     this.#output.write(`${this.#home()}${eraseBelow}${line}\n`);
     this.#height = 0;
   }
 
-  /** Ends drawing. The last drawn lines stay, and the cursor is shown again. */
+  /** Ends drawing. The last lines stay, and the cursor is shown again. */
   end(): void {
     if (this.#begun) this.#output.write(showCursor);
     this.#begun = false;

@@ -1,9 +1,9 @@
-/** Layouts of text for terminals: tables in the style of kubectl, and lists of names with their values. */
+/** Text layouts for terminals: tables, and lists of names with values. */
 import { type Paint, printable, widthOf, wrap } from './text.ts';
 
 const widestGap = 3;
 
-/** Widths of the table's columns. Callers keep them to print further rows with the same widths. */
+/** Widths of columns. Callers keep them for further rows. */
 type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {
@@ -13,7 +13,7 @@ export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths
   );
 }
 
-/** Appends blanks to texts, so that all of them have the same width. */
+/** Appends blanks to texts, so that all have the same width. */
 export function aligned(texts: readonly string[]): readonly string[] {
   const width = Math.max(0, ...texts.map(widthOf));
   return texts.map((text) => text + ' '.repeat(width - widthOf(text)));
@@ -29,7 +29,7 @@ export function renderRow(cells: readonly string[], widths: ColumnWidths, gap = 
     .trimEnd();
 }
 
-/** Renders a table with its headings. If it is wider than `width`, the gaps between its columns shrink, at most to one blank. */
+/** Renders a table. If it is wider than `width`, the gaps between columns shrink. */
 export function renderTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -42,7 +42,7 @@ export function renderTable(
   return all.map((row) => renderRow(row, widths, Math.max(1, Math.min(widestGap, gap))));
 }
 
-/** Name and value of a line in a list. A line whose value is undefined is omitted. */
+/** Name and value of a line. A line without a value is omitted. */
 export type Fact = readonly [name: string, value: string | undefined];
 
 interface FactsOptions {
@@ -50,7 +50,7 @@ interface FactsOptions {
   readonly paint: Paint;
   /** Number of blanks before each line of the list. */
   readonly margin?: number;
-  /** Width in columns of the names with their colon. By default: the longest name, a colon and three blanks. */
+  /** Width in columns of the names with their colon. */
   readonly nameWidth?: number;
 }
 

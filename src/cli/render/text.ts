@@ -1,6 +1,6 @@
 /**
- * Formats text for terminals: colours, widths, ages, times, numbers and sizes. Texts from the log service or from a manifest can
- * contain control characters that would change the terminal; `printable` removes them.
+ * Formats text for terminals: colours, widths, ages, times, numbers and sizes. `printable` removes control characters
+ * from foreign texts.
  */
 import { groupedText, wordFor } from '../../base/number-text.ts';
 
@@ -8,31 +8,28 @@ const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magen
 
 export type Colour = keyof typeof codes;
 
-/** Returns a text in a colour. If colours are off, returns the text unchanged. */
+/** Returns a text in a colour, or unchanged if colours are off. */
 export type Paint = (colour: Colour, text: string) => string;
 
 export function paintWith(colour: boolean): Paint {
   return colour ? (name, text) => (text === '' ? '' : `\u001b[${codes[name]}m${text}\u001b[0m`) : (_, text) => text;
 }
 
-/**
- * Pattern for the escape sequences that `paintWith` writes. It matches the escape character as a control character (`\p{Cc}`), because
- * biome forbids the character itself in source code.
- */
+/** Escape sequences of `paintWith`. biome forbids the escape character itself in source code. */
 const escapeSequences = /\p{Cc}\[\d+m/gu;
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
-/** Returns the text on one line. Control characters and invisible formatting characters are replaced by blanks. */
+/** Returns the text on one line, without control characters. */
 export function printable(text: string): string {
   return text.replaceAll(controls, ' ');
 }
 
-/** Returns the number of columns that a text takes, without its colours. A double-width character counts as one. */
+/** Returns the number of columns of a text without its colours. */
 export function widthOf(text: string): number {
   return Array.from(text.replaceAll(escapeSequences, '')).length;
 }
 
-/** Shortens a coloured text to `width` columns. `…` replaces the rest, and open colours are closed. */
+/** Shortens a coloured text to `width` columns with `…`, and closes open colours. */
 export function clip(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = '';
@@ -47,7 +44,7 @@ export function clip(text: string, width: number): string {
   return width <= 0 ? kept : `${kept}…`;
 }
 
-/** Breaks a text at blanks into lines of at most `width` columns. Words that are longer than a line stay whole. */
+/** Breaks a text at blanks into lines of at most `width` columns. Longer words stay whole. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -58,7 +55,7 @@ export function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Wraps a line. The following lines get the indentation of the first line, plus `hanging` columns. */
+/** Wraps a line. Further lines are indented by `hanging` more columns. */
 export function wrapIndented(line: string, width: number, hanging = 4): readonly string[] {
   if (widthOf(line) <= width) return [line];
   const indent = /^ */.exec(line)?.[0] ?? '';
@@ -69,8 +66,8 @@ export function wrapIndented(line: string, width: number, hanging = 4): readonly
 }
 
 /**
- * Renders a duration in one or two units, rounded like kubectl. A slightly negative duration comes from clocks that differ, and is shown as
- * `0s`. Any other negative duration is shown as `<invalid>`.
+ * Renders a duration in one or two units, like kubectl. Slightly negative durations, from clocks that differ, become
+ * `0s`, others `<invalid>`.
  */
 export function renderAge(ageMs: number): string {
   const seconds = Math.trunc(ageMs / 1000);
@@ -90,13 +87,13 @@ export function renderAge(ageMs: number): string {
   return years < 8 ? inTwo(years, 'y', days % 365, 'd') : `${years}y`;
 }
 
-/** Renders the age of an RFC 3339 time in one or two units. Returns `<unknown>` if there is no time. */
+/** Renders the age of an RFC 3339 time. Returns `<unknown>` without a time. */
 export function renderAgeSince(time: string | undefined, nowMs: number): string {
   return renderAge(time === undefined ? Number.NaN : nowMs - Date.parse(time));
 }
 
 /**
- * Renders the remaining time of a rollout or export, such as `done in about 5m`. Undefined without an estimate, or after the estimated end.
+ * Renders the remaining time, such as `done in about 5m`. Undefined without an estimate, or after the estimated end.
  */
 export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
   const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
@@ -107,19 +104,18 @@ function inTwo(large: number, largeUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** Renders the first of many names as examples in parentheses: ` (web-1, web-2, …)`. */
+/** Renders the first of many names as examples: ` (web-1, web-2, …)`. */
 export function renderExamples(examples: readonly string[], count: number): string {
   if (examples.length === 0) return '';
   const more = count > examples.length ? ', …' : '';
   return ` (${examples.join(', ')}${more})`;
 }
 
-/** Renders a wall time with seconds, such as `2026-11-21T22:00:00Z`. */
 export function renderMoment(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** Renders an approximate wall time, without seconds, such as `2026-11-21 22:00 UTC`. */
+/** Renders a time without seconds, such as `2026-11-21 22:00 UTC`. */
 export function renderMinute(wallMs: number): string {
   const minute = new Date(wallMs).toISOString().slice(0, 16).replace('T', ' ');
   return `${minute} UTC`;
@@ -132,12 +128,12 @@ export function renderCount(count: number, noun: string): string {
   return `${groupedText(count)} ${wordFor(count, noun, `${noun}s`)}`;
 }
 
-/** Renders a size with up to three digits, such as `512 B`, `1.4 MiB` or `240 GiB`. */
+/** Renders a size, such as `512 B`, `1.4 MiB` or `240 GiB`. */
 export function renderBytes(bytes: number): string {
   if (bytes < 1_024) return `${Math.round(bytes)} B`;
   let size = bytes / 1_024;
   let unit = 0;
-  // A size that would be rounded to 1024 of a unit is shown as 1 of the next larger unit.
+  // A size that rounds to 1024 becomes 1 of the next unit.
   while (Math.round(size) >= 1_024 && unit < byteUnits.length - 1) {
     size /= 1_024;
     unit++;

@@ -1,7 +1,4 @@
-/**
- * Arranges the view of one resource, for `logfleet get` and for live views: headline, progress, the reason if it makes no
- * progress, and blocks of details.
- */
+/** Arranges the view of one resource: headline, progress, the reason for waiting, and details. */
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceEvent } from '../../host/host.ts';
@@ -18,19 +15,19 @@ export interface LiveEvent {
 
 export interface ViewOptions {
   readonly width: number;
-  /** Maximum number of lines of the view. Details are omitted to stay within it, if possible. If undefined, everything is shown. */
+  /** Maximum number of lines. Undefined to show everything. */
   readonly height?: number | undefined;
   readonly colour: boolean;
 }
 
-/** Data that the view of a resource shows, but that the resource itself does not contain. */
+/** Data for a resource's view that the resource does not contain. */
 export interface Moment {
   readonly nowMs: number;
-  /** Time in ms since `logfleet run` or `logfleet export` started. Undefined for `logfleet get`. */
+  /** Time in ms since the command started. Undefined for `logfleet get`. */
   readonly elapsedMs?: number | undefined;
-  /** Number of collectors that reached the target version in the last minute. Undefined before the first measurement. */
+  /** Collectors that reached the target in the last minute. Undefined before the first measurement. */
   readonly updatedPerMinute?: number | undefined;
-  /** Requests to the log service per second, over the last whole seconds. Undefined before the first request. */
+  /** Requests to the log service per second. Undefined before the first request. */
   readonly requestsPerSecond?: number | undefined;
   /** Events of the resource, oldest first. */
   readonly events?: readonly LiveEvent[];
@@ -38,25 +35,17 @@ export interface Moment {
 }
 
 export interface KindView<R extends AnyResource> {
-  /**
-   * Renders the state, the progress and other details of a resource. If the options set no maximum height, all details are shown.
-   */
+  /** Renders state, progress and details of a resource. */
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
-  /**
-   * Returns the progress of a resource in one line, such as its number of upgraded collectors. Empty if the status shows no
-   * progress.
-   */
+  /** Returns the progress in one line. Empty without progress. */
   figuresOf(status: StatusOf<R>): string;
-  /**
-   * Returns a text that represents the progress. If the output is not a terminal, a new line is printed only when this text
-   * changes. Without this function, a line is printed after every change.
-   */
+  /** Returns a text whose change prints a new line. Without this function, each change of a resource does. */
   keyOf?(status: StatusOf<R>): string;
-  /** Returns the reason why a resource waits. Undefined while it makes progress. */
+  /** Returns why a resource waits. Undefined while it makes progress. */
   waitOf(status: StatusOf<R>): string | undefined;
-  /** Returns the reason why a search or upgrade that has started is not complete yet. Undefined if there is nothing to report. */
+  /** Returns why a started search or upgrade is not complete yet, if there is a reason. */
   reasonOf(status: StatusOf<R>): string | undefined;
-  /** Returns a clause about work in flight that a pause does not stop, such as `6 upgrades in flight end by themselves`. */
+  /** Returns work in flight that a pause does not stop, such as `6 upgrades in flight end by themselves`. */
   inFlight(status: StatusOf<R>): string | undefined;
 }
 
@@ -68,12 +57,12 @@ interface Parts {
   readonly detail?: string;
   /** Text at the right end of the resource's headline. */
   readonly figure: string | undefined;
-  /** Lines about the progress, which follow the resource's headline. */
+  /** Lines about the progress, after the headline. */
   readonly figures: readonly string[];
-  /** Reason why the resource waits for something other than a person. Undefined if it does not wait. */
+  /** Why the resource waits for something other than a user. Undefined if it does not. */
   readonly wait: string | undefined;
   readonly blocks: readonly Block[];
-  /** Blocks that are shown only if the height of the view is unlimited. */
+  /** Blocks for views of unlimited height. */
   readonly further: readonly Block[];
 }
 
@@ -89,9 +78,7 @@ export const noOperator = 'No operator has read this resource yet. Check that an
 
 interface DetailLevels<D> {
   readonly all: D;
-  /**
-   * Levels of detail, from the most to the least detailed. The view uses the first level that fits the window, or else the last.
-   */
+  /** Levels of detail, most detailed first. The view uses the first that fits. */
   readonly fitting: readonly D[];
 }
 
@@ -133,10 +120,7 @@ export function renderView<D extends { readonly events: number }>(
   return lines.flatMap((line) => (height === undefined ? wrapIndented(line, width) : [clip(line, width)]));
 }
 
-/**
- * Explains why a resource makes no progress, and how a person can resume it. Empty if the resource is ready or in progress, and
- * not paused.
- */
+/** Explains why a resource makes no progress, and how to resume it. Empty if it makes progress. */
 function renderStall(
   resource: AnyResource,
   { approve: _, ...steps }: NextSteps,
@@ -153,7 +137,7 @@ function renderStall(
 
 const timeWidth = 10;
 
-/** Renders the newest Events in order of time, at most `most` of them. Each Event takes at most two lines. */
+/** Renders the newest Events in order of time, each in at most two lines. */
 function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
   return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);

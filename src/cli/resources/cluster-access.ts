@@ -1,7 +1,4 @@
-/**
- * Reads and annotates resources of an API server, with the credentials and the rights of the user. With `-o json`, resources have
- * the same fields as in kubectl.
- */
+/** Reads and annotates resources of an API server, with the user's credentials. */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { systemClock, type Timer } from '../../base/clock.ts';
@@ -28,10 +25,10 @@ import { chooseCluster } from './plain-cluster.ts';
 import { type Annotation, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 const pageLimit = 500;
-/** Time in ms for which watch events are collected before they are reported together, because each report lists all resources. */
+/** Time in ms for which watch events are collected and reported together. */
 const collectMs = 100;
 
-/** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster` if no connection is possible. */
+/** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster`. */
 export async function openCluster(
   options: TargetOptions,
   context: CommandContext,
@@ -112,7 +109,7 @@ export class ClusterReader implements ResourceReader {
       cache,
       decode: (value) => decodeWhole(kind, value),
       onList: report,
-      // A reflector retries for ever. The command ends instead if the first list fails, so that the user sees the error.
+      // If the first list fails, the command shows the error and ends.
       onFailure: (error) => {
         if (cache.synced()) onTrouble(asLogfleetError(error).message);
         else firstListFailed.abort(this.#listFailure(kind, error));
@@ -132,7 +129,7 @@ export class ClusterReader implements ResourceReader {
     return failure('stall', 'cli.kindNotInstalled', notInstalled(kind, this.place), { cause });
   }
 
-  /** Sets or removes an annotation with a merge patch, which keeps concurrent changes by other clients. */
+  /** Sets or removes an annotation with a merge patch, which keeps concurrent changes. */
   async annotate(kind: KindName, { namespace, name }: ResourceKey, annotation: Annotation): Promise<void> {
     await this.#client.call({
       method: 'PATCH',
@@ -152,7 +149,7 @@ export class ClusterReader implements ResourceReader {
   }
 }
 
-/** Decodes a resource like `decodeResource`, but keeps fields of `metadata` that only users read. */
+/** Decodes a resource like `decodeResource`, but keeps all fields of `metadata`. */
 function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
   const resource = decodeResource(kind, value);
   if (!resource || !isRecord(value) || !isRecord(value.metadata)) return undefined;

@@ -1,6 +1,5 @@
 /**
- * Reads and annotates resources of a directory of manifests, whether or not an operator runs on the directory. Annotations are written as
- * requests to `DIR/.logfleet/requests/`, not into the manifests.
+ * Reads and annotates resources of a directory of manifests. Annotations become requests in `DIR/.logfleet/requests/`.
  */
 
 import { userInfo } from 'node:os';
@@ -23,11 +22,11 @@ import { UsageError } from '../usage-error.ts';
 import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 interface DirectoryPorts extends Pick<Ports, 'clock' | 'random'> {
-  /** Returns the name of the user, which is stored as the author of each request file. Undefined if the name is unknown. */
+  /** Returns the user's name for request files. Undefined if unknown. */
   readonly user: () => string | undefined;
 }
 
-/** Opens a directory of manifests. Warns on stderr about manifests with errors, because their resources can be missing from the output. */
+/** Opens a directory of manifests. Warns about manifests with errors, whose resources can be missing. */
 export async function openDirectory(
   dir: string,
   context: CommandContext,
@@ -38,8 +37,7 @@ export async function openDirectory(
   return {
     isDirectory: true,
     place: dir,
-    // The directory has no default namespace, so a resource name without a namespace is looked up in all namespaces of the
-    // directory.
+    // A name without a namespace is looked up in all namespaces of the directory.
     defaultNamespace: undefined,
     list: async (kind, namespace) => inOrder(view.resources(kind).list(), namespace),
     get: async (kind, key) => {
@@ -65,18 +63,18 @@ export async function openDirectory(
   };
 }
 
-/** Warns on stderr about manifests of a directory that have errors. */
+/** Warns about manifests of a directory that have errors. */
 export function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) stderr.write(`${renderFinding(first)}\n`);
-  // Only the first error is printed in full, because the user usually asks about a resource whose manifest has no errors.
+  // The user usually asks about a resource without errors, so only the first error is printed in full.
   if (others.length > 0) {
     const more = counted(others.length, 'more error');
     stderr.write(`${more} in the manifests of ${dir}. To list all errors: logfleet validate ${shellWord(dir)}\n`);
   }
 }
 
-/** Returns the user name of this process. Undefined if the user has no name, for example in a container with a numeric user ID. */
+/** Returns the user name of this process. Undefined for a numeric user ID without a name. */
 export function currentUser(): string | undefined {
   try {
     return userInfo().username;
@@ -85,7 +83,7 @@ export function currentUser(): string | undefined {
   }
 }
 
-/** Reads a directory of manifests, and returns it with its absolute path. Throws a `UsageError` if it is not a directory. */
+/** Reads a directory of manifests. Throws a `UsageError` if it is not a directory. */
 export async function openView(
   dir: string,
   { cwd }: Pick<CommandContext, 'cwd'>,
@@ -100,10 +98,7 @@ export async function openView(
   );
 }
 
-/**
- * Returns a warning that no operator process works on the directory, with the command that starts one. Undefined if a process works on it.
- * `dir` is the directory as written on the command line.
- */
+/** Warns that no operator process works on the directory. Undefined if one does. */
 export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {
   if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
   return `No process works on ${dir}, so nothing happens there. To start one: logfleet run ${shellWord(dir)}`;
@@ -116,7 +111,7 @@ function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined
     .sort(byNamespaceAndName);
 }
 
-/** Removes the writers of annotations from a resource, because only the operator needs their names and times. */
+/** Removes the writers of annotations, which only the operator needs. */
 function withoutWriters(resource: AnyResource): AnyResource {
   const { annotationWriters: _, ...metadata } = resource.metadata;
   return { ...resource, metadata };

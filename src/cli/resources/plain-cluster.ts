@@ -1,8 +1,6 @@
 /**
- * Reads the service account of a pod, and simple kubeconfigs, which contain only tokens, certificates, passwords and names of files. The
- * library client-node reads all other kubeconfigs, such as those with plugins. It is loaded only when needed, because it costs 60 MiB of
- * memory and more than half a second of processor time. The result `undefined` means that client-node must read the kubeconfig and report
- * its errors.
+ * Reads the service account of a pod, and simple kubeconfigs. The library client-node reads other kubeconfigs, such as
+ * those with plugins. It is loaded only when needed, because it costs 60 MiB of memory.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -32,13 +30,12 @@ interface PlainClusterOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Home directory of the user, which contains `.kube/config`. */
   readonly home?: string;
-  /** Directory of a pod that contains the token of its service account. */
   readonly accountDirectory?: string;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the cluster that the options select. Undefined if only the library client-node can read the kubeconfig. */
+/** Returns the selected cluster. Undefined if only client-node can read the kubeconfig. */
 export async function readPlainCluster(options: PlainClusterOptions): Promise<ClusterTarget | undefined> {
   const { kubeconfig, environment, home = homedir(), accountDirectory = serviceAccount } = options;
   const named = kubeconfig ?? (environment['KUBECONFIG'] || undefined);
@@ -100,10 +97,7 @@ function headersOf(user: Members): Readonly<Record<string, string>> {
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 }
 
-/**
- * Returns the content of a file that a field of the kubeconfig names, or the content in the field with the suffix `-data`. The file takes
- * precedence, as in client-node.
- */
+/** Returns the content of the file in a kubeconfig field, or of the field with the suffix `-data`. */
 async function textOrFile(directory: string, members: Members, name: string): Promise<string | undefined> {
   const file = textOf(members, name);
   if (file !== undefined) return readFile(path.resolve(directory, file), 'utf8');
@@ -111,11 +105,11 @@ async function textOrFile(directory: string, members: Members, name: string): Pr
   return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
 }
 
-/** Parses a kubeconfig file. Returns undefined if it cannot be read, for example because `KUBECONFIG` names several files. */
+/** Parses a kubeconfig file. Returns undefined if it cannot be read. */
 async function parsed(file: string): Promise<Members | undefined> {
   try {
     const text = await readFile(file, 'utf8');
-    // JSON is parsed here, so that the YAML parser need not be loaded.
+    // Loads the YAML parser only if the text is not JSON.
     const value: unknown = text.trimStart().startsWith('{') ? JSON.parse(text) : (await import('yaml')).parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
@@ -123,9 +117,7 @@ async function parsed(file: string): Promise<Members | undefined> {
   }
 }
 
-/**
- * Returns a field of a named entry in a list of the kubeconfig. For example, `clusters` is a list of entries with a `name` and a `cluster`.
- */
+/** Returns a field of a named entry in a list such as `clusters`. */
 function memberOf(
   config: Members | undefined,
   list: string,
@@ -148,7 +140,7 @@ function textOf(members: Members | undefined, name: string): string | undefined 
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Connects to the cluster that the options select, or throws. The error message says "Without a cluster," followed by `advice`. */
+/** Connects to the selected cluster, or throws an error with `advice`. */
 export async function chooseCluster(
   { kubeconfig, context }: ClusterOptions,
   cwd: string,

@@ -1,4 +1,4 @@
-/** Finds the resources that are named on the command line, in the directory of `--dir` or in a cluster. */
+/** Finds the resources named on the command line, in a directory or in a cluster. */
 import { type AnyResource, type KindName, kindNames, kinds, referenceOf } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommandContext } from '../context.ts';
@@ -11,7 +11,7 @@ import type { ResourceReader, RetainedResource } from './resource-reader.ts';
 
 export type OpenResources = (options: TargetOptions, context: CommandContext) => Promise<ResourceReader>;
 
-/** Opens the directory of manifests that `--dir` names. Without `--dir`, connects to the cluster of the kubeconfig. */
+/** Opens the directory of `--dir`. Without `--dir`, connects to the cluster of the kubeconfig. */
 export const openResources: OpenResources = async (options, context) => {
   if (options.dir !== undefined) {
     const { openDirectory } = await import('./directory-access.ts');
@@ -21,9 +21,7 @@ export const openResources: OpenResources = async (options, context) => {
   return openCluster(options, context);
 };
 
-/**
- * Returns the resource kind that a word on the command line names, such as `cvp`, `collectorversionpolicies` or `CollectorVersionPolicy`.
- */
+/** Returns the kind that a word names, such as `cvp` or `collectorversionpolicies`. */
 export function kindNamed(text: string): KindName {
   const wanted = text.toLowerCase().replace(/\.logfleet\.dev$/, '');
   const found = kindNames.find((kind) =>
@@ -34,7 +32,7 @@ export function kindNamed(text: string): KindName {
   throw new UsageError(`unknown kind '${text}'; write ${choices}`);
 }
 
-/** Parses a reference `KIND/NAME` to a resource, as in kubectl. */
+/** Parses a reference `KIND/NAME`. */
 export function parseReference(text: string): { readonly kind: KindName; readonly name: string } {
   const [kind = '', name = '', ...more] = text.split('/');
   if (kind === '' || name === '' || more.length > 0) {
@@ -44,8 +42,8 @@ export function parseReference(text: string): { readonly kind: KindName; readonl
 }
 
 /**
- * Returns the resource with this name, in the namespace of the flags or else the default namespace. Throws `cli.notFound` if the resource
- * does not exist, and a `UsageError` if several namespaces contain the name.
+ * Returns the named resource. Throws `cli.notFound` if it does not exist, and a `UsageError` if several namespaces
+ * contain the name.
  */
 export async function findResource(
   reader: ResourceReader,
@@ -85,7 +83,7 @@ function notFound(
   return failure('wait', 'cli.notFound', message);
 }
 
-/** Returns the retained resources (manifest deleted, state kept) of these kinds in a namespace. Undefined stands for all namespaces. */
+/** Returns the retained resources (manifest deleted, state kept). An undefined namespace means all. */
 export function retainedIn(
   reader: ResourceReader,
   wanted: readonly KindName[],
@@ -97,10 +95,6 @@ export function retainedIn(
   );
 }
 
-/**
- * Renders a table of retained resources (manifest deleted, state kept), with a title and the commands that a user can run. Empty without
- * such resources. `options` are the flags that select the directory.
- */
 export function renderRetained(
   retained: readonly RetainedResource[],
   { namespace: _, ...place }: TargetOptions,
@@ -120,7 +114,7 @@ export function renderRetained(
   ];
 }
 
-/** Returns a sentence for a command whose resource is only retained: its manifest was deleted, but its state is still kept. */
+/** Returns a sentence about a retained resource: its manifest was deleted, but its state is kept. */
 function retainedText(retained: RetainedResource, options: TargetOptions): string {
   const { key, file, sinceMs, untilMs } = retained;
   const reference = referenceOf(retained.kind, key);

@@ -1,6 +1,6 @@
 /**
- * Interface by which commands read and annotate resources, with implementations in `cluster-access.ts` and `directory-access.ts`. Commands
- * work while an operator runs, because they take no lock and no Lease.
+ * Interface by which commands read and annotate resources, in a cluster or a directory. It takes no lock and works
+ * while an operator runs.
  */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
@@ -12,15 +12,18 @@ export interface Annotation {
   readonly value: string | undefined;
 }
 
-/** Retained resource: its manifest was deleted, but its state is kept. A new manifest with the same name continues with that state. */
+/**
+ * Resource whose manifest was deleted, but whose state is kept. A new manifest with this name continues with that
+ * state.
+ */
 export interface RetainedResource {
   readonly kind: KindName;
   readonly key: ResourceKey;
   /** File that contained the manifest of the resource. */
   readonly file: string;
-  /** Wall time in ms at which logfleet noticed that the manifest was deleted. */
+  /** Wall time in ms at which the deletion was noticed. */
   readonly sinceMs: number;
-  /** Wall time in ms at which the state of the retained resource is discarded. */
+  /** Wall time in ms at which the state is discarded. */
   readonly untilMs: number;
 }
 
@@ -29,14 +32,14 @@ export interface ResourceReader {
   readonly isDirectory: boolean;
   /** Name of the cluster or directory in messages, such as `context kind-dev` or `./policies`. */
   readonly place: string;
-  /** Namespace in which commands look for a resource if the user names no namespace. Undefined if they look in all namespaces. */
+  /** Namespace for names without one. Undefined to search all namespaces. */
   readonly defaultNamespace: string | undefined;
-  /** Lists resources, ordered by namespace and name. An undefined namespace stands for all namespaces. */
+  /** Lists resources by namespace and name. An undefined namespace means all. */
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
   /**
-   * Calls `onChange` with all resources of a kind, at once and after each change. Resolves when the signal is aborted. Calls
-   * `onTrouble` with the cause if changes cannot be received, and with undefined once changes are received again.
+   * Calls `onChange` with all resources of a kind, now and after each change, until the signal is aborted. Calls
+   * `onTrouble` when changes cannot be received, and with undefined when they can again.
    */
   follow(
     kind: KindName,
@@ -56,7 +59,7 @@ export interface ResourceReader {
    * resources are never retained.
    */
   retained?(): readonly RetainedResource[];
-  /** Returns the cause of a pause of the whole operator. The method is absent for a cluster, which may have several operators. */
+  /** Returns the cause of a pause of the whole operator. Absent for a cluster, which may have several operators. */
   pauseOfAll?(): OperatorSettings;
   close(): Promise<void>;
 }

@@ -1,7 +1,4 @@
-/**
- * HTTP server for the kubelet and Prometheus. `/healthz` reports whether all background loops of the operator run. `/readyz`
- * reports whether the operator can work, whether or not it is the leader. `/metrics` returns the metrics.
- */
+/** HTTP server for the kubelet and Prometheus: `/healthz`, `/readyz` and `/metrics`. */
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -10,11 +7,11 @@ import { failure } from '../../base/errors.ts';
 import type { ListenAddress } from '../../base/flag-values.ts';
 
 export interface HealthServerOptions {
-  /** Address on which the server listens. Port 0 takes a free port. */
+  /** Address of the server. Port 0 takes a free port. */
   readonly listen: ListenAddress;
-  /** Returns one sentence for each background loop of the operator that has stopped. The kubelet then restarts the process. */
+  /** Returns one sentence for each stopped background loop. The kubelet then restarts the process. */
   readonly unhealthy: () => readonly string[];
-  /** Returns one sentence for each problem that prevents the operator from working. */
+  /** Returns one sentence for each problem that prevents the operator's work. */
   readonly unready: () => readonly string[];
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
 }
@@ -87,7 +84,7 @@ async function renderMetrics(metrics: HealthServerOptions['metrics']): Promise<A
 }
 
 async function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
-  // If the address has no host name, the server listens on all addresses of IPv4 and IPv6.
+  // Without a host name, the server listens on all addresses of IPv4 and IPv6.
   server.listen(host === '0.0.0.0' ? { port } : { host, port });
   await once(server, 'listening').catch((cause: Error) => {
     const message = `cannot listen on ${host}:${port}: ${cause.message}; free the port or choose another address`;

@@ -1,4 +1,4 @@
-/** Runs the operator in a cluster until a signal ends it. */
+/** Runs the operator in a cluster until a signal. */
 import { hostname } from 'node:os';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -17,7 +17,7 @@ import { chooseCluster } from '../resources/plain-cluster.ts';
 import { packageVersion } from '../version.ts';
 import { startHealthServer } from './health-server.ts';
 
-/** Maximum time in ms for which a shutdown waits until notifications are delivered. */
+/** Maximum time in ms for which a shutdown waits for notifications. */
 const notificationGraceMs = 5_000;
 
 export async function runInCluster(
@@ -49,7 +49,7 @@ export async function runInCluster(
     operatorNamespace,
     ...(notifier && {
       onEvent: (owner, event) => {
-        // No notifications are sent about the runs of a schedule, because the schedule itself reports failed and stalled runs.
+        // The schedule itself reports failed and stalled runs.
         if (!host.resources(owner.kind).get(owner)?.metadata.owner) notifier.announce(owner, event);
       },
     }),
@@ -78,7 +78,7 @@ export async function runInCluster(
   log.info('logfleet started', { version: packageVersion(), namespaces: options.namespaces ?? 'all' });
   await aborted(signal);
   log.info('logfleet is stopping', { signal: signal.reason });
-  // The Lease is released last, because the next leader may start as soon as the Lease is free.
+  // The next leader may start as soon as the Lease is free.
   await operator.stop();
   await notifier?.stop(notificationGraceMs);
   await host.stop();
@@ -86,7 +86,7 @@ export async function runInCluster(
   return exitStatus.ok;
 }
 
-/** Parses a reference to a Secret: `NAME` in the namespace of the operator, or `NAMESPACE/NAME`. */
+/** Parses a Secret: `NAME` in the operator's namespace, or `NAMESPACE/NAME`. */
 function secretKey(text: string, operatorNamespace: string) {
   const [name = '', namespace = operatorNamespace] = text.split('/').reverse();
   return { namespace, name };

@@ -1,6 +1,6 @@
 /**
- * Runs the operator on directories of manifests until every resource is complete, failed or stalled. With `--watch`, it runs until a
- * signal. A terminal shows a live view; other outputs get a line for each change.
+ * Runs the operator on directories of manifests until every resource is complete, failed or stalled. With `--watch`, it
+ * runs until a signal.
  */
 
 import path from 'node:path';
@@ -19,7 +19,7 @@ import { resumeAllStep } from '../render/next-steps.ts';
 import { type HealthServer, startHealthServer } from './health-server.ts';
 import { flagsAmong, hasFailed, renderInterruption, showOutcome } from './run-outcome.ts';
 
-/** Interval in ms of status updates. It can be short, because writing a file costs little and no other process watches the files. */
+/** Interval of status updates in ms. It is short, because writing a file costs little. */
 const statusIntervalMs = 1_000;
 
 export async function runOnDirectories(
@@ -31,7 +31,7 @@ export async function runOnDirectories(
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
   const asWritten = (directory: string | undefined) => dirs[directories.indexOf(directory ?? '')];
   const dirOf = ({ kind, metadata }: AnyResource) => asWritten(host.directoryOf({ kind, ...metadata }));
-  // The live view calls `flagsOf` only when the manifests have been read, so `host` is defined then.
+  // `host` is defined when the live view calls `flagsOf`.
   const flagsOf = (resource: AnyResource) => flagsAmong(resourcesOf(host), dirOf)(resource);
   const resumeAll = () =>
     resumeAllStep(
@@ -48,8 +48,7 @@ export async function runOnDirectories(
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {
     context.stderr.write(`logfleet run: ${renderInterruption(resourcesOf(host))}\n`);
-    // A run with `--watch` usually ends by SIGTERM, so the signal counts as success. Without `--watch`, the signal is an
-    // interruption.
+    // SIGTERM is the usual end of `--watch`. Without `--watch`, it is an interruption.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
   if (isEmpty()) {
@@ -87,7 +86,7 @@ async function runUntilEnd(
   }
 }
 
-/** Prints the problems with manifests, unless the log has already shown them. Returns whether a manifest has an error. */
+/** Prints problems of manifests that the log has not shown. Returns whether a manifest has an error. */
 function reportProblems(host: DirectoryHost, { logLevel }: RunOptions, { stderr }: CommandContext): boolean {
   const problems = host.problems().filter(({ severity }) => severity === 'error');
   if (logLevel === 'error') {

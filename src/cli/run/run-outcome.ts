@@ -1,4 +1,4 @@
-/** Prints the final report of a run on directories: one line for each resource on stdout, and a hint on stderr how to see more details. */
+/** Prints the final report of a run on directories: one line for each resource. */
 
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, kinds } from '../../api/kinds.ts';
@@ -9,10 +9,7 @@ import { conditionOf } from '../render/condition-lines.ts';
 import { nextSteps, renderMessage, type StepOptions, targetFlags } from '../render/next-steps.ts';
 import { wrap } from '../render/text.ts';
 
-/**
- * Returns the flags with which another command finds one of these resources. `dirOf` returns the directory of a resource, as written on the
- * command line.
- */
+/** Returns the flags with which another command finds one of these resources. */
 export function flagsAmong(
   resources: readonly AnyResource[],
   dirOf: (resource: AnyResource) => string | undefined,
@@ -26,10 +23,7 @@ export function flagsAmong(
   };
 }
 
-/**
- * Prints the final report of a run. `dirOf` returns the directory of a resource, as written on the command line. `resumeAll` is the
- * instruction that resumes the whole operator, if the operator is paused.
- */
+/** Prints the final report of a run. `resumeAll` says how to resume the whole operator, if it is paused. */
 export function showOutcome(
   resources: readonly AnyResource[],
   dirOf: (resource: AnyResource) => string | undefined,
@@ -39,7 +33,7 @@ export function showOutcome(
   const flagsOf = flagsAmong(resources, dirOf);
   for (const resource of resources) {
     const line = renderOutcome(resource, flagsOf(resource), resumeAll);
-    // The text is wrapped here, because the terminal would break lines inside words.
+    // The terminal would break lines inside words.
     const text = stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line;
     stdout.write(`${text}\n`);
   }
@@ -55,32 +49,29 @@ export function isStalled({ status }: AnyResource): boolean {
   return conditionOf(status, 'Stalled') !== undefined;
 }
 
-/** Returns whether an export has written all its rows to files and proven them complete. */
+/** Returns whether an export has written all its rows and checked that they are complete. */
 export function isExported({ status }: AnyResource): boolean {
   return conditionOf(status, 'Ready')?.reason === reasons.exported;
 }
 
-/**
- * Returns whether the resource could not start, because its Secret or the environment variables that replace the Secret are missing or
- * invalid.
- */
+/** Returns whether credentials for the resource are missing or invalid. */
 export function lacksSecret({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.secretNotFound || reason === reasons.secretIncomplete || reason === reasons.secretInvalid;
 }
 
-/** Returns whether the resource has failed, is incomplete, or waits for a person. */
+/** Returns whether the resource has failed, is incomplete, or waits for a user. */
 export function hasFailed(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }
 
-/** Returns whether upgrades failed or were refused. The message does not name all the collectors, so the user is told how to see them. */
+/** Returns whether upgrades failed or were refused. The message does not name all these collectors. */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;
 }
 
-/** Renders the result of a run for one resource as a line. `flags` are the flags with which another command finds the resource. */
+/** Renders the result of a run for one resource. `flags` find the resource. */
 export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
   const { namespace, name } = resource.metadata;
   const ready = conditionOf(resource.status, 'Ready');
@@ -89,7 +80,7 @@ export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeA
   return `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${text}`;
 }
 
-/** Returns the message about an interrupted run. `flags` are the flags that the next start needs to continue the same export. */
+/** Returns the message about an interrupted run. `flags` are for the next start. */
 export function renderInterruption(resources: readonly AnyResource[], flags = ''): string {
   const policies = resources.filter((resource) => resource.kind === 'CollectorVersionPolicy');
   const running = policies.reduce((sum, { status }) => sum + (status?.collectors?.inProgress ?? 0), 0);

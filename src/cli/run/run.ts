@@ -12,8 +12,7 @@ export async function runCommand(
   keepHeapSmall();
   const metrics = new PrometheusMetrics();
   metrics.collectProcessMetrics();
-  // Code for a cluster is loaded only if it is needed, because the client for API servers takes memory, and a third of a second
-  // to load.
+  // The client for API servers is slow to load.
   if (dirs.length === 0) {
     const { runInCluster } = await import('./run-cluster.ts');
     return runInCluster(options, context, metrics);

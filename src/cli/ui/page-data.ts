@@ -1,78 +1,68 @@
-/**
- * Data that the server of `logfleet ui` sends to the page, as JSON. The server decides what a state means and which commands a person can
- * run, so that the page contains no rules of its own.
- */
+/** JSON data for the page of `logfleet ui`. The server decides what a state means and which commands a user can run. */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Tone } from '../render/condition-lines.ts';
 import type { ResourceCommand } from './resource-commands.ts';
 
 /** One resource in the list of the page. */
 export interface ListRow {
-  /** Identity of the resource, such as `cvp/logging/production`. The page's address contains it after `#`. */
+  /** Identity of the resource in the page's address, such as `cvp/logging/production`. */
   readonly id: string;
   readonly kind: KindName;
   readonly namespace: string;
   readonly name: string;
   readonly state: string;
   readonly tone: Tone;
-  /** Progress in one word, such as `180/197` or `42%`. Absent if the status shows no progress. */
+  /** Progress, such as `180/197` or `42%`. Absent without progress. */
   readonly figure?: string;
   /** Time since which a schedule lags behind. */
   readonly lagSince?: string;
   /**
-   * Lengths of the segments of a progress bar. For a policy: number of collectors in each state, in the order of `collectorStates`. For an
-   * export: exported percent and remaining percent.
+   * Lengths of the segments of a progress bar: collectors by state (`collectorStates`), or exported and remaining
+   * percent.
    */
   readonly bar?: readonly number[];
-  /** Progress of the resource in one line, or the reason why it makes no progress. */
+  /** Progress in one line, or why the resource makes none. */
   readonly note: string;
 }
 
-/** Page of the list: some of the resources that match a filter. */
+/** Page of the list of resources that match a filter. */
 export interface ListPage {
   /** Number of all resources that match the filter. */
   readonly total: number;
-  /** Index of the page's first row among all resources that match the filter, starting at 0. */
+  /** Index of the first row among all matching resources, from 0. */
   readonly offset: number;
   readonly rows: readonly ListRow[];
-  /**
-   * Number of resources of each kind that match the rest of the filter (without its kind). The page shows each number beside the
-   * kind in the filter.
-   */
+  /** Matching resources of each kind, without regard to the filter's kind. */
   readonly kinds: Readonly<Record<KindName, number>>;
-  /**
-   * Number of resources in each state that match the rest of the filter (without its state). The page shows each number beside
-   * the state in the filter.
-   */
+  /** Matching resources in each state, without regard to the filter's state. */
   readonly tones: Readonly<Record<Tone, number>>;
 }
 
 /** Everything that the page shows about one resource. */
 export interface ResourceDetail extends ListRow {
-  /** Spec, status and identity of the resource, without labels and annotations. */
+  /** Spec, status and identity, without labels and annotations. */
   readonly resource: AnyResource;
-  /** Sentences about the resource: why nothing happens, or what it waits for. */
+  /** Sentences about why nothing happens, or what the resource waits for. */
   readonly messages: readonly string[];
   readonly commands: readonly ResourceCommand[];
 }
 
-/** Message that resources have changed. The server sends at most four such messages a second. */
+/** Message that resources have changed, sent at most four times a second. */
 export interface ChangeMessage {
-  /** Identities of the resources that were changed or deleted. Absent if any resource may have changed. */
   readonly changed?: readonly string[];
 }
 
-/** Message about the cluster or directory whose resources the page shows. */
+/** Message about the shown cluster or directory. */
 export interface PlaceMessage {
-  /** Name of the cluster or directory whose resources are shown, such as `context kind-dev` or `./policies`. */
+  /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */
   readonly place: string;
-  /** Namespace of the shown resources. Absent if all namespaces are shown. */
+  /** Namespace of the shown resources. Absent: all namespaces. */
   readonly namespace?: string;
-  /** Warnings that the shown resources may be outdated, with the reason. Empty if there are none. */
+  /** Warnings that the shown resources may be outdated. */
   readonly warnings: readonly string[];
 }
 
-/** Data in the HTML of the page, with which the page shows its first rows without another request. */
+/** Data in the HTML, for the first rows of the page without another request. */
 export interface StartData {
   readonly list: ListPage;
   readonly place: PlaceMessage;

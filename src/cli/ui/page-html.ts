@@ -1,13 +1,13 @@
 /**
- * HTML of the page that `logfleet ui` serves, with its styles and its script, so that a browser needs one request for all of them. A
- * published package has it in `dist/page.html`. In a checkout, esbuild bundles the script in memory when the command starts.
+ * HTML of the page of `logfleet ui` with its styles and script. A published package has it in `dist/page.html`. In a
+ * checkout, esbuild bundles it at the start.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Metafile } from 'esbuild';
 import { inPackage } from '../package-folder.ts';
 
-/** File of the page in a published package, relative to its package.json. */
+/** File of the page in a published package. */
 export const builtPage = 'dist/page.html';
 const sources = 'src/cli/ui/page';
 
@@ -18,7 +18,7 @@ export async function pageHtml(): Promise<string> {
 
 export interface BuiltPage {
   readonly html: string;
-  /** esbuild's list of the bundled files, which include files of npm packages. */
+  /** esbuild's list of the bundled files. */
   readonly outputs: Metafile['outputs'];
 }
 

@@ -1,12 +1,9 @@
 /**
- * HTTP server of `logfleet ui`, for a browser on the same machine. It serves the page, the list of resources, one resource, and a stream of
- * messages about changes.
+ * HTTP server of `logfleet ui`, for a browser on the same machine.
  *
- * Invariants:
- * - The server listens on 127.0.0.1 only, and answers only GET and HEAD. It changes nothing.
- * - A request with another host name in `Host` is refused. Otherwise, a website whose name an attacker points to 127.0.0.1 could read the
- *   resources (DNS rebinding). A request from a page of another origin is refused, too.
- * - A browser gets at most four messages about changes a second. The stream of a browser that reads none of them is closed.
+ * - It listens on 127.0.0.1 only, answers only GET and HEAD, and changes nothing.
+ * - It refuses requests with another `Host` or origin, which protects against DNS rebinding.
+ * - It sends at most four messages about changes a second.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -25,24 +22,21 @@ export interface PageServerOptions {
   readonly port: number;
   readonly html: string;
   readonly model: ResourceModel;
-  /** Flags that select the cluster or the directory, for the commands that the page shows. */
+  /** Flags of the cluster or directory, for the commands that the page shows. */
   readonly flags: TargetOptions;
   readonly clock: Clock;
 }
 
 const loopback = '127.0.0.1';
 const shortestIntervalMs = 250;
-/**
- * Maximum number of changed resources that one message names. If more have changed, the message names none, and the page reads all its data
- * again.
- */
+/** Maximum number of resources that a message names. With more changes, the page reads all its data again. */
 const maxNamed = 200;
 const maxRows = 200;
-/** Number of rows in the HTML of the page, enough to fill a tall screen. */
+/** Rows in the HTML of the page, enough for a tall screen. */
 const startRows = 40;
-/** HTML element into which the server writes the `StartData`. */
+/** HTML element with the `StartData`. */
 const startElement = '<script type="application/json" id="start">';
-/** Maximum number of unsent bytes of an event stream. A stream with more is closed, and the browser connects again. */
+/** Maximum number of unsent bytes. A stream with more is closed, and the browser connects again. */
 const maxUnsentBytes = 1_048_576;
 
 const securityHeaders = {
@@ -59,12 +53,11 @@ export class PageServer {
   readonly #server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) =>
     this.#respond(request, response),
   );
-  /** Open event streams, one for each browser tab that shows the page. */
   readonly #streams = new Set<ServerResponse>();
   #place: PlaceMessage;
   /** Identities that changed since the last message. */
   #changed = new Set<string>();
-  /** Monotonic time in ms at which the open pages were last notified of changes. */
+  /** Monotonic time in ms of the last message about changes. */
   #sentMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
@@ -87,7 +80,7 @@ export class PageServer {
     return `http://${loopback}:${this.#port}/`;
   }
 
-  /** Sends the name of the cluster or directory, and the current warnings, to all browsers. */
+  /** Sends the shown cluster or directory, and warnings, to all browsers. */
   showPlace(place: PlaceMessage): void {
     this.#place = place;
     for (const stream of this.#streams) send(stream, 'place', place);
@@ -110,7 +103,7 @@ export class PageServer {
     else write(request, response, answer);
   }
 
-  /** Answers a request for this URL, which is null if the path of the request is invalid, such as `//`. */
+  /** Answers a request for this URL. The URL is null if the path is invalid, such as `//`. */
   #answer(address: URL | null): Answer | 'stream' {
     if (!address) return textAnswer(400, 'the path of the request is invalid; the page is at /');
     const { pathname, searchParams } = address;
@@ -132,7 +125,7 @@ export class PageServer {
 
   #withStartData(): string {
     const start: StartData = { list: this.#options.model.list({ text: '' }, 0, startRows), place: this.#place };
-    // `<` is escaped, so that a text of a resource cannot end the HTML element that contains the JSON.
+    // Escapes `<`, so that no text can end the HTML element with the JSON.
     const json = JSON.stringify(start).replaceAll('<', '\\u003c');
     return this.#options.html.replace(startElement, () => `${startElement}${json}`);
   }
@@ -159,12 +152,12 @@ export class PageServer {
     this.#streams.add(response);
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
-    // A page that connects again may have missed changes, so it is told to read its data again.
+    // The page may have missed changes, and reads its data again.
     send(response, 'change', {});
   }
 
   #collect(changed: readonly string[]): void {
-    // If no page is open, changes are not collected: a page that connects later reads all its data anew.
+    // A page that connects later reads all its data.
     if (this.#streams.size === 0) return;
     for (const id of changed) this.#changed.add(id);
     const { clock } = this.#options;
@@ -181,7 +174,7 @@ export class PageServer {
   }
 }
 
-/** Returns the Content-Security-Policy that allows the script and the styles in this HTML, and no others. */
+/** Returns a Content-Security-Policy that allows only the script and styles in this HTML. */
 function securityPolicy(html: string): string {
   const hashesOf = (element: RegExp) =>
     [...html.matchAll(element)].map(
@@ -201,7 +194,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Returns the response that refuses a request. Undefined if the request is allowed: the page itself sent it, or a user opened the page. */
+/** Returns the response that refuses a request. Undefined if the request is allowed. */
 function refusalOf({ method, headers }: IncomingMessage, port: number): Answer | undefined {
   const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
   const advice = `open http://${loopback}:${port}/`;

@@ -1,4 +1,4 @@
-/** Commands that the page of `logfleet ui` offers to copy, because the page itself changes nothing. */
+/** Commands that the page of `logfleet ui` offers to copy. The page itself changes nothing. */
 import { type AnyResource, kinds } from '../../api/kinds.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import type { TargetOptions } from '../options.ts';
@@ -11,11 +11,11 @@ export interface ResourceCommand {
   readonly purpose: string;
   /** Command line, ready to be pasted into a shell. */
   readonly command: string;
-  /** True if the resource makes no progress until a person runs the command. */
+  /** True if the resource waits for this command. */
   readonly isAwaited: boolean;
 }
 
-/** Returns the commands that a person can run on a resource now. `options` are the flags that select the cluster or the directory. */
+/** Returns the commands that a user can run now. `options` select the cluster or the directory. */
 export function resourceCommands(resource: AnyResource, options: TargetOptions): readonly ResourceCommand[] {
   const flags = { ...options, namespace: resource.metadata.namespace };
   const line = (name: string) => commandLine(name, resource, flags);

@@ -1,8 +1,6 @@
 /**
- * Resources that `logfleet ui` shows, in memory: sorted, searchable and divided into pages, so that the page in the browser never needs all
- * of them.
- *
- * Order: resources that need a person come first, then by namespace and name.
+ * Resources of `logfleet ui` in memory, sorted and searchable: first those that need a user, then by namespace and
+ * name.
  */
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -17,14 +15,14 @@ export const tones: readonly Tone[] = ['stalled', 'waiting', 'working', 'ready']
 export interface ListFilter {
   readonly kind?: KindName | undefined;
   readonly tone?: Tone | undefined;
-  /** Words that the row of a resource must contain, in any order and in any case. */
+  /** Words that a row must contain, in any order and any case. */
   readonly text: string;
 }
 
 interface Entry {
   readonly resource: AnyResource;
   readonly row: ListRow;
-  /** Searchable text of the row, in lower case. A filter matches if this text contains all its words. */
+  /** Searchable text of the row, in lower case. */
   readonly searched: string;
 }
 
@@ -33,12 +31,12 @@ export class ResourceModel {
   readonly #listeners = new Set<(changed: readonly string[]) => void>();
   #sorted: readonly Entry[] | undefined;
 
-  /** True once the resources of all kinds have been read for the first time. */
+  /** True once the resources of all kinds have been read. */
   get isComplete(): boolean {
     return this.#entries.size === kindNames.length;
   }
 
-  /** Replaces all resources of a kind, and reports the identities of those that are new, changed or deleted. */
+  /** Replaces all resources of a kind, and reports those that are new, changed or deleted. */
   replace(kind: KindName, resources: readonly AnyResource[]): void {
     const before = this.#entries.get(kind);
     const after = new Map<string, Entry>();
@@ -47,7 +45,7 @@ export class ResourceModel {
       const id = idOf(resource);
       const known = before?.get(id);
       const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
-      // Even if the resource is unchanged, the new object replaces the old one, so that no resource is in memory twice after a relist.
+      // The new object replaces an equal old one, so that no resource is in memory twice.
       after.set(id, isSame ? { ...known, resource } : entryOf(resource));
       if (!isSame) changed.push(id);
     }

@@ -1,4 +1,4 @@
-/** Builds the data that the list and the detail pane show about a resource. All functions are pure. */
+/** Builds the data about a resource for the list and the details. */
 import { type AnyResource, kinds, referenceOf } from '../../api/kinds.ts';
 import type { TargetOptions } from '../options.ts';
 import { collectorStates } from '../render/bars.ts';
@@ -29,7 +29,7 @@ export function rowOf(resource: AnyResource): ListRow {
   };
 }
 
-/** Returns the numbers that a row shows. Each kind of resource has different numbers. */
+/** Returns the numbers of a row, which depend on the kind. */
 function figuresOf(resource: AnyResource): Pick<ListRow, 'figure' | 'lagSince' | 'bar'> {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {
@@ -59,7 +59,7 @@ function noteOf(resource: AnyResource, isStopped: boolean): string {
   return isStopped ? message : viewOf(resource).figuresOf(status) || message;
 }
 
-/** Returns everything that the page shows about a resource. `options` are the flags that select the cluster or the directory. */
+/** Returns everything that the page shows about a resource. `options` select the cluster or the directory. */
 export function detailOf(resource: AnyResource, options: TargetOptions): ResourceDetail {
   return {
     ...rowOf(resource),
@@ -69,7 +69,7 @@ export function detailOf(resource: AnyResource, options: TargetOptions): Resourc
   };
 }
 
-/** Removes labels, annotations and outdated numbers from a resource. */
+/** Removes labels, annotations and outdated numbers. */
 function shownResource(resource: AnyResource): AnyResource {
   const { name, namespace, uid, generation, resourceVersion, creationTimestamp, owner } = resource.metadata;
   const identity = { name, namespace, uid, generation, resourceVersion, creationTimestamp };

@@ -1,7 +1,4 @@
-/**
- * `logfleet ui`: shows resources on a page for a browser on the same machine. It reads with the rights of the user, needs only the rights
- * `list` and `watch`, and changes nothing.
- */
+/** `logfleet ui`: shows resources in a browser on the same machine. It needs only the rights `list` and `watch`. */
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
 import { type Clock, sleep, systemClock } from '../../base/clock.ts';
@@ -20,7 +17,7 @@ interface UiDependencies {
   readonly html: typeof pageHtml;
 }
 
-/** Interval in ms at which the command checks whether an operator process is running for the directory. */
+/** Interval in ms of checks for an operator process. */
 const idleCheckMs = 5_000;
 
 export async function uiCommand(
@@ -52,7 +49,7 @@ export async function uiCommand(
   }
 }
 
-/** Updates the model when resources change, and sends problems to the page, until the signal is aborted. */
+/** Updates the model and the page until the signal is aborted. */
 async function followAll(
   reader: ResourceReader,
   namespace: string | undefined,

@@ -1,7 +1,4 @@
-/**
- * Finds the exports that `logfleet verify` checks. The argument is a manifest file, a folder of one or several exports, or an address in an
- * object store. With `--schedule`, the argument is the folder of a schedule.
- */
+/** Finds the exports that `logfleet verify` checks: by a manifest, a folder, or an address in an object store. */
 
 import { type Dirent, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -15,7 +12,7 @@ import type { StoreOptions } from '../options.ts';
 import { readStoreAddress, type StoreAddress } from '../store-address.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Returns the places to verify, at least one. Each place is the folder of an export, in a file system or in an object store. */
+/** Returns the folders of the exports to verify, at least one. */
 export function placesOfExports(
   text: string,
   options: StoreOptions,
@@ -26,13 +23,13 @@ export function placesOfExports(
   return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
 
-/** Destination to which a schedule writes its runs, and the name of the schedule's own folder there. */
+/** Destination of a schedule's runs, and the name of the schedule's own folder. */
 export interface SchedulePlace {
   readonly settings: DestinationSettings;
   readonly schedule: string;
 }
 
-/** Returns the destination to which a schedule writes. `text` is the schedule's folder, as a path or an address in an object store. */
+/** Returns the destination of a schedule. `text` is a path or an address in an object store. */
 export function placeOfSchedule(
   text: string,
   options: StoreOptions,
@@ -55,7 +52,7 @@ const scheduleForms = {
 } as const;
 
 /**
- * Splits the address of a schedule's folder in a store into the parent folder, which also contains the runs, and the name of the schedule.
+ * Splits the address of a schedule's folder into the parent folder, which contains the runs, and the schedule's name.
  */
 function partsOfSchedule(path: string, address: string, form: string) {
   const [, folder = '', schedule = ''] = /^(?:(.*)\/)?([^/]+)$/.exec(path) ?? [];
@@ -92,7 +89,7 @@ function folderOfManifest(name: string): string {
   return name.replace(/(?:^|\/)manifest\.json$/, '').replace(/\/$/, '');
 }
 
-/** Returns the region of an object store, from the flag or else from the environment variables that Amazon's tools use. */
+/** Returns the region of an object store, from the flag or Amazon's environment variables. */
 export function regionOf(region: string | undefined, env: CommandContext['env']): string | undefined {
   return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
 }
@@ -115,7 +112,7 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   );
 }
 
-/** Returns a text that names folders that cannot be read, such as lost+found. Users see the text only if no export was found. */
+/** Returns a text about unreadable folders, such as lost+found, for users who find no export. */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';
@@ -125,14 +122,11 @@ function unreadText(unread: readonly string[]): string {
 
 interface FoundExports {
   readonly folders: string[];
-  /** Names of the folders that cannot be read, each with the error code. */
+  /** Names of unreadable folders, each with the error code. */
   readonly unread: string[];
 }
 
-/**
- * Collects the folders of exports below a folder. The folder of an export contains its manifest, or its plan if the export is incomplete.
- * Symbolic links are not followed, because they could form a cycle.
- */
+/** Collects the folders with an export's manifest or plan. Symbolic links could form a cycle and are not followed. */
 function findExports(folder: string, found: FoundExports): FoundExports {
   const entries = readFolder(folder);
   if (typeof entries === 'string') found.unread.push(`${folder} (${entries})`);
@@ -144,7 +138,7 @@ function findExports(folder: string, found: FoundExports): FoundExports {
   return found;
 }
 
-/** Returns the entries of a folder, or the error code if it cannot be read. */
+/** Returns the entries of a folder, or the error code. */
 function readFolder(folder: string): readonly Dirent[] | string {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });

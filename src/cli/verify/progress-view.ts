@@ -1,16 +1,16 @@
-/** Shows the progress of `logfleet verify`: as a bar on a terminal, otherwise as a line from time to time. */
+/** Shows the progress of `logfleet verify`: a bar on a terminal, otherwise lines. */
 import type { Clock } from '../../base/clock.ts';
 import type { Output } from '../context.ts';
 import { renderProgressBar } from '../render/bars.ts';
 import { Screen } from '../render/screen.ts';
 import { paintWith } from '../render/text.ts';
 
-/** Interval in ms of progress lines, if the output is not a terminal. */
+/** Interval in ms of progress lines. */
 const lineIntervalMs = 10_000;
 const widestBar = 40;
 
 export interface ProgressView {
-  /** Shows the progress: the completed part as a ratio from 0 to 1, and a text. */
+  /** Shows the progress: a ratio from 0 to 1, and a text. */
   show(ratio: number, text: string): void;
   end(): void;
 }

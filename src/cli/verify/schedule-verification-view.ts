@@ -1,4 +1,4 @@
-/** Renders the result of `logfleet verify --schedule`: as a table of checks with a list of problems, or as JSON. */
+/** Renders the result of `logfleet verify --schedule` as a table or as JSON. */
 import type { TimeRange } from '../../api/time-range.ts';
 import { counted, groupedText } from '../../base/number-text.ts';
 import type { RunProblem, RunProblemKind, ScheduleVerification } from '../../schedule/schedule-verification.ts';
@@ -10,13 +10,13 @@ import { listed, verificationDocument } from './verification-view.ts';
 export interface ScheduleResult {
   /** Address of the schedule's folder. */
   readonly url: string;
-  /** Address of the folder that contains the folders of the schedule and of its runs. */
+  /** Address of the parent folder of the schedule and its runs. */
   readonly root: string;
   readonly manifestsOnly: boolean;
   readonly verification: ScheduleVerification;
 }
 
-/** Returns whether the runs cover the range without gap and overlap, and every check of every run succeeded. */
+/** Returns whether the runs cover the range without gap and overlap, and all their checks succeeded. */
 export function isProven({ runs, gaps, overlaps, problems }: ScheduleVerification): boolean {
   return runs > 0 && gaps.length === 0 && overlaps.length === 0 && problems.length === 0;
 }
@@ -69,7 +69,7 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
   ];
 }
 
-/** Returns whether the runs select rows by message time or by receipt time. If both occur, returns the number of runs for each. */
+/** Returns whether runs select rows by message time or receipt time, with counts if both occur. */
 function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';
   if (byReceiptTime === runs) return 'receipt time';

@@ -1,4 +1,4 @@
-/** Renders the result of `logfleet verify`: as a table of checks with a list of differences, or as JSON. */
+/** Renders the result of `logfleet verify` as a table or as JSON. */
 
 import { groupedText, wordFor } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
@@ -27,10 +27,10 @@ interface VerificationViewOptions {
   readonly colour: boolean;
 }
 
-/** Maximum number of differences and of incomplete intervals that the view lists. `-o json` lists all of them. */
+/** Maximum number of listed differences. `-o json` lists all. */
 const maxListed = 20;
 
-/** Renders the result for one export. `url` is the address of its manifest. */
+/** Renders the result for one export. `url` is its manifest's address. */
 export function renderVerification(
   url: string,
   verification: Verification,
@@ -60,7 +60,7 @@ export function renderVerification(
 
 const layout = new ExportLayout('');
 
-/** Returns sentences that tell the user how to fix the differences. */
+/** Returns sentences about how to fix the differences. */
 function advice({ manifest: { intervals }, differences }: Verification): readonly string[] {
   const has = (...checks: readonly Check['name'][]) => differences.some(({ kind }) => checks.includes(against[kind]));
   const named = new Set(differences.map(({ where }) => where));
@@ -82,7 +82,7 @@ interface Check {
   readonly what: string;
 }
 
-/** For each kind of difference, the check in the table that fails because of it. */
+/** The failed check of each kind of difference. */
 const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   gap: 'range',
   overlap: 'range',
@@ -106,10 +106,7 @@ function checksOf(verification: Verification): readonly Check[] {
   const { manifest, differences, incomplete, files, rows, bytes } = verification;
   const { export: identity, intervals, totals } = manifest;
   const differing = new Set(differences.map(({ kind }) => against[kind]));
-  /**
-   * Returns a row of the table of checks. It shows `proven` and the result `ok` if the check found no differences and is
-   * complete.
-   */
+  /** Returns a row of the table. The result is `ok` if the check is complete and found no differences. */
   const check = (name: Check['name'], proven: string, isIncomplete = false): Check => {
     const differs = differing.has(name);
     return {
@@ -209,7 +206,7 @@ function renderRecomputed({ recomputed, notRecomputed }: Verification): string {
   return `${again}${others}`;
 }
 
-/** Renders the sources of the row counts, such as `12 intervals by the search job, 2 by the histogram`. */
+/** Renders the sources of row counts, such as `12 intervals by the search job, 2 by the histogram`. */
 function renderSources(intervals: readonly CommitRecord[]): string {
   const counts = new Map<CountSource, number>();
   for (const { count } of intervals) counts.set(count.source, (counts.get(count.source) ?? 0) + 1);
@@ -229,10 +226,7 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/**
- * Returns a text about rows that a search received, but that are in the files of another interval. A search leaves rows to the next
- * search if older rows may be missing from its own result (E4).
- */
+/** Returns a text about rows that one search received and the next search exported (E4). */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
   return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;
@@ -275,7 +269,7 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
   sharedFile: ({ where }) => `${where} belongs to more than one interval`,
 };
 
-/** Renders the time range of a gap or an overlap, which lies between the expected and the found time. */
+/** Renders the time range of a gap or an overlap. */
 function spanOf({ expected, found }: Difference): string {
   return [`${expected}`, `${found}`].sort().join(' to ');
 }
@@ -312,7 +306,7 @@ function verdictOf({ manifest, differences, incomplete }: Verification, paint: P
   return paint('yellow', `Incomplete: ${rows}, and ${flagged}.`);
 }
 
-/** Returns the result for one export as data for JSON. */
+/** Returns the result for one export as JSON data. */
 export function verificationDocument(url: string, verification: Verification): object {
   const { manifest, differences, files, rows, bytes } = verification;
   return {

@@ -1,6 +1,6 @@
 /**
- * `logfleet verify --schedule FOLDER`: proves from the files of a schedule that its runs cover a time range without gap and overlap. It
- * writes nothing, and needs neither a cluster nor the log service.
+ * `logfleet verify --schedule FOLDER`: checks that the runs of a schedule cover a time range without gap and overlap.
+ * It needs only files.
  */
 
 import { renderExplanation } from '../../api/finding.ts';
@@ -20,7 +20,7 @@ import { placeOfSchedule } from './manifest-place.ts';
 import { progressView } from './progress-view.ts';
 import { isProven, renderScheduleVerification, scheduleDocument } from './schedule-verification-view.ts';
 
-/** Runs `logfleet verify --schedule`. Resolves to exit status 1 if the runs are not proven to cover the range. */
+/** Runs `logfleet verify --schedule`. Resolves to 1 if the runs do not cover the range. */
 export async function verifyScheduleCommand(
   text: string,
   options: VerifyOptions,
@@ -58,7 +58,7 @@ export async function verifyScheduleCommand(
   return isProven(verification) ? exitStatus.ok : exitStatus.failed;
 }
 
-/** Reads the time range from the flags `--from` and `--to`. Times without an offset are in UTC. */
+/** Reads the range from `--from` and `--to`. Times without an offset are in UTC. */
 function rangeOf({ from, to }: VerifyOptions, nowMs: number): Partial<TimeRange> {
   const range = readTimeRange({
     from: momentText(from ?? earliestTime, nowMs),

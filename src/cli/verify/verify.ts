@@ -1,6 +1,6 @@
 /**
- * `logfleet verify MANIFEST`: reads the files of an export again and checks them against the manifest of the export. In a folder with
- * several exports, it verifies one after the other. It writes nothing, and needs only the files and the manifest.
+ * `logfleet verify MANIFEST`: checks the files of exports against their manifests. It writes nothing, and needs only
+ * files.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -21,7 +21,7 @@ import { placesOfExports } from './manifest-place.ts';
 import { progressView } from './progress-view.ts';
 import { renderVerification, verificationDocument } from './verification-view.ts';
 
-/** Runs `logfleet verify`. Resolves to exit status 1 if any export differs from its manifest or is incomplete. */
+/** Runs `logfleet verify`. Resolves to 1 if any export differs from its manifest or is incomplete. */
 export async function verifyCommand(text: string, options: VerifyOptions, context: CommandContext): Promise<number> {
   const { stdout, stderr } = context;
   const places = placesOfExports(text, options, context);
@@ -58,11 +58,11 @@ interface Result {
   readonly isProven: boolean;
   readonly document: object;
   readonly lines: readonly string[];
-  /** Problem that prevented the verification, for example that the export is incomplete or damaged. */
+  /** Problem that prevented the verification, if any. */
   readonly problem?: string;
 }
 
-/** Verifies one export. Rejects with the signal as its reason if a signal interrupts the verification. */
+/** Verifies one export. Rejects with the signal as its reason after an interruption. */
 async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<Result> {
   const ports = { clock: systemClock, writer: await Writer.ours(systemRandom), environment: context.env };
   const destination = await openDestination(place, ports);
@@ -84,10 +84,9 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-    // If the only export is missing, the argument is wrong, so the command fails. If one of several exports is missing, the
-    // others are still verified.
+    // If the only export is missing, the argument is wrong. Of several exports, the others are still verified.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
-    // Error messages name files relative to the folder of the export, so the address of this folder is written before the message.
+    // Error messages name files relative to the export's folder.
     const problem = `${url}: ${error.message}`;
     return { url, isProven: false, document: { manifest: url, proven: false, problem }, lines: [], problem };
   } finally {
@@ -96,12 +95,12 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
   }
 }
 
-/** Codes of errors that are about the export itself, not about the arguments of the command. */
+/** Codes of errors about the export, not about arguments. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
 const layout = new ExportLayout('');
 
-/** Verifies one export. Throws `cli.incomplete` if the folder contains a plan but no manifest. */
+/** Verifies one export. Throws `cli.incomplete` if its manifest is missing. */
 async function verify(destination: Destination, onProgress: (progress: VerifyProgress) => void): Promise<Verification> {
   try {
     return await verifyExport(destination, layout, onProgress);

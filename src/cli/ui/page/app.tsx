@@ -1,4 +1,4 @@
-/** Frame of the page: the header, the list of resources, and the details of the selected resource. A narrow window shows one of the two. */
+/** Frame of the page: header, list of resources, and details of the selected resource. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { PlaceMessage, StartData } from '../page-data.ts';
 import { DetailPane } from './detail-pane.tsx';
@@ -47,7 +47,7 @@ export function App({ start }: { start: StartData }) {
   );
 }
 
-/** Returns the identity of the selected resource from the address of the page. Empty without a selection. */
+/** Returns the selected resource in the address of the page. Empty without a selection. */
 function useSelected(): string {
   const read = () => decoded(location.hash.slice(1));
   const [selected, setSelected] = useState(read);
@@ -59,7 +59,7 @@ function useSelected(): string {
   return selected;
 }
 
-/** Decodes a part of an address. Returns it unchanged if it contains an invalid escape sequence. */
+/** Decodes a part of an address. Keeps invalid escape sequences. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -78,7 +78,6 @@ function useDetail(id: string): { readonly detail: ShownDetail; readonly readAga
       .then((detail) => {
         if (current.current === id) setShown({ id, detail });
       })
-      // The server cannot be reached. The page says so, and reads the details again when it is connected.
       .catch(() => {});
   };
   useEffect(readAgain, [id]);
@@ -117,7 +116,7 @@ function Warnings({ warnings, isConnected }: { warnings: readonly string[]; isCo
   );
 }
 
-/** Tells users of a screen reader when the state of the selected resource changes. */
+/** Tells screen readers when the state of the selected resource changes. */
 function Announcement({ detail }: { detail: ShownDetail }) {
   return (
     <p class="unseen" role="status">

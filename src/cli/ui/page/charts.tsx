@@ -1,4 +1,4 @@
-/** Bars, histograms and timelines as SVG. Each chart has a text for screen readers, and shows no information by colour alone. */
+/** Bars, histograms and timelines as SVG, with texts for screen readers. */
 import type { TimeRange } from '../../../api/time-range.ts';
 import { apportion } from '../../render/bars.ts';
 import { renderMinute } from '../../render/text.ts';
@@ -10,10 +10,9 @@ export interface Segment {
   readonly look: string;
 }
 
-/** Number of cells in a bar. Each amount above 0 gets at least one cell. */
+/** Number of cells in a bar. Each amount above 0 gets a cell. */
 const cells = 200;
 
-/** Bar whose segments have lengths in proportion to their amounts. */
 export function StackedBar({ segments, isThin = false }: { segments: readonly Segment[]; isThin?: boolean }) {
   const widths = apportion(
     segments.map(({ amount }) => amount),
@@ -40,7 +39,7 @@ export function StackedBar({ segments, isThin = false }: { segments: readonly Se
   );
 }
 
-/** Legend of a stacked bar, without the segments that are empty. */
+/** Legend of a stacked bar without empty segments. */
 export function Legend({ segments }: { segments: readonly Segment[] }) {
   return (
     <ul class="legend">
@@ -75,7 +74,7 @@ export interface TimeSpan extends TimeRange {
   readonly title: string;
 }
 
-/** Returns the span between two times in RFC 3339, with its times and `what` in the tooltip. */
+/** Returns the span between two RFC 3339 times, with `what` in the tooltip. */
 export function spanOf(from: string, to: string, look: string, what: string): TimeSpan {
   const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
   return { fromMs, toMs, look, title: `${renderMinute(fromMs)} to ${renderMinute(toMs)}: ${what}` };
@@ -83,7 +82,6 @@ export function spanOf(from: string, to: string, look: string, what: string): Ti
 
 const timelineWidth = 1_000;
 
-/** Time axis with coloured spans. Later spans cover earlier ones. `nowMs` marks the present. */
 export function Timeline({
   range,
   spans,
@@ -130,7 +128,7 @@ function Axis({ range }: { range: TimeRange }) {
   );
 }
 
-/** Histogram of counts over time. All bars stand for periods of the same length. `undefined` stands for an unknown count. */
+/** Histogram of counts over time. `undefined` is an unknown count. */
 export function Histogram({
   counts,
   range,

@@ -1,9 +1,9 @@
-/** Clock of the browser, for ages and remaining times that change every second. */
+/** Clock of the browser, for ages that change every second. */
 import { useEffect, useState } from 'preact/hooks';
 
 const tickMs = 1_000;
 
-/** Hook that returns the wall time in ms and re-renders the component every second. */
+/** Returns the wall time in ms, and re-renders the component every second. */
 export function useNow(): number {
   const [nowMs, setNowMs] = useState(Date.now);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Details of the selected resource: what it does or waits for, the commands for a person, its figures, conditions and spec. */
+/** Details of the selected resource: state, commands, conditions and spec. */
 import { useEffect, useRef } from 'preact/hooks';
 import type { Condition } from '../../../api/generated/collector-version-policy.ts';
 import { type AnyResource, kinds } from '../../../api/kinds.ts';
@@ -73,7 +73,7 @@ function KindDetail({ resource }: { resource: AnyResource }) {
 
 function Head({ detail }: { detail: ResourceDetail }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  // In a narrow window the list is hidden, so the focus moves from the selected row to the details.
+  // In a narrow window, the list is hidden, so the focus moves to the details.
   useEffect(() => {
     if (matchMedia('(max-width: 760px)').matches) heading.current?.focus();
   }, []);
@@ -96,7 +96,7 @@ function Head({ detail }: { detail: ResourceDetail }) {
   );
 }
 
-/** What the resource does or waits for, and the commands that it waits for. */
+/** What the resource does or waits for, and the commands for it. */
 function Callout({ detail: { tone, resource, messages, commands } }: { detail: ResourceDetail }) {
   const conditions = resource.status?.conditions ?? [];
   const ready = conditions.find(({ type }) => type === 'Ready')?.message;
@@ -116,7 +116,7 @@ function Callout({ detail: { tone, resource, messages, commands } }: { detail: R
   );
 }
 
-/** Types of conditions that report a problem beside the state of the resource. */
+/** Conditions that report a problem beside the state. */
 const problems: readonly string[] = ['Outage', 'Overlapping', 'OtherOperator', 'Failed'];
 
 function Conditions({ conditions }: { conditions: readonly Condition[] }) {

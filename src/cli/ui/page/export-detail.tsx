@@ -1,4 +1,4 @@
-/** Details of an export: the exported part of its time range, rows over time, running searches, incomplete intervals, files and proof. */
+/** Details of an export: progress, rows over time, running searches, and files. */
 
 import type { SearchExportStatus } from '../../../api/generated/search-export.ts';
 import type { SearchExport } from '../../../api/kinds.ts';
@@ -50,7 +50,7 @@ function rangeOf({ timeRange }: SearchExportStatus): TimeRange | undefined {
   return timeRange && { fromMs: Date.parse(timeRange.startTime), toMs: Date.parse(timeRange.endTime) };
 }
 
-/** Shows which parts of the time range are exported, are being searched, could not be proven, or are missing. */
+/** Shows which time ranges are exported, searched, incomplete, or missing. */
 function Coverage({ status }: { status: SearchExportStatus }) {
   const range = rangeOf(status);
   const { progress, jobs = [], incomplete = [] } = status;
@@ -81,7 +81,7 @@ function Coverage({ status }: { status: SearchExportStatus }) {
   );
 }
 
-/** Returns the exported parts of the time range, in sixtieths of the range. A complete export covers all of it. */
+/** Returns the exported time ranges, in sixtieths of the whole range. */
 function exportedSpans({ rowHistogram = [], manifest }: SearchExportStatus, range: TimeRange): readonly TimeSpan[] {
   const whole = { ...range, look: 'updated', title: 'exported' };
   if (manifest) return [whole];

@@ -1,6 +1,5 @@
 /**
- * Rows of the list that the browser holds: those in view, and some before and after them. The server keeps all other rows. A row that was
- * read once is kept while the filter stays the same, so that scrolling back shows no empty rows.
+ * Rows of the list in the browser: those in view, and some around them. Rows are kept while the filter stays the same.
  */
 import type { ListPage, ListRow } from '../page-data.ts';
 import { everything, type Filter } from './server-data.ts';
@@ -14,7 +13,7 @@ export interface RowRange {
 /** Number of rows that are read above and below the visible rows. */
 const margin = 30;
 
-/** Returns which rows of a scrolled list are visible. All sizes are in pixels. */
+/** Returns the visible rows of a scrolled list. Sizes are in pixels. */
 export function rangeInView(scrollTop: number, height: number, rowHeight: number, total: number): RowRange {
   const first = Math.max(0, Math.floor(scrollTop / rowHeight) - 2);
   return { first, count: Math.max(0, Math.min(total - first, Math.ceil(height / rowHeight) + 4)) };
@@ -32,7 +31,7 @@ export class ListWindow {
   #isReading = false;
   /** True if the rows in view must be read. */
   #mustRead = false;
-  /** True if rows that were read earlier may be outdated. */
+  /** True if earlier rows may be outdated. */
   #isOutdated = false;
 
   /** @param start the first rows without a filter */
@@ -43,7 +42,7 @@ export class ListWindow {
     this.#onChange = onChange;
   }
 
-  /** Page of the list that the server returned last, with the numbers of matching resources. */
+  /** Last page of the list from the server. */
   get page(): ListPage {
     return this.#page;
   }
@@ -58,20 +57,20 @@ export class ListWindow {
     this.refresh();
   }
 
-  /** Reads the rows of this range, unless they have been read already and are up to date. */
+  /** Reads the rows of this range, unless they are up to date. */
   show(range: RowRange): void {
     this.#range = range;
     const indices = Array.from({ length: range.count }, (_, place) => range.first + place);
     if (this.#isOutdated || !indices.every((index) => this.#rows.has(index))) this.#readSoon();
   }
 
-  /** Reads the visible rows again, and discards all other rows. */
+  /** Reads the visible rows again, and discards all others. */
   refresh(): void {
     this.#isOutdated = true;
     this.#readSoon();
   }
 
-  /** Reads the visible rows. Requests run one after the other. */
+  /** Reads the visible rows, one request after the other. */
   #readSoon(): void {
     this.#mustRead = true;
     if (!this.#isReading) void this.#readAll();
@@ -85,7 +84,7 @@ export class ListWindow {
         await this.#readOnce();
       }
     } catch {
-      // The server cannot be reached. The page already shows this, and reads the rows again once it is connected.
+      // The page reads the rows again when it is connected.
     } finally {
       this.#isReading = false;
     }
@@ -96,7 +95,7 @@ export class ListWindow {
     const first = Math.max(0, this.#range.first - margin);
     const page = await this.#read(filter, first, this.#range.count + 2 * margin);
     if (filter !== this.#filter) return;
-    // If a change arrived during this request, the rows just read may be outdated, and `refresh` has scheduled another request.
+    // A change came during the request, and another request is scheduled.
     if (this.#isOutdated) this.#rows.clear();
     this.#isOutdated = this.#mustRead;
     this.#page = page;

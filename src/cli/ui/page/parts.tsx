@@ -27,7 +27,6 @@ export function exportSegments([done = 0, rest = 0]: readonly number[]): readonl
   ];
 }
 
-/** Part of the details of a resource, with its title. */
 export function Section({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <section class="section">
@@ -38,7 +37,7 @@ export function Section({ title, children }: { title: string; children: Componen
 }
 
 interface PairsProps {
-  /** `figures` are large, at the top of a view. `facts` take one line each. */
+  /** `figures` are large and at the top. `facts` take one line each. */
   readonly look: 'figures' | 'facts';
   readonly pairs: readonly (readonly [name: string, value: ComponentChildren])[];
 }
@@ -97,7 +96,6 @@ export function Table({ caption, headings, rows }: TableProps) {
   );
 }
 
-/** Part of the details of a resource that is a table. Not shown without rows. */
 export function TableSection({ title, headings, rows }: Omit<TableProps, 'caption'> & { title: string }) {
   if (rows.length === 0) return null;
   return (
@@ -107,7 +105,7 @@ export function TableSection({ title, headings, rows }: Omit<TableProps, 'captio
   );
 }
 
-/** Time with its age, such as `5m ago`. The exact time is in the tooltip. */
+/** Age of a time, such as `5m ago`, with the exact time in the tooltip. */
 export function Ago({ time }: { time: string }) {
   return (
     <time dateTime={time} title={time}>

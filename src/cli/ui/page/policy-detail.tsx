@@ -1,4 +1,4 @@
-/** Details of a policy: its collectors by state and version, the stages of the rollout, failures, upgrades, and former rollouts. */
+/** Details of a policy: collectors, stages, failures, upgrades, and former rollouts. */
 import type {
   CollectorVersionPolicyStatus,
   ReasonCount,
@@ -91,7 +91,7 @@ function sentence(text: string | undefined): string {
   return text === undefined ? '' : `${text.replace(/^./, (letter) => letter.toUpperCase())}.`;
 }
 
-/** Returns the versions of the collectors, most frequent first. Rare versions are put together. */
+/** Returns the versions of the collectors, most frequent first. Combines rare versions. */
 function versionSegments({ versions = [], targetVersion }: CollectorVersionPolicyStatus): readonly Segment[] {
   const rest = versions.slice(shownVersions).reduce((sum, { count }) => sum + count, 0);
   const former = versions.filter(({ version }) => version !== targetVersion);
@@ -136,7 +136,7 @@ function Stage({ stage, isCurrent, soak }: { stage: StageStatus; isCurrent: bool
   );
 }
 
-/** Clock of a soak: the elapsed part of its duration. Not shown before and after the soak. */
+/** Elapsed part of a soak. Shown only during the soak. */
 function Soak({ stage, soak = '', nowMs }: { stage: StageStatus; soak: string | undefined; nowMs: number }) {
   const durationMs = parseDuration(soak) ?? 0;
   if (stage.state !== 'Soaking' || stage.soakedUntil === undefined || durationMs === 0) return null;

@@ -1,4 +1,4 @@
-/** List of resources with its filters. Only the rows in view exist as elements, so ten thousand resources scroll as fast as ten. */
+/** List of resources with filters. Only rows in view are elements. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type KindName, kindNames, kinds } from '../../../api/kinds.ts';
 import type { Tone } from '../../render/condition-lines.ts';
@@ -130,14 +130,14 @@ function Nothing({ filter }: { filter: Filter }) {
 
 function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> & { total: number }) {
   const scroller = useRef<HTMLDivElement>(null);
-  // The height of the window is a first guess that needs no layout. The observer below corrects it.
+  // A first guess without layout. The observer below corrects it.
   const [range, setRange] = useState<RowRange>(() => rangeInView(0, innerHeight, rowHeight, total));
   const [lastFocused, setFocused] = useState(0);
-  // Exactly one row can be reached with Tab, even after the list has become shorter.
+  // Exactly one row can be reached with Tab.
   const focused = Math.min(lastFocused, total - 1);
   const wantsFocus = useRef(false);
   const hadSelection = useRef(false);
-  /** Resource that has the focus; undefined until the next rendering after a user has moved the focus. */
+  /** Resource with the focus; undefined until the next rendering after the focus has moved. */
   const focusedId = useRef<string | undefined>(undefined);
 
   const measure = () => {
@@ -157,7 +157,7 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
     setFocused(0);
     focusedId.current = undefined;
   }, [filter]);
-  // In a narrow window the details are hidden when the selection ends. The focus returns from their link to the list.
+  // The details are hidden without a selection, so the focus returns to the list.
   useLayoutEffect(() => {
     if (hadSelection.current && selected === '' && document.activeElement === document.body) wantsFocus.current = true;
     hadSelection.current = selected !== '';
@@ -184,10 +184,10 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
     focusedId.current = undefined;
     setFocused(Number((event.target as HTMLElement).dataset['index']));
   };
-  // The focused row exists even when it is out of view, so that it keeps the focus.
+  // The focused row exists out of view, too, to keep the focus.
   const inView = Array.from({ length: range.count }, (_, place) => range.first + place);
   const shown = inView.includes(focused) ? inView : [...inView, focused];
-  // A change can move the focused resource to another row. The focus follows the resource as far as its new row is in view.
+  // The focus follows its resource to another row in view.
   useLayoutEffect(() => {
     const id = window.row(focused)?.id;
     const wanted = focusedId.current;
@@ -218,7 +218,7 @@ function Rows({ window, total, filter, selected }: Omit<ListProps, 'onFilter'> &
   );
 }
 
-/** Returns the row to which a key moves the focus. Undefined for other keys. */
+/** Returns the row to which a key moves the focus, if it does. */
 function moved(key: string, from: number, perPage: number, total: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {
     ...{ ArrowDown: 1, ArrowUp: -1, PageDown: perPage, PageUp: -perPage, Home: -total, End: total },
@@ -227,7 +227,7 @@ function moved(key: string, from: number, perPage: number, total: number): numbe
   return step === undefined ? undefined : Math.max(0, Math.min(total - 1, from + step));
 }
 
-/** Scrolls as little as needed until a row is in view. */
+/** Scrolls as little as needed to show a row. */
 function reveal(scroller: HTMLElement | null, index: number): void {
   if (!scroller) return;
   const [top, bottom] = [index * rowHeight, (index + 1) * rowHeight];

@@ -1,4 +1,4 @@
-/** Details of a schedule: exported time, gaps, runs, and the lag behind the present. */
+/** Details of a schedule: exported time, gaps, runs, and lag. */
 
 import type { SearchExportScheduleStatus } from '../../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../../api/kinds.ts';
@@ -57,7 +57,7 @@ function ScheduleFigures({ status }: { status: SearchExportScheduleStatus }) {
   );
 }
 
-/** Maximum number of covered time ranges in a status. If there are so many, the status omits earlier ranges. */
+/** Maximum number of covered time ranges in a status, which omits earlier ones. */
 const maxCovered = 100;
 
 function rangeOf(
@@ -100,7 +100,7 @@ function Covered({ status }: { status: SearchExportScheduleStatus }) {
   );
 }
 
-/** Compares the exported time with the time that is still to be exported. Not shown while nothing is pending. */
+/** Compares exported with pending time. Not shown while nothing is pending. */
 function Backfill({ status }: { status: SearchExportScheduleStatus }) {
   const { startTime, lastScheduleTime, covered = [], pendingRuns = 0 } = status;
   if (pendingRuns === 0 || startTime === undefined || lastScheduleTime === undefined || covered.length >= maxCovered)

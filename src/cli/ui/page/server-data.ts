@@ -1,4 +1,4 @@
-/** Reads data from the server of the page, and receives its messages about changed resources. */
+/** Reads data from the server, and receives its messages about changes. */
 import type { ChangeMessage, ListPage, PlaceMessage, ResourceDetail } from '../page-data.ts';
 
 export interface Filter {
@@ -14,10 +14,10 @@ export async function readList(filter: Filter, offset: number, limit: number): P
   return (await fetch(`/api/list?${query}`)).json();
 }
 
-/** Details of one resource: undefined while they are read, and null if the resource does not exist. */
+/** Details of a resource: undefined while they are read, and null if it does not exist. */
 export type ShownDetail = ResourceDetail | undefined | null;
 
-/** Returns the details of a resource, or null if the resource does not exist. */
+/** Returns the details of a resource, or null if it does not exist. */
 export async function readDetail(id: string): Promise<ResourceDetail | null> {
   const answer = await fetch(`/api/resource?${new URLSearchParams({ id })}`);
   return answer.ok ? answer.json() : null;
@@ -26,13 +26,13 @@ export async function readDetail(id: string): Promise<ResourceDetail | null> {
 interface Listener {
   onChange(message: ChangeMessage): void;
   onPlace(message: PlaceMessage): void;
-  /** Called with `false` when the connection to the server is lost, and with `true` when it works again. */
+  /** Called with `false` when the connection is lost, and with `true` when it works again. */
   onConnection(isConnected: boolean): void;
 }
 
 /**
- * Receives messages while the tab is visible. A browser opens only a few connections to one server, so a hidden tab closes its
- * connection.
+ * Receives messages while the tab is visible. A hidden tab closes its connection, because a browser opens only a few to
+ * one server.
  */
 export function followChanges(listener: Listener): void {
   let source: EventSource | undefined;
